@@ -1,0 +1,100 @@
+//! A URL asking to be admitted, and the answer.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CrawlUrl, Fingerprint, SpiderId};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    pub url: CrawlUrl,
+    pub spider: SpiderId,
+    /// Level it would have in its own site.
+    pub level: u16,
+    /// Redirects that led here in a row; 0 for a plain link.
+    pub hops: u8,
+    /// A seed, or what a seed redirected to: its site joins the seeds' scope.
+    pub seed: bool,
+    /// The page it was found on.
+    pub referrer: Option<Fingerprint>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Accept,
+    Reject(Refusal),
+}
+
+/// Every refusal has a reason that can be asked for later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub reason: RefusalReason,
+    /// The rule that did it, in the words of the configuration: `scope = "site"`, `robots.txt: Disallow: /x`.
+    pub rule: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RefusalReason {
+    /// Not http or https.
+    Scheme,
+    /// Not a URL at all.
+    Invalid,
+    TooLong,
+    /// Outside what the spider is to crawl.
+    Scope,
+    /// Deeper than the level limit.
+    Depth,
+    /// The reject list, shipped or the user's.
+    RejectList,
+    Robots,
+    /// `rel=nofollow`, meta robots, X-Robots-Tag.
+    Nofollow,
+    /// More redirects in a row than allowed.
+    Redirects,
+    /// The site's or the crawl's limit is reached.
+    Limit,
+    Blocked,
+    Trap,
+    /// An unusual port that was not asked for.
+    Port,
+}
+
+impl RefusalReason {
+    pub const ALL: [RefusalReason; 13] = [
+        RefusalReason::Scheme,
+        RefusalReason::Invalid,
+        RefusalReason::TooLong,
+        RefusalReason::Scope,
+        RefusalReason::Depth,
+        RefusalReason::RejectList,
+        RefusalReason::Robots,
+        RefusalReason::Nofollow,
+        RefusalReason::Redirects,
+        RefusalReason::Limit,
+        RefusalReason::Blocked,
+        RefusalReason::Trap,
+        RefusalReason::Port,
+    ];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            RefusalReason::Scheme => "scheme",
+            RefusalReason::Invalid => "invalid",
+            RefusalReason::TooLong => "too-long",
+            RefusalReason::Scope => "scope",
+            RefusalReason::Depth => "depth",
+            RefusalReason::RejectList => "reject-list",
+            RefusalReason::Robots => "robots",
+            RefusalReason::Nofollow => "nofollow",
+            RefusalReason::Redirects => "redirects",
+            RefusalReason::Limit => "limit",
+            RefusalReason::Blocked => "blocked",
+            RefusalReason::Trap => "trap",
+            RefusalReason::Port => "port",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<RefusalReason> {
+        Self::ALL.into_iter().find(|reason| reason.word() == word)
+    }
+}

@@ -1,0 +1,43 @@
+//! The only source of time in the product.
+//!
+//! The real clock reads a steady clock anchored once to the wall; the simulated one advances only when
+//! nobody is [`Busy`], to the earliest sleeper. Whoever does work that simulated time must wait for
+//! (a fetch in flight, a page not yet settled) holds a [`Busy`] guard.
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use crate::Timestamp;
+
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+pub trait Clock: Send + Sync {
+    fn now(&self) -> Timestamp;
+
+    /// Completes at `at` or later; at once when `at` has passed.
+    fn sleep_until(&self, at: Timestamp) -> BoxFuture<'static, ()>;
+
+    /// While the guard lives, simulated time stands still. The real clock gives an empty guard.
+    fn busy(&self) -> Busy;
+}
+
+/// Dropping it tells the simulated clock that this piece of work is over.
+#[derive(Default)]
+pub struct Busy(Option<Arc<dyn Fn() + Send + Sync>>);
+
+impl Busy {
+    pub fn none() -> Busy {
+        Busy(None)
+    }
+
+    pub fn until_dropped(done: Arc<dyn Fn() + Send + Sync>) -> Busy {
+        Busy(Some(done))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        if let Some(done) = self.0.take() {
+            done();
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The fetching seam: one request in, what went over the wire or a failure out. Both answers are data.
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::{BoxFuture, CrawlUrl, Headers, Timestamp};
+
+pub trait Fetch: Send + Sync {
+    /// One hop: redirects are answers here, never followed.
+    fn fetch(&self, request: FetchRequest) -> BoxFuture<'_, Result<Exchange, FetchFailure>>;
+}
+
+#[derive(Clone, Debug)]
+pub struct FetchRequest {
+    pub url: CrawlUrl,
+    pub purpose: Purpose,
+    /// Where to connect; already resolved. The fetcher checks each against the address guard at connect time.
+    pub addresses: Vec<IpAddr>,
+    pub condition: Option<Condition>,
+    /// Value of the `Cookie` header, when there is one to send.
+    pub cookies: Option<String>,
+    pub limits: Arc<FetchLimits>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Purpose {
+    Page,
+    Robots,
+    Sitemap,
+}
+
+/// What the last visit left behind for a conditional request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Condition {
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct FetchLimits {
+    /// Bytes of a body after content decoding; the rest is cut and said.
+    pub body_bytes_max: u64,
+    pub head_bytes_max: usize,
+    pub connect: Duration,
+    pub tls: Duration,
+    pub first_byte: Duration,
+    /// Longest silence while a body comes.
+    pub idle: Duration,
+    /// From the first connect to the last byte.
+    pub total: Duration,
+    /// Wanted media types, lower case: `text/html`, `text/*`, `*/*`. Others stop after the head.
+    /// An answer without a media type is wanted.
+    pub media_types: Vec<String>,
+    /// Decoded bytes per wire byte above which a body is a bomb and cut (only counted past 1 MB decoded).
+    pub ratio_max: u32,
+}
+
+/// What went over the wire for one hop: enough for a faithful WARC pair. Immutable, cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    pub url: CrawlUrl,
+    pub purpose: Purpose,
+    /// When the request was sent.
+    pub started: Timestamp,
+    pub address: Option<IpAddr>,
+    /// Exactly as sent, ending in an empty line.
+    pub request_head: Bytes,
+    /// Exactly as received (order, case, duplicates), ending in an empty line.
+    pub response_head: Bytes,
+    pub status: u16,
+    pub headers: Headers,
+    /// As on the wire, chunk framing included.
+    pub wire_body: Bytes,
+    /// Transfer coding removed, content coding kept: what payload digests are made of.
+    /// Shares its memory with `wire_body` when there was no transfer coding.
+    pub entity: Bytes,
+    /// Content coding removed as well: what parsers see. Shares memory where nothing was coded.
+    pub body: Bytes,
+    pub stopped: Option<Stopped>,
+    pub timing: Timing,
+}
+
+/// Why a body is not whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stopped {
+    /// The media type is not wanted: only the head was read.
+    Type,
+    /// `Content-Length` said it is over the limit: only the head was read.
+    Announced,
+    /// Cut at the size limit.
+    Length,
+    /// Cut at the time limit.
+    Time,
+    /// The server hung up early.
+    Disconnect,
+    /// The content coding could not be undone any further; `body` holds what could.
+    Coding,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timing {
+    pub connect: Duration,
+    pub tls: Duration,
+    /// From the request's last byte to the answer's first.
+    pub first_byte: Duration,
+    /// From the answer's first byte to its last.
+    pub download: Duration,
+    /// The whole hop.
+    pub total: Duration,
+    /// A kept-alive connection was used.
+    pub reused: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct FetchFailure {
+    pub kind: FailureKind,
+    /// For people: lower case, no full stop, what happened.
+    pub detail: String,
+    pub address: Option<IpAddr>,
+    pub timing: Timing,
+}
+
+/// The classes of failure; one table in the harvester maps each to wait and retries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureKind {
+    /// The name does not exist.
+    DnsUnknown,
+    /// The name servers did not answer.
+    DnsTrouble,
+    /// The guard forbids this address.
+    AddressRefused,
+    ConnectRefused,
+    ConnectTimeout,
+    Tls,
+    Proxy,
+    /// The connection broke before a whole head came.
+    Reset,
+    /// No first byte in time, or the total time ran out before a head.
+    Timeout,
+    /// What came is not HTTP, or its head is over the limit.
+    BadHttp,
+    /// We gave up ourselves (stopping).
+    Aborted,
+}

@@ -1,0 +1,161 @@
+//! The Global Frontier's seam: every known page by site, lent out under leases with fencing numbers.
+//!
+//! - Only the holder of a site's lease admits pages of that site, so limits are exact.
+//! - A [`Settlement`] is one transaction: all of it happens or none.
+//! - A delta whose fence is not the site's newest is refused as a whole ([`StoreError::Fenced`]).
+//! - A lease that runs out is simply due again.
+
+use std::time::Duration;
+
+use crate::{
+    Candidate, CrawlUrl, Fingerprint, Mark, Page, PageUpdate, RefusalReason, RobotsCopy, Site,
+    SiteClock, SiteId, SiteKey, SpiderId, StoreError, Timestamp,
+};
+
+pub trait Frontier: Send {
+    /// Inserts what is absent, as candidates of their sites; returns how many were new. Sites are made
+    /// as needed and become due.
+    fn admit(&mut self, candidates: &[Candidate], now: Timestamp) -> Result<u64, StoreError>;
+
+    /// Leases the sites whose earliest page is due, earliest first, with their due pages.
+    fn check_out(&mut self, request: &CheckOut) -> Result<Vec<SiteLease>, StoreError>;
+
+    /// More due pages of a site already leased, not counting those `except`.
+    fn refill(&mut self, request: &Refill) -> Result<Vec<Page>, StoreError>;
+
+    /// One atomic check-in of what happened.
+    fn check_in(&mut self, settlement: &Settlement) -> Result<(), StoreError>;
+
+    /// Leases that ran out become due again; returns how many.
+    fn release_expired(&mut self, now: Timestamp) -> Result<u64, StoreError>;
+
+    /// The moment the next unleased site is due, if any ever is.
+    fn next_due(&mut self) -> Result<Option<Timestamp>, StoreError>;
+
+    fn counts(&mut self) -> Result<Counts, StoreError>;
+}
+
+#[derive(Clone, Debug)]
+pub struct CheckOut {
+    pub now: Timestamp,
+    pub holder: String,
+    pub lease: Duration,
+    pub sites_max: usize,
+    pub pages_max: usize,
+    /// Sites not yet due but due within this time may come along when there is nothing better to do.
+    pub slack: Duration,
+    /// Above this many known URLs a site's fingerprints stay in the database.
+    pub known_max: u64,
+    /// Sites with this many fetched pages are not lent out for pages never fetched.
+    pub site_pages_max: Option<u64>,
+    /// Lend out exactly these sites, due or not, with no pages (recovery asks for pages by fingerprint).
+    pub only: Option<Vec<SiteKey>>,
+}
+
+/// More pages of a leased site, in the site's order.
+#[derive(Clone, Debug)]
+pub struct Refill {
+    pub site: SiteId,
+    pub fence: u64,
+    pub now: Timestamp,
+    pub pages_max: usize,
+    /// Pages in hand that are not yet settled.
+    pub except: Vec<Fingerprint>,
+    /// When not empty: exactly these pages, whether due or not.
+    pub only: Vec<Fingerprint>,
+}
+
+#[derive(Clone, Debug)]
+pub struct SiteLease {
+    pub site: Site,
+    pub fence: u64,
+    pub until: Timestamp,
+    /// Due pages, candidates among them, in breadth-first order (level, then due, then fingerprint).
+    pub pages: Vec<Page>,
+    /// All of the site's fingerprints, when it is below `known_max`.
+    pub known: Option<Vec<Fingerprint>>,
+    /// There are more due pages than were handed out.
+    pub more: bool,
+}
+
+/// One transaction.
+#[derive(Clone, Debug, Default)]
+pub struct Settlement {
+    pub now: Timestamp,
+    pub deltas: Vec<SiteDelta>,
+    /// URLs of sites not in hand.
+    pub candidates: Vec<Candidate>,
+    pub decisions: Vec<Decision>,
+    /// From [`crate::Archive::mark`].
+    pub mark: Option<Mark>,
+    /// (segment, offset) below which every link record belongs to a settled page.
+    pub links: Option<(u32, u64)>,
+}
+
+/// What happened to one leased site since its last check-in.
+#[derive(Clone, Debug)]
+pub struct SiteDelta {
+    pub site: SiteId,
+    pub key: SiteKey,
+    pub fence: u64,
+    pub updates: Vec<PageUpdate>,
+    /// Pages admitted by the lease holder: inserted if absent. A row that was a candidate becomes known.
+    pub admitted: Vec<NewPage>,
+    pub robots: Vec<RobotsCopy>,
+    pub clock: Option<SiteClock>,
+    /// A seed redirected here: the site joins the seeded ones.
+    pub seeded: bool,
+    pub duplicates: u64,
+    /// `None`: the lease goes on and is renewed to this moment.
+    pub release: Release,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// Keep the lease until this moment.
+    Renew(Timestamp),
+    /// Give the site back; it is due when its earliest page is, but not before this moment.
+    NotBefore(Timestamp),
+    /// Give the site back; it is not due until somebody admits pages or lifts its limit.
+    Rest,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewPage {
+    pub url: CrawlUrl,
+    pub spider: SpiderId,
+    pub level: u16,
+    pub hops: u8,
+    pub seed: bool,
+    pub due: Timestamp,
+}
+
+/// Why URLs were refused: counted by (site, reason, rule), with an example.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The site the refused URL belongs to; for text that is no URL, the page's site.
+    pub site: String,
+    pub reason: RefusalReason,
+    pub rule: String,
+    pub count: u64,
+    pub example: String,
+    /// A page that links to it.
+    pub referrer: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counts {
+    pub sites_known: u64,
+    pub pages_known: u64,
+    pub pages_fetched: u64,
+    pub pages_redirected: u64,
+    pub pages_failed: u64,
+    pub pages_gone: u64,
+    pub pages_waiting: u64,
+    pub pages_excluded: u64,
+    pub candidates: u64,
+    pub refused: u64,
+    pub visits: u64,
+    pub versions: u64,
+    pub bytes: u64,
+}

@@ -1,0 +1,43 @@
+//! The words everybody uses: pages, sites, visits, and the seams between the rooms of the house.
+//!
+//! No I/O and no runtime live here. Start with [`CrawlUrl`] (the only door for URLs), then [`Page`] and
+//! [`Frontier`] (what is known and how it is lent out), then [`Exchange`] (what went over the wire).
+
+mod archive;
+mod candidate;
+mod clock;
+mod error;
+mod fetch;
+mod frontier;
+mod headers;
+pub mod limits;
+mod link;
+mod page;
+mod resolve;
+mod robots;
+mod site;
+mod time;
+mod url;
+mod visit;
+
+pub use archive::{Archive, ArchiveEntry, EntryKind, Mark, RecordId, RecordLocation, RefersTo};
+pub use candidate::{Candidate, Refusal, RefusalReason, Verdict};
+pub use clock::{BoxFuture, Busy, Clock};
+pub use error::StoreError;
+pub use fetch::{
+    Condition, Exchange, FailureKind, Fetch, FetchFailure, FetchLimits, FetchRequest, Purpose,
+    Stopped, Timing,
+};
+pub use frontier::{
+    CheckOut, Counts, Decision, Frontier, NewPage, Refill, Release, Settlement, SiteDelta,
+    SiteLease,
+};
+pub use headers::Headers;
+pub use link::{Link, LinkKind, LinkRel};
+pub use page::{LastVersion, Page, PageFacts, PageState, PageUpdate, SpiderId};
+pub use resolve::{Resolution, Resolve};
+pub use robots::{RobotsAnswer, RobotsCopy};
+pub use site::{Origin, Site, SiteClock, SiteCounters, SiteId, SiteKey};
+pub use time::Timestamp;
+pub use url::{CrawlUrl, Fingerprint, NormalForm, UrlError};
+pub use visit::{Change, Visit};

@@ -1,0 +1,42 @@
+//! Every bound that is not the user's to set, with its reason, in one place.
+
+use std::time::Duration;
+
+/// Longest URL taken by default: what old browsers and servers can carry. VN used 200 and lost pages by it.
+pub const URL_BYTES_MAX: usize = 2_083;
+/// Anchor texts longer than this are cut: they serve ranking and reports, not reading.
+pub const ANCHOR_CHARS_MAX: usize = 200;
+/// Links taken from one page; Heritrix takes 6,000. The rest is counted as a gather problem.
+pub const LINKS_PER_PAGE_MAX: usize = 10_000;
+/// Title and description are cut here.
+pub const TITLE_CHARS_MAX: usize = 500;
+/// RFC 9309 asks for at least 500 KiB.
+pub const ROBOTS_BYTES_MAX: u64 = 512_000;
+/// RFC 9309 asks for at least five.
+pub const ROBOTS_REDIRECTS_MAX: u8 = 5;
+/// RFC 9309: not longer than 24 h.
+pub const ROBOTS_LIFE: Duration = Duration::from_secs(24 * 3600);
+/// Redirects in a row before a chain is given up; browsers take 20, CCBot 4.
+pub const REDIRECTS_MAX: u8 = 10;
+/// Response heads above this are hostile; browsers refuse at 256 KiB.
+pub const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// Crawl-delay above this is capped, and the cap is said (Heritrix's figure).
+pub const CRAWL_DELAY_MAX: Duration = Duration::from_secs(300);
+/// Back-off after 429, 503, 5xx and timeouts never waits longer than this between tries.
+pub const BACKOFF_MAX: Duration = Duration::from_secs(3600);
+/// A stored clock may not keep a site away longer than this after a restart.
+pub const CLOCK_LOAD_MAX: Duration = Duration::from_secs(24 * 3600);
+/// Above this many URLs a site's fingerprints stay in the database (8 bytes each: 1.6 MB).
+pub const KNOWN_IN_MEMORY_MAX: u64 = 200_000;
+/// Pages waiting in memory over all sites in hand: at about 200 bytes each, 40 MB.
+pub const PAGES_IN_HAND_MAX: usize = 200_000;
+/// The writer commits at the latest after this long …
+pub const SETTLE_EVERY: Duration = Duration::from_millis(250);
+/// … or this many pages.
+pub const SETTLE_PAGES: usize = 200;
+/// Exchanges that wait for a gatherer thread: bounds memory to this many bodies.
+pub const GATHER_QUEUE: usize = 64;
+/// How long a lease lasts without a check-in.
+pub const LEASE: Duration = Duration::from_secs(600);
+/// WARC volumes are sealed at this size (the standard's advice).
+pub const VOLUME_BYTES_MAX: u64 = 1_000_000_000;

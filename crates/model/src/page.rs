@@ -1,0 +1,127 @@
+//! A page: one canonical URL of a site and what scheduling needs to know of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Condition, CrawlUrl, Fingerprint, RecordLocation, Timestamp, Visit};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SpiderId(pub u32);
+
+/// The closed list of states a page can be in. "Due" and "in hand" are not stored states: a page is due
+/// when its time has come, and in hand while its site's lease holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum PageState {
+    /// Found, not yet judged by the holder of its site's lease.
+    Candidate = 0,
+    /// Admitted, not yet answered.
+    Known = 1,
+    /// Answered with content at its last visit.
+    Fetched = 2,
+    /// Answered with a redirect.
+    Redirected = 3,
+    /// No usable answer at its last visit; will be tried again.
+    Failing = 4,
+    /// 404, 410 or given up: a tombstone, seldom asked again.
+    Gone = 5,
+    /// May not be visited now (robots.txt, a block): judged again when due.
+    Excluded = 6,
+}
+
+impl PageState {
+    pub const ALL: [PageState; 7] = [
+        PageState::Candidate,
+        PageState::Known,
+        PageState::Fetched,
+        PageState::Redirected,
+        PageState::Failing,
+        PageState::Gone,
+        PageState::Excluded,
+    ];
+
+    pub fn from_stored(number: u8) -> Option<PageState> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            PageState::Candidate => "candidate",
+            PageState::Known => "known",
+            PageState::Fetched => "fetched",
+            PageState::Redirected => "redirected",
+            PageState::Failing => "failing",
+            PageState::Gone => "gone",
+            PageState::Excluded => "excluded",
+        }
+    }
+}
+
+/// A page as a lease hands it out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    pub url: CrawlUrl,
+    pub spider: SpiderId,
+    pub state: PageState,
+    /// Links followed from the site's entry page.
+    pub level: u16,
+    /// Redirects that led here in a row.
+    pub hops: u8,
+    /// A seed, or what a seed redirected to.
+    pub seed: bool,
+    pub due: Timestamp,
+    /// Visits that failed in a row.
+    pub failures: u16,
+    /// The version at hand, if there is one.
+    pub last: Option<LastVersion>,
+}
+
+/// What the newest version left behind: enough to ask conditionally, to see a change, and to write a
+/// `revisit` record that refers back to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LastVersion {
+    pub visited: Timestamp,
+    pub condition: Condition,
+    pub payload_digest: [u8; 20],
+    pub content_hash: u64,
+    pub text_hash: u64,
+    /// Where the full record is and when it was made (a `revisit` refers to it, never to another revisit).
+    pub record: Option<RecordLocation>,
+    pub record_date: Timestamp,
+}
+
+/// What one visit (or a verdict without one) changes about a page.
+#[derive(Clone, Debug)]
+pub struct PageUpdate {
+    pub fp: Fingerprint,
+    pub state: PageState,
+    /// When to come back; `None`: not by itself.
+    pub due: Option<Timestamp>,
+    pub failures: u16,
+    pub visit: Option<Visit>,
+    /// Present when a new version was gathered.
+    pub facts: Option<PageFacts>,
+}
+
+/// What was gathered from a version, beyond what scheduling needs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PageFacts {
+    pub media_type: String,
+    pub charset: String,
+    pub title: String,
+    pub description: String,
+    pub language: String,
+    pub canonical: Option<String>,
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
+    /// Target of a redirect.
+    pub location: Option<String>,
+    pub text_bytes: u64,
+    pub links_internal: u32,
+    pub links_external: u32,
+    pub noindex: bool,
+    pub noarchive: bool,
+    /// An earlier page of the same site with the same content.
+    pub duplicate_of: Option<Fingerprint>,
+}

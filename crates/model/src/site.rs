@@ -1,0 +1,131 @@
+//! Sites, origins and domains: the units of the clock, of robots.txt and cookies, and of quotas.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CrawlUrl, RobotsCopy, Timestamp};
+
+/// A host, decoded, lower case, without trailing dot; ports 80 and 443 and both schemes together, any
+/// other port appended as `host:port`. Queue, clock and leases go by it. Made only by [`CrawlUrl::site`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SiteKey(Arc<str>);
+
+impl SiteKey {
+    pub(crate) fn from_host(host: &str, port: Option<u16>) -> SiteKey {
+        match port {
+            None | Some(80 | 443) => SiteKey(Arc::from(host)),
+            Some(port) => SiteKey(Arc::from(format!("{host}:{port}"))),
+        }
+    }
+
+    /// A key that was stored earlier. Not for text from outside: that goes through [`CrawlUrl`].
+    pub fn stored(key: &str) -> SiteKey {
+        SiteKey(Arc::from(key))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The host without its port.
+    pub fn host(&self) -> &str {
+        match self.0.rsplit_once(':') {
+            Some((host, port))
+                if !port.ends_with(']') && port.bytes().all(|b| b.is_ascii_digit()) =>
+            {
+                host
+            }
+            _ => &self.0,
+        }
+    }
+
+    /// The registrable domain (public suffix list); the host itself for addresses and bare suffixes.
+    pub fn domain(&self) -> &str {
+        let host = self.host();
+        if host.starts_with('[') || host.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+            return host;
+        }
+        psl::domain_str(host).unwrap_or(host)
+    }
+}
+
+impl fmt::Display for SiteKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Scheme, host and port: the unit of robots.txt and cookies. `https://example.org`, no default port.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Origin(Arc<str>);
+
+impl Origin {
+    pub(crate) fn from_text(origin: &str) -> Origin {
+        Origin(Arc::from(origin))
+    }
+
+    pub fn stored(origin: &str) -> Origin {
+        Origin(Arc::from(origin))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn robots_url(&self) -> CrawlUrl {
+        CrawlUrl::parse(&format!("{}/robots.txt", self.0))
+            .expect("an origin of a CrawlUrl is a valid base")
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SiteId(pub i64);
+
+/// All we know of a site when it is checked out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Site {
+    pub id: SiteId,
+    pub key: SiteKey,
+    /// A seed (or what a seed redirected to) named it; discovered sites have tighter limits.
+    pub seeded: bool,
+    pub counters: SiteCounters,
+    pub clock: SiteClock,
+    /// One copy per origin of the site.
+    pub robots: Vec<RobotsCopy>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SiteCounters {
+    /// Pages admitted (candidates and excluded pages are not counted).
+    pub known: u64,
+    /// Pages that have answered with content at least once.
+    pub fetched: u64,
+    pub failed: u64,
+    pub duplicates: u64,
+    pub visits: u64,
+    pub bytes: u64,
+}
+
+/// The part of the politeness clock that outlives a process. Times to come are kept as what remains of
+/// them, so that a jump of the wall clock freezes nobody; the loader caps them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SiteClock {
+    /// How long after `saved` the site may be visited again.
+    pub remaining: Duration,
+    pub saved: Timestamp,
+    /// Doublings of the back-off in force (429, 503, 5xx, timeouts).
+    pub backoff: u8,
+    pub last_response: Duration,
+    /// The site was in hand when its process died: its full pause is due from the start of the next.
+    pub interrupted: bool,
+}
