@@ -1,1 +1,9 @@
-//! stub
+//! How to fetch: who may be visited now (workbench, clocks, robots.txt), and the visit itself (DNS, HTTP, TLS).
+//!
+//! Start with [`workbench`] (a pure state machine given `now`), then [`http`] (the fetcher).
+
+pub mod clock;
+pub mod failure;
+pub mod http;
+pub mod robots;
+pub mod workbench;

@@ -1,1 +1,7 @@
-//! stub
+//! Where things last: the Global Frontier, the WARC volumes, the link segments, and read-only census.
+//!
+//! Start with [`frontier`] (what is known and due) and [`warc`] (what was said on the wire). Archive
+//! first, then one transaction: a record is on disk before the commit that names it.
+
+pub mod frontier;
+pub mod warc;

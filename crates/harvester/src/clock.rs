@@ -1,0 +1,1 @@
+//! The real and the simulated clock.

@@ -1,0 +1,1 @@
+//! The one table from class of failure to wait and retries.

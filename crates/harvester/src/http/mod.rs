@@ -1,0 +1,1 @@
+//! Fetching over HTTP/1.1: names, addresses, connections, bodies.

@@ -1,0 +1,1 @@
+//! robots.txt: parsing, verdicts, life of a copy.

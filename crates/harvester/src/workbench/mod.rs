@@ -1,0 +1,1 @@
+//! The workbench: who may be visited now.

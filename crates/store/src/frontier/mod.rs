@@ -1,0 +1,1 @@
+//! The Global Frontier on SQLite.

@@ -1,0 +1,1 @@
+//! WARC volumes: records, writer, reader, recovery.
