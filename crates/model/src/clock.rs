@@ -13,6 +13,11 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 
+    /// Steady microseconds, for measuring how long work takes; only differences mean anything.
+    fn micros(&self) -> u64 {
+        u64::try_from(self.now().0).unwrap_or(0).saturating_mul(1_000)
+    }
+
     /// Completes at `at` or later; at once when `at` has passed.
     fn sleep_until(&self, at: Timestamp) -> BoxFuture<'static, ()>;
 
