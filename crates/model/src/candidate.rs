@@ -57,10 +57,14 @@ pub enum RefusalReason {
     Trap,
     /// An unusual port that was not asked for.
     Port,
+    /// The answer's media type is not wanted.
+    MediaType,
+    /// The answer announced more bytes than are wanted.
+    TooLarge,
 }
 
 impl RefusalReason {
-    pub const ALL: [RefusalReason; 13] = [
+    pub const ALL: [RefusalReason; 15] = [
         RefusalReason::Scheme,
         RefusalReason::Invalid,
         RefusalReason::TooLong,
@@ -74,6 +78,8 @@ impl RefusalReason {
         RefusalReason::Blocked,
         RefusalReason::Trap,
         RefusalReason::Port,
+        RefusalReason::MediaType,
+        RefusalReason::TooLarge,
     ];
 
     pub fn word(self) -> &'static str {
@@ -91,6 +97,8 @@ impl RefusalReason {
             RefusalReason::Blocked => "blocked",
             RefusalReason::Trap => "trap",
             RefusalReason::Port => "port",
+            RefusalReason::MediaType => "media-type",
+            RefusalReason::TooLarge => "too-large",
         }
     }
 
