@@ -40,3 +40,9 @@ pub const GATHER_QUEUE: usize = 64;
 pub const LEASE: Duration = Duration::from_secs(600);
 /// WARC volumes are sealed at this size (the standard's advice).
 pub const VOLUME_BYTES_MAX: u64 = 1_000_000_000;
+/// Sites lent out by one check-out: keeps the writer free for check-ins in between.
+pub const CHECK_OUT_SITES: usize = 500;
+/// Pages of a site lent out at once, at least: enough to stay busy until a refill comes.
+pub const CHECK_OUT_PAGES_MIN: usize = 50;
+/// Pages of a site lent out at once, at most.
+pub const REFILL_PAGES: usize = 2_000;
