@@ -39,5 +39,5 @@ pub use resolve::{Resolution, Resolve};
 pub use robots::{RobotsAnswer, RobotsCopy};
 pub use site::{Origin, Site, SiteClock, SiteCounters, SiteId, SiteKey};
 pub use time::Timestamp;
-pub use url::{CrawlUrl, Fingerprint, NormalForm, UrlError};
+pub use url::{CrawlUrl, Fingerprint, NormalForm, UrlBase, UrlError};
 pub use visit::{Change, Visit};

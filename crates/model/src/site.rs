@@ -44,7 +44,8 @@ impl SiteKey {
     /// The registrable domain (public suffix list); the host itself for addresses and bare suffixes.
     pub fn domain(&self) -> &str {
         let host = self.host();
-        if host.starts_with('[') || host.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+        // An empty first label (`.example.org`) makes a name that nobody can register.
+        if host.starts_with(['[', '.']) || host.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
             return host;
         }
         psl::domain_str(host).unwrap_or(host)
@@ -76,8 +77,7 @@ impl Origin {
     }
 
     pub fn robots_url(&self) -> CrawlUrl {
-        CrawlUrl::parse(&format!("{}/robots.txt", self.0))
-            .expect("an origin of a CrawlUrl is a valid base")
+        CrawlUrl::robots_of(self)
     }
 }
 
@@ -128,4 +128,63 @@ pub struct SiteClock {
     pub last_response: Duration,
     /// The site was in hand when its process died: its full pause is due from the start of the next.
     pub interrupted: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn site(host: &str) -> Option<SiteKey> {
+        CrawlUrl::parse(&format!("http://{host}/")).ok().map(|url| url.site())
+    }
+
+    #[test]
+    fn a_port_is_part_of_the_site_and_not_of_the_host() {
+        for (host, key, bare) in [
+            ("example.org:80", "example.org", "example.org"),
+            ("example.org:443", "example.org", "example.org"),
+            ("example.org:8080", "example.org:8080", "example.org"),
+            ("[::1]", "[::1]", "[::1]"),
+            ("[::1]:8080", "[::1]:8080", "[::1]"),
+            ("[2001:DB8::80]:80", "[2001:db8::80]", "[2001:db8::80]"),
+        ] {
+            let site = site(host).expect("a host");
+            assert_eq!((site.as_str(), site.host()), (key, bare));
+        }
+    }
+
+    #[test]
+    fn addresses_and_bare_suffixes_are_their_own_domain() {
+        for (host, domain) in [
+            ("127.0.0.1:8080", "127.0.0.1"),
+            ("[::1]:8080", "[::1]"),
+            ("localhost", "localhost"),
+            ("co.uk", "co.uk"),
+            ("www.example.co.uk:8080", "example.co.uk"),
+            ("a.b.github.io", "b.github.io"),
+        ] {
+            assert_eq!(site(host).expect("a host").domain(), domain);
+        }
+    }
+
+    #[test]
+    fn the_public_suffix_list_tests_pass() {
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/conformance/psl/tests.txt");
+        let Ok(text) = fs::read_to_string(path) else {
+            println!("skipped: the public suffix list tests are not there");
+            return;
+        };
+        let mut checked = 0;
+        for line in text.lines().filter(|line| !line.starts_with("//")) {
+            let Some((host, expected)) = line.split_once(' ') else { continue };
+            let Some(key) = site(host).filter(|_| host != "null") else { continue };
+            let expected = site(expected).filter(|_| expected != "null").unwrap_or(key.clone());
+            assert_eq!(key.domain(), expected.as_str(), "{host}");
+            checked += 1;
+        }
+        assert!(checked > 70, "only {checked} rows were read");
+    }
 }

@@ -1,8 +1,34 @@
 //! `CrawlUrl`: a canonical http(s) URL. Its parser is the only door for URLs into the product.
 //!
-//! Equal bytes mean the same page. Parsing is WHATWG's; beyond it the fragment and credentials are
-//! removed, unreserved percent-escapes decoded, escapes upper-cased, a trailing dot of the host removed.
+//! Equal bytes mean the same page, and parsing is idempotent: what this type wrote parses to itself.
+//! Parsing is WHATWG's; beyond it
+//! - fragment and credentials are removed,
+//! - percent-escapes are upper case, and those of unreserved characters (RFC 3986 section 6.2.2) are
+//!   decoded ([`escape`]): nothing that has a meaning of its own, such as `%2F`, ever is,
+//! - trailing dots of the host are removed.
+//!
 //! What a collection may configure on top (index names, query parameters) is a [`NormalForm`].
+//!
+//! Where the `url` crate (2.5) departs from the standard for http, and what is done so that no link is
+//! lost:
+//! - seven rows of WPT, all relative references of three or more slashes (`///test`,
+//!   `///\//\//test`, `///example.org/path`, `///example.org/../path` and three like it): the crate
+//!   finds an empty host. The slashes are folded to two before it sees them ([`base`]);
+//! - seven rows with a plain host whose `xn--` label is no punycode (`http://a.b.c.xn--pokxncvks`,
+//!   `https://xn--/` and their like): the crate refuses them, [`punycode`] takes them as they are;
+//! - `^` in a path is not escaped; [`escape`] does it.
+//!
+//! What the normalizer of crawler-commons does and we do not, because it can change what a server
+//! answers: doubled slashes in a path folded, an empty query removed, `a=` made `a`, a lone `%`
+//! escaped as `%25`, `|`, `[`, `]` and their like escaped, the query sorted (that is a [`NormalForm`]).
+
+mod base;
+mod escape;
+mod form;
+mod plain;
+mod punycode;
+#[cfg(test)]
+mod tests;
 
 use std::{fmt, hash, sync::Arc};
 
@@ -10,12 +36,9 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64;
 
+use self::punycode::Parsed;
+pub use self::{base::UrlBase, form::NormalForm};
 use crate::{Origin, SiteKey};
-
-/// Stable across runs and machines: xxh3 of the canonical text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Fingerprint(pub u64);
 
 #[derive(Clone)]
 pub struct CrawlUrl {
@@ -25,6 +48,11 @@ pub struct CrawlUrl {
     path_start: u32,
 }
 
+/// Stable across runs and machines: xxh3 of the canonical text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fingerprint(pub u64);
+
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     #[error("only http and https can be crawled, not {0}")]
@@ -33,56 +61,89 @@ pub enum UrlError {
     Invalid(String),
 }
 
-/// What may be changed about a URL only where the user says so.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NormalForm {
-    /// File names that mean their folder: `index.html`.
-    pub index_names: Vec<String>,
-    pub sort_query: bool,
-    /// Query parameters to remove, `*` at the end stands for any rest: `utm_*`.
-    pub strip_query: Vec<String>,
-}
-
 impl CrawlUrl {
     pub fn parse(text: &str) -> Result<CrawlUrl, UrlError> {
-        let url = Url::parse(text).map_err(|e| UrlError::Invalid(e.to_string()))?;
-        CrawlUrl::canonical(url)
+        if let Some(url) = plain::absolute(text) {
+            return Ok(url);
+        }
+        refuse_other_scheme(text)?;
+        CrawlUrl::canonical(Parsed::parse(text, None))
     }
 
-    /// Resolves `reference` as a browser would.
+    /// Resolves `reference` as a browser would. For many links of one page make a [`UrlBase`] once.
     pub fn join(&self, reference: &str) -> Result<CrawlUrl, UrlError> {
-        let base = Url::parse(&self.text).map_err(|e| UrlError::Invalid(e.to_string()))?;
-        let url = base.join(reference).map_err(|e| UrlError::Invalid(e.to_string()))?;
-        CrawlUrl::canonical(url)
+        match plain::join(self, reference) {
+            Some(url) => Ok(url),
+            None => self.base().join_parsed(reference),
+        }
     }
 
-    /// A URL that this type wrote earlier (from the database): trusted to be canonical.
+    /// What many references can be resolved against without parsing this URL each time.
+    pub fn base(&self) -> UrlBase {
+        UrlBase::new(self)
+    }
+
+    /// A URL that this type wrote earlier (from the database): trusted to be canonical, so not parsed
+    /// again; only text that cannot be one is refused. Debug builds do look.
     pub fn stored(text: &str) -> Result<CrawlUrl, UrlError> {
-        CrawlUrl::parse(text)
+        let damaged = || UrlError::Invalid("the stored text is damaged".to_owned());
+        let host_start = if text.starts_with("https://") { 8 } else { 7 };
+        let is_plain = text.bytes().all(|b| b.is_ascii_graphic());
+        if !is_plain || !(text.starts_with("http://") || host_start == 8) {
+            return Err(damaged());
+        }
+        let host_len = text[host_start..].find('/').filter(|&len| len > 0).ok_or_else(damaged)?;
+        if cfg!(debug_assertions) && CrawlUrl::parse(text)?.as_str() != text {
+            return Err(damaged());
+        }
+        Ok(CrawlUrl::from_canonical(Arc::from(text), host_start + host_len))
     }
 
-    fn canonical(mut url: Url) -> Result<CrawlUrl, UrlError> {
+    fn canonical(parsed: Result<Parsed, url::ParseError>) -> Result<CrawlUrl, UrlError> {
+        let Parsed { mut url, veiled } = parsed.map_err(|e| UrlError::Invalid(e.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(UrlError::Scheme(url.scheme().to_owned()));
         }
         url.set_fragment(None);
+        // These cannot fail on a URL that has a host, and every http URL has one.
         let _ = url.set_username("");
         let _ = url.set_password(None);
-        let text: String = url.into();
-        let path_start = text.find("://").map(|i| i + 3).unwrap_or(0);
-        let path_start = text[path_start..].find('/').map_or(text.len(), |i| i + path_start);
-        Ok(CrawlUrl::from_canonical(text, path_start))
+        remove_trailing_dots(&mut url);
+        let text = String::from(url);
+        let host_start = if text.starts_with("https://") { 8 } else { 7 };
+        let mut path_start = text[host_start..].find('/').map_or(text.len(), |i| i + host_start);
+        let mut text = escape::normalize(text, path_start);
+        if veiled {
+            (text, path_start) = punycode::unveil(&text, path_start);
+        }
+        Ok(CrawlUrl::from_canonical(Arc::from(text), path_start))
     }
 
-    fn from_canonical(text: String, path_start: usize) -> CrawlUrl {
+    fn from_canonical(text: Arc<str>, path_start: usize) -> CrawlUrl {
         let fp = Fingerprint(xxh3_64(text.as_bytes()));
-        CrawlUrl { text: Arc::from(text), fp, path_start: path_start as u32 }
+        // The url crate refuses texts of 4 GB and more.
+        CrawlUrl { text, fp, path_start: path_start as u32 }
     }
 
+    /// The same page in the collection's own normal form.
     #[must_use]
-    pub fn with_form(&self, _form: &NormalForm) -> CrawlUrl {
-        self.clone()
+    pub fn with_form(&self, form: &NormalForm) -> CrawlUrl {
+        match form.rewrite(self.path(), self.query()) {
+            None => self.clone(),
+            Some(rest) => self.at(&rest),
+        }
+    }
+
+    /// Another place on the same origin; `path_and_query` is canonical and begins with a slash.
+    pub(crate) fn at(&self, path_and_query: &str) -> CrawlUrl {
+        let text = [self.origin_text(), path_and_query].concat();
+        CrawlUrl::from_canonical(Arc::from(text), self.path_start as usize)
+    }
+
+    /// `/robots.txt` of an origin.
+    pub(crate) fn robots_of(origin: &Origin) -> CrawlUrl {
+        let text = [origin.as_str(), "/robots.txt"].concat();
+        CrawlUrl::from_canonical(Arc::from(text), origin.as_str().len())
     }
 
     pub fn as_str(&self) -> &str {
@@ -103,7 +164,7 @@ impl CrawlUrl {
 
     /// Host with its port, as in the `Host` header.
     pub fn authority(&self) -> &str {
-        &self.text[self.scheme().len() + 3..self.path_start as usize]
+        self.text.get(self.scheme().len() + 3..self.path_start as usize).unwrap_or_default()
     }
 
     /// `[::1]` keeps its brackets.
@@ -134,20 +195,91 @@ impl CrawlUrl {
         self.path_and_query().split_once('?').map(|(_, query)| query)
     }
 
+    /// What stands between the slashes of the path; `/a/` gives `a` and an empty one.
+    pub fn segments(&self) -> impl Iterator<Item = &str> {
+        self.path().split('/').skip(1)
+    }
+
+    /// What follows the last dot of the last segment, as written: `html`, `PDF`.
+    pub fn extension(&self) -> Option<&str> {
+        let file = self.path().rsplit('/').next()?;
+        let (stem, extension) = file.rsplit_once('.')?;
+        (!stem.is_empty() && !extension.is_empty()).then_some(extension)
+    }
+
+    /// Likely made by a program on demand: it has a query, or the name of a script.
+    pub fn is_dynamic(&self) -> bool {
+        let is_script = |extension: &str| {
+            SCRIPT_EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known))
+        };
+        self.query().is_some()
+            || self.extension().is_some_and(is_script)
+            || self.segments().any(|segment| segment == "cgi-bin")
+    }
+
     pub fn origin(&self) -> Origin {
-        Origin::from_text(&self.text[..self.path_start as usize])
+        Origin::from_text(self.origin_text())
+    }
+
+    fn origin_text(&self) -> &str {
+        &self.text[..self.path_start as usize]
     }
 
     pub fn site(&self) -> SiteKey {
         SiteKey::from_host(self.host(), self.port())
     }
 
+    /// `self.site() == other.site()`, without making either.
+    pub fn same_site(&self, other: &CrawlUrl) -> bool {
+        let usual = |port: Option<u16>| port.filter(|port| !matches!(port, 80 | 443));
+        let (one, two) = (self.authority(), other.authority());
+        if one == two {
+            return true;
+        }
+        let ((host, port), (other_host, other_port)) = (split_port(one), split_port(two));
+        host == other_host && usual(port) == usual(other_port)
+    }
+
     /// The site's entry page on the same origin.
     #[must_use]
     pub fn home(&self) -> CrawlUrl {
-        let text = format!("{}/", &self.text[..self.path_start as usize]);
-        CrawlUrl::from_canonical(text, self.path_start as usize)
+        self.at("/")
     }
+}
+
+/// Extensions of scripts, as VN and WIRE count dynamic pages.
+const SCRIPT_EXTENSIONS: [&str; 20] = [
+    "php", "php3", "php4", "php5", "php7", "phtml", "asp", "aspx", "ashx", "asmx", "jsp", "jspx",
+    "do", "action", "cgi", "pl", "fcgi", "cfm", "cfml", "dll",
+];
+
+/// A reference that names another scheme needs no parsing: many are long (`data:`) and all are refused.
+fn refuse_other_scheme(text: &str) -> Result<(), UrlError> {
+    let text = text.trim_matches(is_trimmed);
+    let is_scheme_byte = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
+    let length = text.bytes().take_while(|b| is_scheme_byte(b)).count();
+    let is_scheme = text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.as_bytes().get(length) == Some(&b':');
+    let scheme = &text[..length];
+    if !is_scheme || ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
+        return Ok(());
+    }
+    // Long enough for every registered scheme; the rest is somebody's joke.
+    Err(UrlError::Scheme(scheme[..length.min(40)].to_ascii_lowercase()))
+}
+
+/// WHATWG trims C0 controls and spaces at both ends of its input.
+fn is_trimmed(c: char) -> bool {
+    c <= ' '
+}
+
+/// `example.org.` is `example.org`. Where the dots hide what would be no host (the bare root, a number
+/// that is no address) they stay.
+fn remove_trailing_dots(url: &mut Url) {
+    let Some(host) = url.host_str().filter(|host| host.ends_with('.')) else { return };
+    let bare = host.trim_end_matches('.').to_owned();
+    // An error leaves the URL as it is.
+    let _ = url.set_host(Some(&bare));
 }
 
 fn split_port(authority: &str) -> (&str, Option<u16>) {
@@ -159,7 +291,7 @@ fn split_port(authority: &str) -> (&str, Option<u16>) {
 
 impl PartialEq for CrawlUrl {
     fn eq(&self, other: &CrawlUrl) -> bool {
-        self.text == other.text
+        self.fp == other.fp && self.text == other.text
     }
 }
 
