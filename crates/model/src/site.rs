@@ -13,11 +13,8 @@ use crate::{CrawlUrl, RobotsCopy, Timestamp};
 pub struct SiteKey(Arc<str>);
 
 impl SiteKey {
-    pub(crate) fn from_host(host: &str, port: Option<u16>) -> SiteKey {
-        match port {
-            None | Some(80 | 443) => SiteKey(Arc::from(host)),
-            Some(port) => SiteKey(Arc::from(format!("{host}:{port}"))),
-        }
+    pub(crate) fn from_text(key: &str) -> SiteKey {
+        SiteKey(Arc::from(key))
     }
 
     /// A key that was stored earlier. Not for text from outside: that goes through [`CrawlUrl`].
@@ -43,13 +40,16 @@ impl SiteKey {
 
     /// The registrable domain (public suffix list); the host itself for addresses and bare suffixes.
     pub fn domain(&self) -> &str {
-        let host = self.host();
-        // An empty first label (`.example.org`) makes a name that nobody can register.
-        if host.starts_with(['[', '.']) || host.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
-            return host;
-        }
-        psl::domain_str(host).unwrap_or(host)
+        domain_of(self.host())
     }
+}
+
+pub(crate) fn domain_of(host: &str) -> &str {
+    // An empty first label (`.example.org`) makes a name that nobody can register.
+    if host.starts_with(['[', '.']) || host.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+        return host;
+    }
+    psl::domain_str(host).unwrap_or(host)
 }
 
 impl fmt::Display for SiteKey {

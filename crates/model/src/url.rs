@@ -38,7 +38,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use self::punycode::Parsed;
 pub use self::{base::UrlBase, form::NormalForm};
-use crate::{Origin, SiteKey};
+use crate::{Origin, SiteKey, site::domain_of};
 
 #[derive(Clone)]
 pub struct CrawlUrl {
@@ -226,18 +226,20 @@ impl CrawlUrl {
     }
 
     pub fn site(&self) -> SiteKey {
-        SiteKey::from_host(self.host(), self.port())
+        SiteKey::from_text(self.site_text())
     }
 
-    /// `self.site() == other.site()`, without making either.
-    pub fn same_site(&self, other: &CrawlUrl) -> bool {
-        let usual = |port: Option<u16>| port.filter(|port| !matches!(port, 80 | 443));
-        let (one, two) = (self.authority(), other.authority());
-        if one == two {
-            return true;
+    /// The text of [`CrawlUrl::site`], without making a key of it: for lookups of many links.
+    pub fn site_text(&self) -> &str {
+        match split_port(self.authority()) {
+            (host, None | Some(80 | 443)) => host,
+            _ => self.authority(),
         }
-        let ((host, port), (other_host, other_port)) = (split_port(one), split_port(two));
-        host == other_host && usual(port) == usual(other_port)
+    }
+
+    /// The registrable domain, as [`SiteKey::domain`].
+    pub fn domain(&self) -> &str {
+        domain_of(self.host())
     }
 
     /// The site's entry page on the same origin.
