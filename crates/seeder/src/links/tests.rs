@@ -1,0 +1,213 @@
+//! What becomes of each kind of link.
+
+use model::{PageState, RefusalReason, SpiderId, Timestamp, Verdict};
+use proptest::prelude::*;
+
+use super::*;
+use crate::Scope;
+
+fn url(text: &str) -> CrawlUrl {
+    CrawlUrl::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"))
+}
+
+fn page(text: &str) -> Page {
+    Page {
+        url: url(text),
+        spider: SpiderId(1),
+        state: PageState::Known,
+        level: 2,
+        hops: 1,
+        seed: false,
+        due: Timestamp::default(),
+        failures: 0,
+        last: None,
+    }
+}
+
+fn link(text: &str) -> Link {
+    of_kind(text, LinkKind::A)
+}
+
+fn of_kind(text: &str, kind: LinkKind) -> Link {
+    Link { url: url(text), kind, rel: LinkRel::default(), anchor: String::new(), position: 0 }
+}
+
+fn seeds(of: &[&str]) -> SeedSet {
+    let seeds: Vec<CrawlUrl> = of.iter().map(|seed| url(seed)).collect();
+    seeds.iter().collect()
+}
+
+fn sort(links: &[Link], rules: &SpiderRules) -> Sorted {
+    let seeds = seeds(&["http://example.org/", "http://friend.org/"]);
+    sort_links(&page("http://example.org/a"), links, false, rules, &seeds)
+}
+
+fn texts(candidates: &[Candidate]) -> Vec<&str> {
+    candidates.iter().map(|candidate| candidate.url.as_str()).collect()
+}
+
+#[test]
+fn links_go_one_level_deeper_and_other_sites_begin_at_zero() {
+    let links = [link("https://example.org/b"), link("http://friend.org/x/y")];
+    let sorted = sort(&links, &SpiderRules::default());
+    assert_eq!(texts(&sorted.internal), ["https://example.org/b"]);
+    let inner = &sorted.internal[0];
+    assert_eq!((inner.level, inner.hops, inner.seed), (3, 0, false));
+    assert_eq!(inner.referrer, Some(url("http://example.org/a").fingerprint()));
+    assert_eq!(texts(&sorted.external), ["http://friend.org/x/y"]);
+    assert_eq!(sorted.external[0].level, 0);
+    assert!(sorted.refused.is_empty());
+}
+
+#[test]
+fn a_url_comes_once_and_the_page_itself_never() {
+    let links = ["http://example.org/b", "http://example.org/a#x", "http://example.org/b#y"];
+    let sorted = sort(&links.map(link), &SpiderRules::default());
+    assert_eq!(texts(&sorted.internal), ["http://example.org/b"]);
+}
+
+#[test]
+fn a_redirect_keeps_the_level_and_counts_a_hop() {
+    let target = of_kind("http://example.org/b", LinkKind::Redirect);
+    let seeds = seeds(&["http://example.org/"]);
+    let from = Page { seed: true, ..page("http://example.org/a") };
+    let sorted = sort_links(&from, &[target], true, &SpiderRules::default(), &seeds);
+    let to = &sorted.internal[0];
+    assert_eq!((to.level, to.hops, to.seed), (2, 2, true));
+    let away = of_kind("https://www.example.org/", LinkKind::Redirect);
+    let sorted =
+        sort_links(&from, std::slice::from_ref(&away), false, &SpiderRules::default(), &seeds);
+    assert_eq!((sorted.external[0].level, sorted.external[0].seed), (2, true));
+    let from = Page { seed: false, ..from };
+    let sorted = sort_links(&from, &[away], false, &SpiderRules::default(), &seeds);
+    assert_eq!(sorted.refused[0].reason, RefusalReason::Scope);
+}
+
+#[test]
+fn refusals_are_merged_with_a_count_and_an_example() {
+    let links = ["http://o.org/1", "http://o.org/2", "http://o.org/1", "http://p.org/"].map(link);
+    let sorted = sort(&links, &SpiderRules::default());
+    let counted: Vec<_> =
+        sorted.refused.iter().map(|decision| (decision.site.as_str(), decision.count)).collect();
+    assert_eq!(counted, [("o.org", 2), ("p.org", 1)]);
+    let first = &sorted.refused[0];
+    assert_eq!(first.rule, "crawl.scope = \"site\"");
+    assert_eq!(first.example, "http://o.org/1");
+    assert_eq!(first.referrer.as_deref(), Some("http://example.org/a"));
+}
+
+#[test]
+fn the_external_policy_says_how_other_sites_are_entered() {
+    let links = ["http://friend.org/x", "http://friend.org/y", "http://example.org/b"].map(link);
+    for (external, expected) in [
+        (ExternalPolicy::Ignore, vec![]),
+        (ExternalPolicy::Home, vec!["http://friend.org/"]),
+        (ExternalPolicy::Deep, vec!["http://friend.org/x", "http://friend.org/y"]),
+        (
+            ExternalPolicy::Combined,
+            vec!["http://friend.org/", "http://friend.org/x", "http://friend.org/y"],
+        ),
+    ] {
+        let sorted = sort(&links, &SpiderRules { external, ..SpiderRules::default() });
+        assert_eq!(texts(&sorted.external), expected, "{external:?}");
+        assert_eq!(texts(&sorted.internal), ["http://example.org/b"], "{external:?}");
+    }
+}
+
+#[test]
+fn an_ignored_link_names_the_policy_only_inside_the_scope() {
+    let rules = SpiderRules { external: ExternalPolicy::Ignore, ..SpiderRules::default() };
+    let sorted = sort(&["http://friend.org/x", "http://o.org/"].map(link), &rules);
+    let rules: Vec<_> = sorted.refused.iter().map(|decision| decision.rule.as_str()).collect();
+    assert_eq!(rules, ["crawl.external = \"ignore\"", "crawl.scope = \"site\""]);
+}
+
+#[test]
+fn no_policy_leads_out_of_the_scope() {
+    for external in ExternalPolicy::ALL {
+        let rules = SpiderRules { external, ..SpiderRules::default() };
+        let sorted = sort(&[link("http://o.org/x")], &rules);
+        assert!(sorted.external.is_empty(), "{external:?}");
+        assert_eq!(sorted.refused[0].rule, "crawl.scope = \"site\"");
+    }
+}
+
+#[test]
+fn nofollow_is_obeyed_unless_told_otherwise() {
+    let hidden = Link { rel: LinkRel::NOFOLLOW.with(LinkRel::UGC), ..link("http://example.org/n") };
+    let both = Link { rel: LinkRel::NOFOLLOW, ..link("http://example.org/b") };
+    let links = [both, hidden, link("http://example.org/b")];
+    let sorted = sort(&links, &SpiderRules::default());
+    assert_eq!(texts(&sorted.internal), ["http://example.org/b"]);
+    assert_eq!((sorted.refused.len(), sorted.refused[0].rule.as_str()), (1, "rel=nofollow"));
+
+    let told = SpiderRules { follow_nofollow: true, ..SpiderRules::default() };
+    assert_eq!(sort(&links, &told).internal.len(), 2);
+
+    let seeds = seeds(&["http://example.org/"]);
+    let from = page("http://example.org/a");
+    let sorted = sort_links(&from, &links, true, &SpiderRules::default(), &seeds);
+    assert!(sorted.internal.is_empty());
+    assert_eq!((sorted.refused.len(), sorted.refused[0].count), (1, 2));
+    assert_eq!(sort_links(&from, &links, true, &told, &seeds).internal.len(), 2);
+}
+
+#[test]
+fn feeds_are_no_pages_and_canonical_links_are() {
+    let links = [
+        of_kind("http://example.org/feed", LinkKind::Feed),
+        of_kind("http://example.org/c", LinkKind::Canonical),
+        of_kind("http://example.org/2", LinkKind::Next),
+    ];
+    let sorted = sort(&links, &SpiderRules::default());
+    assert_eq!(texts(&sorted.internal), ["http://example.org/c", "http://example.org/2"]);
+    assert!(sorted.refused.is_empty());
+}
+
+#[test]
+fn the_configured_form_decides_what_is_the_same_page() {
+    let form = NormalForm { strip_query: vec!["sid".into()], ..NormalForm::default() };
+    let rules = SpiderRules { form, ..SpiderRules::default() };
+    let links = ["http://example.org/b?sid=1", "http://example.org/b?sid=2"].map(link);
+    assert_eq!(texts(&sort(&links, &rules).internal), ["http://example.org/b"]);
+}
+
+fn any_link() -> impl Strategy<Value = Link> {
+    let host = prop::sample::select(vec!["example.org", "www.example.org", "o.net:8080", "o.net"]);
+    let path = "(/(a|b|login|cart|x.php)){0,3}(/|[?](a|print)=1)?";
+    (host, path, 0..14u8, 0..2u8).prop_map(|(host, path, kind, rel)| Link {
+        rel: LinkRel(rel),
+        ..of_kind(
+            &format!("http://{host}{path}"),
+            LinkKind::from_stored(kind).expect("there are fourteen"),
+        )
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_comes_out_is_judged_and_comes_once(
+        links in prop::collection::vec(any_link(), 0..30),
+        scope in prop::sample::select(Scope::ALL.to_vec()),
+        external in prop::sample::select(ExternalPolicy::ALL.to_vec()),
+        depth_max in prop::option::of(0..4u16),
+        nofollow_page: bool, seed: bool,
+    ) {
+        let rules = SpiderRules { scope, external, depth_max, ..SpiderRules::default() };
+        let seeds = seeds(&["http://example.org/a/"]);
+        let from = Page { seed, ..page("http://example.org/a/a") };
+        let sorted = sort_links(&from, &links, nofollow_page, &rules, &seeds);
+        let mut seen = HashSet::new();
+        for candidate in sorted.internal.iter().chain(&sorted.external) {
+            prop_assert_eq!(rules.judge(candidate, &seeds), Verdict::Accept);
+            prop_assert!(seen.insert(candidate.url.fingerprint()));
+        }
+        prop_assert!(sorted.internal.iter().all(|c| c.url.site() == from.url.site()));
+        prop_assert!(sorted.external.iter().all(|c| c.url.site() != from.url.site()));
+        let mut keys = HashSet::new();
+        for decision in &sorted.refused {
+            let key = (decision.site.clone(), decision.reason, decision.rule.clone());
+            prop_assert!(keys.insert(key) && decision.count > 0);
+        }
+    }
+}

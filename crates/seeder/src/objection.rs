@@ -1,0 +1,83 @@
+//! What speaks against a URL: cheap to make and to compare, put into words only when it is reported.
+
+use std::fmt;
+
+use model::{Refusal, RefusalReason};
+
+use crate::{ExternalPolicy, Scope, ShippedRule};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Objection<'a> {
+    /// Longer than this many bytes.
+    TooLong(usize),
+    OutOfScope(Scope),
+    /// Inside the scope, but links to other sites are not followed.
+    External(ExternalPolicy),
+    Port(u16),
+    /// Deeper than this level.
+    TooDeep(u16),
+    /// More redirects in a row than this.
+    Redirects(u8),
+    /// One of the user's patterns.
+    Pattern(&'a str),
+    Shipped(&'static ShippedRule),
+    NofollowLink,
+    NofollowPage,
+}
+
+impl Objection<'_> {
+    pub(crate) fn reason(&self) -> RefusalReason {
+        match self {
+            Objection::TooLong(_) => RefusalReason::TooLong,
+            Objection::OutOfScope(_) | Objection::External(_) => RefusalReason::Scope,
+            Objection::Port(_) => RefusalReason::Port,
+            Objection::TooDeep(_) => RefusalReason::Depth,
+            Objection::Redirects(_) => RefusalReason::Redirects,
+            Objection::Pattern(_) | Objection::Shipped(_) => RefusalReason::RejectList,
+            Objection::NofollowLink | Objection::NofollowPage => RefusalReason::Nofollow,
+        }
+    }
+
+    pub(crate) fn refusal(&self) -> Refusal {
+        Refusal { reason: self.reason(), rule: self.to_string() }
+    }
+
+    /// For somebody who asks why.
+    pub(crate) fn why(&self) -> String {
+        match self {
+            Objection::TooLong(max) => format!("the URL has more than {max} bytes"),
+            Objection::OutOfScope(Scope::Site) => "no seed names its site".to_owned(),
+            Objection::OutOfScope(Scope::Domain) => {
+                "no seed names its registrable domain".to_owned()
+            }
+            Objection::OutOfScope(_) => "it lies below no seed's folder".to_owned(),
+            Objection::External(_) => "links to other sites are not followed".to_owned(),
+            Objection::Port(port) => format!("no seed names port {port}"),
+            Objection::TooDeep(max) => format!("its level is above {max}"),
+            Objection::Redirects(max) => format!("more than {max} redirects in a row led to it"),
+            Objection::Pattern(pattern) => format!("it matches {pattern}"),
+            Objection::Shipped(rule) => rule.reason.to_owned(),
+            Objection::NofollowLink | Objection::NofollowPage => {
+                "the page asks not to follow it".to_owned()
+            }
+        }
+    }
+}
+
+/// The rule in the configuration's words.
+impl fmt::Display for Objection<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Objection::TooLong(max) => write!(f, "URLs of at most {max} bytes"),
+            Objection::OutOfScope(scope) => write!(f, "crawl.scope = \"{}\"", scope.word()),
+            Objection::External(policy) => write!(f, "crawl.external = \"{}\"", policy.word()),
+            Objection::Port(port) => write!(f, "ports named by seeds, not {port}"),
+            Objection::TooDeep(max) => write!(f, "crawl.depth = {max}"),
+            Objection::Redirects(max) => write!(f, "crawl.redirects = {max}"),
+            Objection::Pattern(pattern) => write!(f, "reject.patterns: {pattern}"),
+            Objection::Shipped(rule) => write!(f, "reject list: {}", rule.name),
+            Objection::NofollowLink => f.write_str("rel=nofollow"),
+            Objection::NofollowPage => f.write_str("meta robots or X-Robots-Tag: nofollow"),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Seeds from text: one URL a line, as people write them.
+//!
+//! `#` begins a comment (at the start of a line or after white space), blank lines do not count, a bare
+//! host means its home page. A bad line is an error with its number and what to do about it; reading
+//! goes on behind it. Memory is bounded by the longest line.
+
+use std::io::{self, BufRead, Read};
+
+use model::{CrawlUrl, UrlError};
+
+/// Longer lines are reported and skipped: four times the longest URL that is crawled by default.
+pub const LINE_BYTES_MAX: usize = 4 * model::limits::URL_BYTES_MAX;
+/// As much of a bad line as a message shows.
+const SHOWN_CHARS_MAX: usize = 80;
+
+pub struct SeedReader<R> {
+    reader: R,
+    line: Vec<u8>,
+    number: u64,
+    failed: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SeedError {
+    #[error("line {line}: {what}: {text}")]
+    Bad { line: u64, text: String, what: String },
+    /// Nothing comes after it.
+    #[error("cannot read on after line {line}: {source}")]
+    Io { line: u64, source: io::Error },
+}
+
+impl<R: BufRead> SeedReader<R> {
+    pub fn new(reader: R) -> SeedReader<R> {
+        SeedReader { reader, line: Vec::new(), number: 0, failed: false }
+    }
+
+    /// Reads a line into `self.line`; `Ok(false)` at the end of the text.
+    fn read_line(&mut self) -> io::Result<bool> {
+        self.line.clear();
+        let bound = LINE_BYTES_MAX as u64 + 1;
+        let read = self.reader.by_ref().take(bound).read_until(b'\n', &mut self.line)?;
+        if read > LINE_BYTES_MAX && !self.line.ends_with(b"\n") {
+            skip_line(&mut self.reader)?;
+        }
+        Ok(read > 0)
+    }
+
+    fn seed_of_line(&self) -> Option<Result<CrawlUrl, SeedError>> {
+        let text = String::from_utf8_lossy(&self.line);
+        let text = text.trim_start_matches('\u{feff}').trim();
+        let bad = |what: String| {
+            let text = text.chars().take(SHOWN_CHARS_MAX).collect();
+            Some(Err(SeedError::Bad { line: self.number, text, what }))
+        };
+        if self.line.len() > LINE_BYTES_MAX {
+            return bad(format!("longer than {LINE_BYTES_MAX} bytes"));
+        }
+        let seed = without_comment(text);
+        if seed.is_empty() {
+            return None;
+        }
+        if str::from_utf8(&self.line).is_err() {
+            return bad("not UTF-8 text".to_owned());
+        }
+        match parse_seed(seed) {
+            Ok(url) => Some(Ok(url)),
+            Err(what) => bad(what),
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for SeedReader<R> {
+    type Item = Result<CrawlUrl, SeedError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.failed {
+            match self.read_line() {
+                Ok(false) => return None,
+                Ok(true) => self.number += 1,
+                Err(source) => {
+                    self.failed = true;
+                    return Some(Err(SeedError::Io { line: self.number, source }));
+                }
+            }
+            if let Some(seed) = self.seed_of_line() {
+                return Some(seed);
+            }
+        }
+        None
+    }
+}
+
+/// A seed as somebody types it: a URL, or a host with or without port and path. The error says what is
+/// wrong with it and what would be right.
+pub fn parse_seed(text: &str) -> Result<CrawlUrl, String> {
+    let text = text.trim();
+    if text.contains(char::is_whitespace) {
+        return Err("white space inside: write one URL a line, spaces as %20".to_owned());
+    }
+    if let Some(scheme) = scheme(text) {
+        return parse_with_scheme(text, scheme);
+    }
+    let is_absolute = text.starts_with("//");
+    if !is_absolute && text.starts_with(['/', '?', '.']) {
+        return Err("a path alone is no seed: write the whole URL".to_owned());
+    }
+    let bare = text.trim_start_matches('/');
+    let host = bare.split(['/', '?', '#']).next().unwrap_or_default();
+    if host.contains('@') {
+        return Err("looks like a mail address: write a URL or a host".to_owned());
+    }
+    if matches!(host, "http" | "https") {
+        return Err(format!("the colon after {host} is missing"));
+    }
+    let is_host = is_absolute || host.contains(['.', ':', '。']) || host == "localhost";
+    if !is_host {
+        return Err("neither a URL nor a host: write it as http://HOST/".to_owned());
+    }
+    CrawlUrl::parse(&format!("http://{bare}")).map_err(|e| e.to_string())
+}
+
+fn parse_with_scheme(text: &str, scheme: &str) -> Result<CrawlUrl, String> {
+    CrawlUrl::parse(text).map_err(|error| match error {
+        UrlError::Scheme(_) if is_misspelt_http(scheme) => {
+            format!("unknown scheme {scheme}: did you mean http or https?")
+        }
+        error => error.to_string(),
+    })
+}
+
+/// What stands before the colon, unless that is a host before its port.
+fn scheme(text: &str) -> Option<&str> {
+    let (scheme, rest) = text.split_once(':')?;
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
+    let port = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_port = !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
+    (is_scheme && !is_port).then_some(scheme)
+}
+
+/// Made of the letters of http, nearly in number: htp, htttp, hhtps, ttp, hptt.
+fn is_misspelt_http(scheme: &str) -> bool {
+    let scheme = scheme.to_ascii_lowercase();
+    (3..=7).contains(&scheme.len()) && scheme.contains('t') && {
+        scheme.contains('p') && scheme.bytes().all(|b| b"htps".contains(&b))
+    }
+}
+
+fn without_comment(text: &str) -> &str {
+    if text.starts_with('#') {
+        return "";
+    }
+    let comment =
+        text.match_indices('#').find(|&(at, _)| text[..at].ends_with(char::is_whitespace));
+    comment.map_or(text, |(at, _)| text[..at].trim_end())
+}
+
+fn skip_line(reader: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = reader.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let end = buffer.iter().position(|&b| b == b'\n').map(|at| at + 1);
+        let length = end.unwrap_or(buffer.len());
+        reader.consume(length);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(text: &[u8]) -> Vec<String> {
+        SeedReader::new(text)
+            .map(|seed| seed.map_or_else(|e| format!("! {e}"), |url| url.to_string()))
+            .collect()
+    }
+
+    #[test]
+    fn seeds_are_read_as_people_write_them() {
+        let text = "\u{feff}# my seeds\r\n\r\nhttps://example.org/a # the first\n  example.net\t\n\
+                    example.net:8080/x#frag\n//example.com\nlocalhost:3000\nbücher.de/ü\n[::1]:80\nhttp:/e.org";
+        let expected = [
+            "https://example.org/a",
+            "http://example.net/",
+            "http://example.net:8080/x",
+            "http://example.com/",
+            "http://localhost:3000/",
+            "http://xn--bcher-kva.de/%C3%BC",
+            "http://[::1]/",
+            "http://e.org/",
+        ];
+        assert_eq!(read(text.as_bytes()), expected);
+    }
+
+    #[test]
+    fn a_bad_line_is_named_and_the_next_one_read() {
+        for (line, what) in [
+            ("htp://example.org/", "did you mean http"),
+            ("HTTTPS://example.org/", "did you mean http"),
+            ("ftp://example.org/", "only http and https can be crawled, not ftp"),
+            ("mailto:a@b.org", "only http and https can be crawled, not mailto"),
+            ("someone@example.org", "mail address"),
+            ("http//example.org", "the colon after http is missing"),
+            ("example", "neither a URL nor a host"),
+            ("/a/b", "a path alone"),
+            ("a.org b.org", "white space"),
+            ("http://", "not a valid URL"),
+            ("http://exa mple.org", "white space"),
+            ("1.2.3.400", "not a valid URL"),
+        ] {
+            let read = read(format!("\n{line}\nexample.org").as_bytes());
+            assert!(
+                read[0].starts_with("! line 2: ") && read[0].contains(what),
+                "{line}: {read:?}"
+            );
+            assert_eq!(read[1..], ["http://example.org/"], "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_without_end_costs_no_memory_and_hides_nothing() {
+        let mut text = vec![b'a'; 10 * LINE_BYTES_MAX];
+        text.extend_from_slice(b"\nexample.org\n\xff\xfe.org\n");
+        let read = read(&text);
+        assert!(read[0].starts_with("! line 1: longer than"), "{read:?}");
+        assert_eq!(read[1], "http://example.org/");
+        assert!(read[2].starts_with("! line 3: not UTF-8"), "{read:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_to_their_end(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let lines = bytes.split(|&b| b == b'\n').count();
+            prop_assert!(SeedReader::new(&bytes[..]).count() <= lines);
+        }
+
+        #[test]
+        fn no_seed_text_panics(text in ".{0,40}") {
+            let _ = parse_seed(&text);
+        }
+    }
+}
