@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Replays our volumes with pywb and compares every byte.
+
+    pywb_replay.py FOLDER|VOLUME… [--urls FILE]
+
+Every response and revisit in the volumes (or of the URLs listed in FILE, one a line) is asked for at
+its own moment in identity mode (`…/20260102030405id_/URL`), and the answer must be the status and the
+payload that was archived: for a revisit the bytes it refers to, for a 304 none. Records whose body was cut by a
+limit are left out. Exit code 0: all is well; 1: what differs is printed, a line for each.
+
+Run it with the Python of the environment that tools/venv.sh makes.
+"""
+
+import argparse
+import http.client
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from warcio.archiveiterator import ArchiveIterator
+from warcio.bufferedreaders import ChunkedDataReader
+
+from warc_gate import volumes
+
+TOOLS = Path(sys.executable).parent
+START_SECONDS = 60
+
+
+class Capture:
+    def __init__(self, record, payload):
+        headers = record.rec_headers
+        self.url = headers.get_header("WARC-Target-URI")
+        self.date = headers.get_header("WARC-Date")
+        self.payload = payload
+        self.status = int(record.http_headers.get_statuscode())
+
+    def moment(self):
+        return "".join(c for c in self.date if c.isdigit())[:14]
+
+
+def captures(paths):
+    """All that can be replayed, and how many records were left out because they are cut."""
+    found, payloads, cut = [], {}, 0
+    for path in paths:
+        with open(path, "rb") as file:
+            for record in ArchiveIterator(file):
+                if record.rec_type not in ("response", "revisit"):
+                    continue
+                headers = record.rec_headers
+                if record.rec_type == "revisit":
+                    target = (
+                        headers.get_header("WARC-Refers-To-Target-URI"),
+                        headers.get_header("WARC-Refers-To-Date"),
+                    )
+                    if target not in payloads:
+                        cut += 1
+                        continue
+                    capture = Capture(record, payloads[target])
+                    if capture.status == 304:
+                        # pywb answers with the 304 itself and leaves the rest to the browser.
+                        capture.payload = b""
+                elif headers.get_header("WARC-Truncated"):
+                    cut += 1
+                    continue
+                else:
+                    capture = Capture(record, payload(record))
+                    payloads[(capture.url, capture.date)] = capture.payload
+                found.append(capture)
+    return found, cut
+
+
+def payload(record):
+    """Without chunk framing, but with its content coding: what a client that asks for it is sent."""
+    if (record.http_headers.get_header("Transfer-Encoding") or "").lower() == "chunked":
+        return read_all(ChunkedDataReader(record.raw_stream, decomp_type=None))
+    return read_all(record.raw_stream)
+
+
+def read_all(stream):
+    parts = []
+    while part := stream.read(1 << 16):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Replay:
+    """A pywb of our own in a folder that goes away with it."""
+
+    def __init__(self, paths):
+        self.folder = tempfile.mkdtemp(prefix="replay-")
+        environment = dict(os.environ, PYTHONWARNINGS="ignore")
+        manager = [TOOLS / "wb-manager"]
+        quiet = {"cwd": self.folder, "env": environment, "check": True, "capture_output": True}
+        subprocess.run([*manager, "init", "it"], **quiet)
+        subprocess.run([*manager, "add", "it", *(path.resolve() for path in paths)], **quiet)
+        self.port = free_port()
+        self.log = open(Path(self.folder) / "pywb.log", "wb")
+        self.server = subprocess.Popen(
+            [TOOLS / "pywb", "--bind", "127.0.0.1", "--port", str(self.port)],
+            cwd=self.folder,
+            env=environment,
+            stdout=self.log,
+            stderr=self.log,
+        )
+
+    def wait(self):
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                if self.server.poll() is not None:
+                    break
+                time.sleep(0.2)
+        raise RuntimeError("pywb did not start: " + (Path(self.folder) / "pywb.log").read_text())
+
+    def fetch(self, capture):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            path = f"/it/{capture.moment()}id_/{capture.url}"
+            connection.request("GET", path, headers={"Accept-Encoding": "gzip, br, zstd"})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def end(self):
+        self.server.terminate()
+        try:
+            self.server.wait(10)
+        except subprocess.TimeoutExpired:
+            self.server.kill()
+            self.server.wait()
+        self.log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def compare(replay, found):
+    problems = []
+    for capture in found:
+        status, body = replay.fetch(capture)
+        where = f"{capture.url} of {capture.date}"
+        if status != capture.status:
+            problems.append(f"{where}: answered {status}, archived {capture.status}")
+        elif body != capture.payload:
+            problems.append(f"{where}: {len(body)} bytes differ from the {len(capture.payload)} archived")
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("volumes", nargs="+")
+    parser.add_argument("--urls", type=Path, help="a file with the URLs to ask for, one a line")
+    options = parser.parse_args()
+    paths = list(volumes(options.volumes))
+    found, cut = captures(paths)
+    if options.urls:
+        wanted = set(options.urls.read_text().split())
+        found = [capture for capture in found if capture.url in wanted]
+        for url in sorted(wanted - {capture.url for capture in found}):
+            print(f"{url}: not in the volumes")
+            return 1
+    if not found:
+        print("nothing to replay", file=sys.stderr)
+        return 1
+    replay = Replay(paths)
+    try:
+        replay.wait()
+        problems = compare(replay, found)
+    finally:
+        replay.end()
+    for problem in problems:
+        print(problem)
+    if problems:
+        return 1
+    print(f"{len(found)} captures replayed byte for byte, {cut} left out because they are cut")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
