@@ -1,1 +1,41 @@
-//! WARC volumes: records, writer, reader, recovery.
+//! WARC volumes: what was said on the wire, kept so that other people's tools read it (WARC/1.1).
+//!
+//! Start with [`WarcArchive`] (writing and recovery), then [`Volumes`] (random access), [`WarcReader`]
+//! (any WARC file, record by record) and [`Verifier`] (what `check` asks).
+//!
+//! Invariants:
+//! - one gzip member per record; a request and its response (or revisit) lie behind each other;
+//! - a volume is named `….warc.gz.open` while it grows, and is synced before it gets its final name,
+//!   so a sealed volume is whole;
+//! - an open volume is written only in whole pairs, so that a crash tears at most its tail;
+//! - nothing here reads a clock: dates are those of the exchanges.
+
+mod archive;
+mod digest;
+mod disk;
+mod encode;
+mod http;
+mod ids;
+mod ledger;
+mod names;
+mod pairs;
+mod reader;
+mod rebuild;
+mod record;
+mod recover;
+mod verify;
+mod volume;
+
+pub use archive::{WarcArchive, WarcOptions};
+pub use digest::{digest_text, parse_digest, sha1};
+pub use http::{HttpParts, dechunk};
+pub use ids::{RecordIds, parse_record_id, record_id_text};
+pub use names::{VolumeFileName, Volumes};
+pub use pairs::{Pair, Pairs};
+pub use reader::{BLOCK_BYTES_MAX, ReadError, Record, WarcReader};
+pub use rebuild::Adopted;
+pub use recover::{Adoption, Cut, Recovery};
+pub use verify::{Problem, Report, Verifier, verify_volume};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,278 @@
+//! `WarcArchive`: the [`Archive`] that writes WARC volumes.
+//!
+//! Locks: `syncing` before `state` before the ledger. `state` covers a copy into the write buffer and
+//! now and then the writing of a block, never a sync. `syncing` is held from the moment a sync begins
+//! until its outcome is known to `state`: the kernel reports a lost page to one caller only, so no two
+//! syncs of a volume may run beside each other, and none may return before a failed one has poisoned
+//! the archive.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use model::{Archive, ArchiveEntry, Mark, RecordId, RecordLocation, StoreError, Timestamp, limits};
+
+use super::{
+    disk::{Disk, RealDisk, is_full},
+    encode::{self, Packed},
+    ids::RecordIds,
+    ledger::Ledger,
+    names,
+    recover::{self, Recovery},
+    volume::{Volume, WriteTrouble},
+};
+
+/// What every volume says of itself, and how large it may grow.
+#[derive(Clone, Debug)]
+pub struct WarcOptions {
+    /// Name and version of the program.
+    pub software: String,
+    pub user_agent: String,
+    /// Who runs the crawl and how to reach them; empty when nobody said.
+    pub operator: String,
+    /// How robots.txt is treated, in words.
+    pub robots: String,
+    /// A volume is sealed before it grows over this.
+    pub volume_bytes_max: u64,
+    /// Begins the names of volumes; for people.
+    pub prefix: String,
+}
+
+impl Default for WarcOptions {
+    fn default() -> WarcOptions {
+        WarcOptions {
+            software: "Harvestman".to_owned(),
+            user_agent: String::new(),
+            operator: String::new(),
+            robots: "obey (RFC 9309)".to_owned(),
+            volume_bytes_max: limits::VOLUME_BYTES_MAX,
+            prefix: "harvest".to_owned(),
+        }
+    }
+}
+
+pub struct WarcArchive {
+    folder: PathBuf,
+    options: WarcOptions,
+    disk: Arc<dyn Disk>,
+    syncing: Mutex<()>,
+    state: Mutex<State>,
+    ledger: Arc<Mutex<Ledger>>,
+    ids: RecordIds,
+}
+
+struct State {
+    /// Begun by the first append that needs it, so that no run leaves an empty volume behind.
+    volume: Option<Volume>,
+    next_number: u32,
+    poisoned: Option<String>,
+}
+
+enum Placed {
+    At(RecordLocation),
+    /// The volume of this number has no room for the pair.
+    VolumeFull(u32),
+}
+
+impl WarcArchive {
+    /// Opens the folder of volumes, making it if needed, and recovers from a crash: volumes left open
+    /// lose their torn tail and are sealed; whole records past `mark` are offered for adoption. The
+    /// archive can be written while adoption goes on.
+    pub fn open(
+        folder: &Path,
+        options: WarcOptions,
+        mark: Mark,
+    ) -> Result<(WarcArchive, Recovery), StoreError> {
+        WarcArchive::open_on(Arc::new(RealDisk), folder, options, mark)
+    }
+
+    pub(super) fn open_on(
+        disk: Arc<dyn Disk>,
+        folder: &Path,
+        options: WarcOptions,
+        mark: Mark,
+    ) -> Result<(WarcArchive, Recovery), StoreError> {
+        fs::create_dir_all(folder).map_err(|e| StoreError::io("create", folder, e))?;
+        let ledger = Arc::new(Mutex::new(Ledger::resume(&mark)));
+        let (recovery, next_number) = recover::recover(&*disk, folder, &mark, ledger.clone())?;
+        let state = Mutex::new(State { volume: None, next_number, poisoned: None });
+        let archive = WarcArchive {
+            folder: folder.to_owned(),
+            options,
+            disk,
+            syncing: Mutex::new(()),
+            state,
+            ledger,
+            ids: RecordIds::from_system(),
+        };
+        Ok((archive, recovery))
+    }
+
+    /// A new id for the response or revisit of an entry.
+    pub fn record_id(&self) -> RecordId {
+        self.ids.make()
+    }
+
+    fn place(&self, packed: &Packed<'_>, now: Timestamp) -> Result<Placed, StoreError> {
+        let mut state = self.state()?;
+        if state.volume.is_none() {
+            let volume = self.begin_volume(&mut state, now)?;
+            state.volume = Some(volume);
+        }
+        let volume = state.volume.as_mut().expect("a volume was begun just above");
+        if volume.is_full_for(packed.bytes.len(), self.options.volume_bytes_max) {
+            return Ok(Placed::VolumeFull(volume.number));
+        }
+        let length = u32::try_from(packed.bytes.len() - packed.response_at).map_err(|_| {
+            StoreError::io("archive a record over 4 GB in", volume.path(), too_large())
+        })?;
+        let (number, path) = (volume.number, volume.path().to_owned());
+        match volume.push(packed.bytes) {
+            Ok(start) => {
+                let offset = start + packed.response_at as u64;
+                let location = RecordLocation { volume: number, offset, length };
+                self.ledger().appended(location, start);
+                Ok(Placed::At(location))
+            }
+            Err(trouble) => Err(state.trouble("write", &path, trouble)),
+        }
+    }
+
+    fn begin_volume(&self, state: &mut State, now: Timestamp) -> Result<Volume, StoreError> {
+        let number = state.next_number;
+        // Never tried twice, whatever becomes of it: a number stands for one file for ever.
+        state.next_number += 1;
+        let sealed = names::sealed_path(&self.folder, &self.options.prefix, number);
+        let path = names::open_path(&sealed);
+        let created = self.disk.create(&path);
+        let file = created.map_err(|e| state.trouble("create", &path, e.into()))?;
+        if let Err(e) = self.disk.sync_folder(&self.folder) {
+            // Empty, and recovery would remove it: not being able to do so now harms nobody.
+            let _ = self.disk.remove(&path);
+            return Err(state.trouble("sync", &self.folder, e.into()));
+        }
+        let name = names::sealed_name(&self.options.prefix, number);
+        let warcinfo = encode::pack_warcinfo(&self.options, &name, self.ids.make(), now);
+        Ok(Volume::new(number, path, file, &warcinfo))
+    }
+
+    /// Seals the open volume, if it is still the one meant (`None`: whichever it is). Others may begin
+    /// the next volume meanwhile; `sync` waits.
+    fn seal_volume(&self, meant: Option<u32>) -> Result<(), StoreError> {
+        let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(volume) = self.take_written(meant)? else { return Ok(()) };
+        let path = volume.path();
+        let result = volume.file.sync().map_err(|e| ("sync", e));
+        let result = result.and_then(|()| {
+            let renamed = self.disk.rename(path, &names::final_path(path));
+            renamed.map_err(|e| ("rename", e))
+        });
+        let result = result
+            .and_then(|()| self.disk.sync_folder(&self.folder).map_err(|e| ("sync folder of", e)));
+        // Here a full disk is no exception: after a failed sync nobody knows what the file holds.
+        result.map_err(|(doing, e)| self.locked().poison(doing, path, e))
+    }
+
+    /// Takes the volume out when all its bytes could be written.
+    fn take_written(&self, meant: Option<u32>) -> Result<Option<Volume>, StoreError> {
+        let mut state = self.state()?;
+        let Some(volume) = state.volume.as_mut() else { return Ok(None) };
+        if meant.is_some_and(|number| number != volume.number) {
+            return Ok(None);
+        }
+        let path = volume.path().to_owned();
+        match volume.flush() {
+            Ok(()) => Ok(state.volume.take()),
+            Err(trouble) => Err(state.trouble("write", &path, trouble)),
+        }
+    }
+
+    /// The state of an archive that may still be written.
+    fn state(&self) -> Result<MutexGuard<'_, State>, StoreError> {
+        let state = self.locked();
+        match &state.poisoned {
+            Some(detail) => Err(StoreError::Poisoned { detail: detail.clone() }),
+            None => Ok(state),
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Archive for WarcArchive {
+    fn append(&self, entry: &ArchiveEntry<'_>) -> Result<RecordLocation, StoreError> {
+        encode::pack(entry, |packed| {
+            loop {
+                match self.place(&packed, entry.exchange.started)? {
+                    Placed::At(location) => return Ok(location),
+                    Placed::VolumeFull(number) => self.seal_volume(Some(number))?,
+                }
+            }
+        })
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state()?;
+        let Some(volume) = state.volume.as_mut() else { return Ok(()) };
+        let (number, path, file) = (volume.number, volume.path().to_owned(), volume.file.clone());
+        if let Err(trouble) = volume.flush() {
+            return Err(state.trouble("write", &path, trouble));
+        }
+        let Some(length) = volume.unsynced() else { return Ok(()) };
+        drop(state);
+        let synced = file.sync();
+        let mut state = self.locked();
+        synced.map_err(|e| state.poison("sync", &path, e))?;
+        if let Some(volume) = state.volume.as_mut().filter(|volume| volume.number == number) {
+            volume.synced_to(length);
+        }
+        Ok(())
+    }
+
+    fn settled(&self, location: RecordLocation) {
+        self.ledger().settled(location);
+    }
+
+    fn mark(&self) -> Mark {
+        self.ledger().mark()
+    }
+
+    fn seal(&self) -> Result<(), StoreError> {
+        self.seal_volume(None)
+    }
+}
+
+impl State {
+    /// A full disk passes; anything else ends all writing.
+    fn trouble(&mut self, doing: &'static str, path: &Path, trouble: WriteTrouble) -> StoreError {
+        match trouble {
+            WriteTrouble::Full => StoreError::DiskFull { path: path.to_owned() },
+            WriteTrouble::Failed(e) => self.poison(doing, path, e),
+        }
+    }
+
+    fn poison(&mut self, doing: &'static str, path: &Path, e: io::Error) -> StoreError {
+        let detail = format!("cannot {doing} {}: {e}", path.display());
+        self.poisoned.get_or_insert(detail);
+        StoreError::Io { doing, path: path.to_owned(), source: e }
+    }
+}
+
+impl From<io::Error> for WriteTrouble {
+    fn from(error: io::Error) -> WriteTrouble {
+        if is_full(&error) { WriteTrouble::Full } else { WriteTrouble::Failed(error) }
+    }
+}
+
+fn too_large() -> io::Error {
+    io::ErrorKind::FileTooLarge.into()
+}

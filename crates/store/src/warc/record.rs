@@ -1,0 +1,216 @@
+//! The text of WARC/1.1 records, written as ISO 28500:2017 asks.
+//!
+//! Payload digests are over the entity (transfer coding removed). Where a response is chunked the field
+//! is left out: the standard makes it optional there, and `warcio check`, the checker most people use,
+//! hashes the chunk framing with it and would call every such record broken. A revisit of identical
+//! payload must carry it and does; one for a 304 must not. Whatever is left out stands in our own
+//! field, [`VISIT_FIELD`], together with what a rebuilt [`model::Exchange`] needs and WARC has no word for.
+
+use std::io::Write;
+
+use model::{ArchiveEntry, EntryKind, Exchange, Purpose, RecordId, RefersTo, Stopped, Timestamp};
+
+use super::{
+    archive::WarcOptions,
+    digest::{digest_text, sha1},
+    http,
+    ids::{record_id_text, request_id},
+};
+
+pub(super) const VISIT_FIELD: &str = "Harvestman-Visit";
+pub(super) const SAME_PAYLOAD: &str =
+    "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+pub(super) const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
+
+/// The first record of every volume.
+pub(super) fn warcinfo(
+    out: &mut Vec<u8>,
+    options: &WarcOptions,
+    file: &str,
+    id: RecordId,
+    now: Timestamp,
+) {
+    let mut block = String::new();
+    let fields = [
+        ("software", options.software.as_str()),
+        ("format", "WARC File Format 1.1"),
+        (
+            "conformsTo",
+            "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
+        ),
+        ("http-header-user-agent", options.user_agent.as_str()),
+        ("robots", options.robots.as_str()),
+        ("operator", options.operator.as_str()),
+    ];
+    for (name, value) in fields {
+        // A value that spans lines would become fields of its own.
+        let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+        if !value.is_empty() {
+            block.push_str(&format!("{name}: {value}\r\n"));
+        }
+    }
+    begin(out, "warcinfo", id, now);
+    field(out, "WARC-Filename", file);
+    field(out, "WARC-Block-Digest", &digest_text(&sha1(&[block.as_bytes()])));
+    field(out, "Content-Type", "application/warc-fields");
+    finish(out, &[block.as_bytes()]);
+}
+
+pub(super) fn request(out: &mut Vec<u8>, entry: &ArchiveEntry<'_>) {
+    let exchange = entry.exchange;
+    begin(out, "request", request_id(entry.record_id), exchange.started);
+    target(out, exchange);
+    field(out, "WARC-Concurrent-To", &record_id_text(entry.record_id));
+    field(out, "WARC-Block-Digest", &digest_text(&sha1(&[&exchange.request_head])));
+    field(out, "Content-Type", "application/http; msgtype=request");
+    finish(out, &[&exchange.request_head]);
+}
+
+/// The response, or the revisit that stands in its place.
+pub(super) fn response(out: &mut Vec<u8>, entry: &ArchiveEntry<'_>) {
+    let exchange = entry.exchange;
+    let (kind, body): (&str, &[u8]) = match entry.kind {
+        EntryKind::Response => ("response", &exchange.wire_body),
+        EntryKind::SamePayload(_) | EntryKind::NotModified(_) => ("revisit", b""),
+    };
+    begin(out, kind, entry.record_id, exchange.started);
+    target(out, exchange);
+    field(out, "WARC-Concurrent-To", &record_id_text(request_id(entry.record_id)));
+    let payload = digest_text(said_payload(entry));
+    let digest_said = match &entry.kind {
+        EntryKind::Response => !http::is_chunked(&exchange.headers),
+        EntryKind::SamePayload(earlier) => {
+            revisit(out, SAME_PAYLOAD, earlier);
+            true
+        }
+        EntryKind::NotModified(earlier) => {
+            revisit(out, NOT_MODIFIED, earlier);
+            false
+        }
+    };
+    if let Some(reason) = truncated(entry) {
+        field(out, "WARC-Truncated", reason);
+    }
+    field(out, "WARC-Block-Digest", &digest_text(&sha1(&[&exchange.response_head, body])));
+    if digest_said {
+        field(out, "WARC-Payload-Digest", &payload);
+    }
+    visit(out, exchange, if digest_said { None } else { Some(&payload) });
+    field(out, "Content-Type", "application/http; msgtype=response");
+    finish(out, &[&exchange.response_head, body]);
+}
+
+/// The standard's four words. `length` also for what announced itself as too long; a body that was not
+/// wanted, or could not be decoded, has no word of its own.
+fn truncated(entry: &ArchiveEntry<'_>) -> Option<&'static str> {
+    // ISO 28500 6.7.2: a body left out because it is identical counts as cut by length.
+    if matches!(entry.kind, EntryKind::SamePayload(_)) {
+        return Some("length");
+    }
+    entry.exchange.stopped.map(|stopped| match stopped {
+        Stopped::Length | Stopped::Announced => "length",
+        Stopped::Time => "time",
+        Stopped::Disconnect => "disconnect",
+        Stopped::Type | Stopped::Coding => "unspecified",
+    })
+}
+
+fn said_payload<'a>(entry: &'a ArchiveEntry<'_>) -> &'a [u8; 20] {
+    match &entry.kind {
+        EntryKind::Response => &entry.payload_digest,
+        EntryKind::SamePayload(earlier) | EntryKind::NotModified(earlier) => {
+            &earlier.payload_digest
+        }
+    }
+}
+
+/// Milliseconds always, so that a Refers-To-Date is the very text of the date it refers to.
+pub(super) fn date_text(at: Timestamp) -> String {
+    let moment = jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    format!("{moment:.3}")
+}
+
+pub(super) fn parse_date(text: &str) -> Option<Timestamp> {
+    text.trim().parse::<jiff::Timestamp>().ok().map(|moment| Timestamp(moment.as_millisecond()))
+}
+
+pub(super) fn purpose_word(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Page => "page",
+        Purpose::Robots => "robots",
+        Purpose::Sitemap => "sitemap",
+    }
+}
+
+pub(super) fn stopped_word(stopped: Stopped) -> &'static str {
+    match stopped {
+        Stopped::Type => "type",
+        Stopped::Announced => "announced",
+        Stopped::Length => "length",
+        Stopped::Time => "time",
+        Stopped::Disconnect => "disconnect",
+        Stopped::Coding => "coding",
+    }
+}
+
+fn begin(out: &mut Vec<u8>, kind: &str, id: RecordId, date: Timestamp) {
+    out.extend_from_slice(b"WARC/1.1\r\n");
+    field(out, "WARC-Type", kind);
+    field(out, "WARC-Record-ID", &record_id_text(id));
+    field(out, "WARC-Date", &date_text(date));
+}
+
+fn target(out: &mut Vec<u8>, exchange: &Exchange) {
+    field(out, "WARC-Target-URI", exchange.url.as_str());
+    if let Some(address) = exchange.address {
+        // Writing to memory cannot fail.
+        let _ = write!(out, "WARC-IP-Address: {address}\r\n");
+    }
+}
+
+fn revisit(out: &mut Vec<u8>, profile: &str, earlier: &RefersTo) {
+    field(out, "WARC-Profile", profile);
+    field(out, "WARC-Refers-To-Target-URI", &earlier.target_uri);
+    field(out, "WARC-Refers-To-Date", &date_text(earlier.date));
+}
+
+/// `purpose=… [stopped=…] [payload=sha1:…] connect=… tls=… first=… download=… total=… reused=0|1`,
+/// times in microseconds.
+fn visit(out: &mut Vec<u8>, exchange: &Exchange, payload: Option<&str>) {
+    let timing = &exchange.timing;
+    // Writing to memory cannot fail.
+    let _ = write!(out, "{VISIT_FIELD}: purpose={}", purpose_word(exchange.purpose));
+    if let Some(stopped) = exchange.stopped {
+        let _ = write!(out, " stopped={}", stopped_word(stopped));
+    }
+    if let Some(payload) = payload {
+        let _ = write!(out, " payload={payload}");
+    }
+    let _ = write!(
+        out,
+        " connect={} tls={} first={} download={} total={} reused={}\r\n",
+        timing.connect.as_micros(),
+        timing.tls.as_micros(),
+        timing.first_byte.as_micros(),
+        timing.download.as_micros(),
+        timing.total.as_micros(),
+        u8::from(timing.reused),
+    );
+}
+
+fn field(out: &mut Vec<u8>, name: &str, value: &str) {
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value.as_bytes());
+    out.extend_from_slice(b"\r\n");
+}
+
+fn finish(out: &mut Vec<u8>, block: &[&[u8]]) {
+    let length: usize = block.iter().map(|part| part.len()).sum();
+    // Writing to memory cannot fail.
+    let _ = write!(out, "Content-Length: {length}\r\n\r\n");
+    for part in block {
+        out.extend_from_slice(part);
+    }
+    out.extend_from_slice(b"\r\n\r\n");
+}

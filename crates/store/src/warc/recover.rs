@@ -1,0 +1,307 @@
+//! After a crash: open volumes lose what is torn, are sealed, and offer what nobody has settled.
+//!
+//! Sealed volumes are trusted. Of an open one only what lies past the mark is read: below it everything
+//! was synced and settled. What is cut is a tail that is not whole (a torn member, or a request whose
+//! response is missing). Should whole records lie behind the damage, or settled ones be lost by the cut,
+//! the bytes are first saved in a file beside the volume and a warning tells of it. Every step can be
+//! taken again after another crash.
+
+use std::{
+    collections::VecDeque,
+    fs::{self, File},
+    io::{self, BufReader, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use model::{Mark, StoreError};
+
+use super::{
+    disk::Disk,
+    ledger::Ledger,
+    names::{VolumeFileName, Volumes, final_path},
+    pairs::Pairs,
+    reader::{ReadError, WarcReader},
+    rebuild::Adopted,
+};
+
+/// What was found and done when the archive was opened.
+pub struct Recovery {
+    pub cuts: Vec<Cut>,
+    /// For people: settled records that are gone, saved tails.
+    pub warnings: Vec<String>,
+    /// Whole records past the mark that have no visit, in the order they were written. Gather and
+    /// settle each; until all are, the mark stays where they can be found again.
+    pub adopt: Adoption,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    pub volume: u32,
+    pub at: u64,
+    pub bytes: u64,
+    /// Where the bytes were kept, when they were more than a torn tail.
+    pub saved: Option<PathBuf>,
+}
+
+impl Recovery {
+    pub fn cut_bytes(&self) -> u64 {
+        self.cuts.iter().map(|cut| cut.bytes).sum()
+    }
+}
+
+/// Reads one record at a time. A damaged volume gives one error and is left for the next.
+pub struct Adoption {
+    ledger: Arc<Mutex<Ledger>>,
+    todo: VecDeque<VolumeFileName>,
+    mark: Mark,
+    current: Option<(VolumeFileName, Pairs<BufReader<File>>)>,
+}
+
+/// Seals what was left open; returns also the number of the next volume.
+pub(super) fn recover(
+    disk: &dyn Disk,
+    folder: &Path,
+    mark: &Mark,
+    ledger: Arc<Mutex<Ledger>>,
+) -> Result<(Recovery, u32), StoreError> {
+    let volumes = Volumes::new(folder);
+    let mut found = Found { disk, folder, mark, cuts: Vec::new(), warnings: Vec::new() };
+    let mut last = mark.volume;
+    for volume in volumes.list()? {
+        last = last.max(volume.number);
+        if !volume.sealed {
+            found.seal(&volume)?;
+        }
+    }
+    let Found { cuts, warnings, .. } = found;
+    let mut todo = VecDeque::new();
+    for volume in volumes.list()? {
+        let path = &volume.path;
+        let length = fs::metadata(path).map_err(|e| StoreError::io("read", path, e))?.len();
+        // A volume that ends at or below the mark has nothing to offer: what it holds is settled.
+        if (volume.number, length) > (mark.volume, mark.offset) {
+            todo.push_back(volume);
+        }
+    }
+    if todo.is_empty() {
+        lock(&ledger).adopted_all();
+    }
+    let adopt = Adoption { ledger, todo, mark: mark.clone(), current: None };
+    Ok((Recovery { cuts, warnings, adopt }, last + 1))
+}
+
+struct Found<'a> {
+    disk: &'a dyn Disk,
+    folder: &'a Path,
+    mark: &'a Mark,
+    cuts: Vec<Cut>,
+    warnings: Vec<String>,
+}
+
+impl Found<'_> {
+    fn seal(&mut self, volume: &VolumeFileName) -> Result<(), StoreError> {
+        let path = &volume.path;
+        let length = fs::metadata(path).map_err(|e| StoreError::io("read", path, e))?.len();
+        let start = self.start(volume, length);
+        let (whole_to, records) = scan(path, start)?;
+        if start == 0 && records == 0 {
+            return self.remove_empty(volume, length);
+        }
+        let file = self.disk.open(path).map_err(|e| StoreError::io("open", path, e))?;
+        if whole_to < length {
+            let saved = self.save_tail(volume, whole_to)?;
+            file.set_len(whole_to).map_err(|e| StoreError::io("cut", path, e))?;
+            let bytes = length - whole_to;
+            self.cuts.push(Cut { volume: volume.number, at: whole_to, bytes, saved });
+        }
+        file.sync().map_err(|e| StoreError::io("sync", path, e))?;
+        let renamed = self.disk.rename(path, &final_path(path));
+        renamed.map_err(|e| StoreError::io("rename", path, e))?;
+        self.sync_folder()
+    }
+
+    /// Where reading begins: at the mark if it lies in this volume.
+    fn start(&mut self, volume: &VolumeFileName, length: u64) -> u64 {
+        if volume.number != self.mark.volume {
+            return 0;
+        }
+        if self.mark.offset <= length {
+            return self.mark.offset;
+        }
+        self.warnings.push(format!(
+            "{} has lost settled records: it is {length} bytes long and was {} when last synced",
+            volume.path.display(),
+            self.mark.offset
+        ));
+        0
+    }
+
+    /// No record but perhaps a warcinfo ever came to be.
+    fn remove_empty(&mut self, volume: &VolumeFileName, length: u64) -> Result<(), StoreError> {
+        if length > 0 {
+            let saved = self.save_tail(volume, 0)?;
+            self.cuts.push(Cut { volume: volume.number, at: 0, bytes: length, saved });
+        }
+        let removed = self.disk.remove(&volume.path);
+        removed.map_err(|e| StoreError::io("remove", &volume.path, e))?;
+        self.sync_folder()
+    }
+
+    /// Keeps a copy of what is about to be cut if there may be something in it.
+    fn save_tail(
+        &mut self,
+        volume: &VolumeFileName,
+        at: u64,
+    ) -> Result<Option<PathBuf>, StoreError> {
+        let path = &volume.path;
+        let is_cut = |&&(number, offset): &&(u32, u64)| number == volume.number && offset >= at;
+        let settled = self.mark.above.iter().filter(is_cut).count();
+        let worth = settled > 0
+            || whole_record_after(path, at).map_err(|e| StoreError::io("read", path, e))?;
+        if !worth {
+            return Ok(None);
+        }
+        let mut name = final_path(path).into_os_string();
+        name.push(format!(".damaged-{at}"));
+        let saved = PathBuf::from(name);
+        copy_tail(path, at, &saved).map_err(|e| StoreError::io("write", &saved, e))?;
+        self.warnings.push(format!(
+            "{} is damaged at {at} ({settled} settled records lie behind it); the rest is kept in {}",
+            path.display(),
+            saved.display()
+        ));
+        Ok(Some(saved))
+    }
+
+    fn sync_folder(&self) -> Result<(), StoreError> {
+        self.disk.sync_folder(self.folder).map_err(|e| StoreError::io("sync", self.folder, e))
+    }
+}
+
+impl Adoption {
+    /// The next record that is not settled. The ledger learns of it before the caller does.
+    fn advance(&mut self) -> Result<Option<Adopted>, StoreError> {
+        loop {
+            let Some((volume, pairs)) = self.current.as_mut() else {
+                if self.open_next()? {
+                    continue;
+                }
+                self.ledger().adopted_all();
+                return Ok(None);
+            };
+            let number = volume.number;
+            let read = pairs.next();
+            let end = pairs.whole_to();
+            let path = volume.path.clone();
+            match read {
+                None => self.current = None,
+                Some(Ok(pair)) => {
+                    let place = (number, pair.response.offset);
+                    let mut ledger = lock(&self.ledger);
+                    if ledger.was_settled(place) {
+                        ledger.adopted_to((number, end));
+                        continue;
+                    }
+                    let adopted = Adopted::from_pair(number, &pair);
+                    if let Ok(adopted) = &adopted {
+                        ledger.appended(adopted.location, pair.start());
+                    }
+                    ledger.adopted_to((number, end));
+                    return adopted
+                        .map(Some)
+                        .map_err(|detail| StoreError::Corrupt { path, detail });
+                }
+                Some(Err(error)) => {
+                    self.current = None;
+                    return Err(read_error(path, error));
+                }
+            }
+        }
+    }
+
+    fn open_next(&mut self) -> Result<bool, StoreError> {
+        let Some(volume) = self.todo.pop_front() else { return Ok(false) };
+        let at_mark = volume.number == self.mark.volume;
+        let start = if at_mark { self.mark.offset } else { 0 };
+        let io = |e| StoreError::io("read", &volume.path, e);
+        let mut file = File::open(&volume.path).map_err(io)?;
+        file.seek(SeekFrom::Start(start)).map_err(io)?;
+        self.current = Some((volume, Pairs::starting_at(BufReader::new(file), start)));
+        Ok(true)
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        lock(&self.ledger)
+    }
+}
+
+impl Iterator for Adoption {
+    type Item = Result<Adopted, StoreError>;
+
+    fn next(&mut self) -> Option<Result<Adopted, StoreError>> {
+        self.advance().transpose()
+    }
+}
+
+fn lock(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
+    ledger.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How far the volume is whole, and how many records it has from `start` on.
+fn scan(path: &Path, start: u64) -> Result<(u64, u64), StoreError> {
+    let io = |e| StoreError::io("read", path, e);
+    let mut file = File::open(path).map_err(io)?;
+    file.seek(SeekFrom::Start(start)).map_err(io)?;
+    let mut pairs = Pairs::starting_at(BufReader::with_capacity(1 << 20, file), start);
+    loop {
+        match pairs.next() {
+            Some(Ok(_)) => {}
+            // A disk that cannot be read is no reason to cut.
+            Some(Err(ReadError::Io(e))) => return Err(io(e)),
+            Some(Err(_)) | None => return Ok((pairs.whole_to(), pairs.records())),
+        }
+    }
+}
+
+/// Whether a whole response or revisit lies somewhere behind a torn place. The member at `at` itself is
+/// not meant: a request whose response is missing is whole too, and worth nothing.
+fn whole_record_after(path: &Path, at: u64) -> io::Result<bool> {
+    /// A torn record of stored gzip data may hold many beginnings that lead nowhere.
+    const TRIES_MAX: u32 = 1_000;
+    let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
+    file.seek(SeekFrom::Start(at))?;
+    let (mut window, mut tries) = ([0u8; 3], 0);
+    for (position, byte) in (at..).zip(file.bytes()) {
+        window = [window[1], window[2], byte?];
+        if window == [0x1f, 0x8b, 0x08] && position >= at + 2 && tries < TRIES_MAX {
+            tries += 1;
+            if is_response_at(path, position - 2)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+fn is_response_at(path: &Path, offset: u64) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(offset))?;
+    let first = WarcReader::starting_at(BufReader::new(file), offset).next();
+    Ok(matches!(first, Some(Ok(record)) if matches!(record.kind(), "response" | "revisit")))
+}
+
+fn copy_tail(from: &Path, at: u64, to: &Path) -> io::Result<()> {
+    let mut file = File::open(from)?;
+    file.seek(SeekFrom::Start(at))?;
+    let mut copy = File::create(to)?;
+    io::copy(&mut file, &mut copy)?;
+    copy.sync_all()
+}
+
+fn read_error(path: PathBuf, error: ReadError) -> StoreError {
+    match error {
+        ReadError::Io(e) => StoreError::io("read", path, e),
+        damage => StoreError::Corrupt { path, detail: damage.to_string() },
+    }
+}
