@@ -284,9 +284,12 @@ fn remove_trailing_dots(url: &mut Url) {
     let _ = url.set_host(Some(&bare));
 }
 
+/// Asked of every link several times, and most have no port: the end is looked at, not searched.
 fn split_port(authority: &str) -> (&str, Option<u16>) {
-    match authority.rsplit_once(':') {
-        Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()),
+    let digits = authority.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let (host, port) = authority.split_at(authority.len() - digits);
+    match host.strip_suffix(':') {
+        Some(host) if digits > 0 => (host, port.parse().ok()),
         _ => (authority, None),
     }
 }

@@ -67,6 +67,7 @@ struct Sorter<'a> {
     page: &'a Page,
     rules: &'a SpiderRules,
     seeds: &'a SeedSet,
+    site: &'a str,
     seen: HashSet<Fingerprint, RandomState>,
     /// Index into `sorted.refused`.
     merged: HashMap<(SiteOf, Objection<'a>), usize, RandomState>,
@@ -82,6 +83,7 @@ impl<'a> Sorter<'a> {
             page,
             rules,
             seeds,
+            site: page.url.site_text(),
             seen,
             merged: HashMap::default(),
             sorted: Sorted::default(),
@@ -90,12 +92,12 @@ impl<'a> Sorter<'a> {
     }
 
     fn take(&mut self, link: &Link) {
-        let url = self.in_form(&link.url);
-        let is_redirect = link.kind == LinkKind::Redirect;
         if link.kind == LinkKind::Feed {
             return;
         }
-        if is_redirect || url.site_text() == self.page.url.site_text() {
+        let url = self.in_form(&link.url);
+        let is_redirect = link.kind == LinkKind::Redirect;
+        if is_redirect || url.site_text() == self.site {
             return self.judge(url, is_redirect);
         }
         match self.rules.external {
@@ -124,7 +126,7 @@ impl<'a> Sorter<'a> {
         if !self.seen.insert(url.fingerprint()) {
             return;
         }
-        let is_internal = url.site_text() == self.page.url.site_text();
+        let is_internal = url.site_text() == self.site;
         let candidate = self.candidate(url, is_redirect, is_internal);
         match self.rules.objection(&candidate, self.seeds) {
             Some(objection) => self.refuse(&candidate.url, objection),
