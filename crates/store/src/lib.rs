@@ -3,5 +3,13 @@
 //! Start with [`frontier`] (what is known and due) and [`warc`] (what was said on the wire). Archive
 //! first, then one transaction: a record is on disk before the commit that names it.
 
+pub mod census;
+pub mod collection;
+pub mod control;
 pub mod frontier;
+pub mod links;
+pub mod runs;
 pub mod warc;
+
+mod database;
+mod migrate;

@@ -1,1 +1,29 @@
-//! The Global Frontier on SQLite.
+//! The Global Frontier on SQLite: every known page by site, lent out under leases with fencing numbers.
+//!
+//! [`sqlite`] owns the connection and the transactions; [`check_out`] lends sites with what is [`due`], [`check_in`] settles
+//! what happened, [`admit`] takes candidates in, [`history`] keeps visits and folds the unchanged ones,
+//! [`verify`] counts everything again. `suite` says how any backend must behave.
+
+mod admit;
+mod cache;
+mod check_in;
+mod check_out;
+mod due;
+mod history;
+mod rows;
+mod sqlite;
+mod verify;
+
+#[cfg(test)]
+mod plain;
+#[cfg(test)]
+pub(crate) mod suite;
+#[cfg(test)]
+mod tests;
+
+pub use history::unpack_times;
+pub use sqlite::{Marks, SqliteFrontier};
+pub use verify::{Finding, Topic};
+
+pub(crate) use rows::{FACTS, ROBOTS, facts_from_row, record_from_row, robots_from_row};
+pub(crate) use sqlite::load_totals;

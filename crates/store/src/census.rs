@@ -1,0 +1,377 @@
+//! Looking without touching: what the commands that list and explain read, also while a crawl runs.
+//!
+//! Every question is a short read of its own, so no answer keeps the crawl's journal from starting over.
+
+use std::path::PathBuf;
+
+use model::{
+    Change, Counts, CrawlUrl, Fingerprint, PageFacts, PageState, RecordLocation, RobotsCopy,
+    SiteCounters, StoreError, Timestamp,
+};
+use rusqlite::{Connection, OptionalExtension, Row, params, types::Type};
+use serde::Serialize;
+
+use crate::{
+    collection::Collection,
+    database::{open_reader, store_error},
+    frontier::{
+        FACTS, ROBOTS, facts_from_row, load_totals, record_from_row, robots_from_row, unpack_times,
+    },
+    migrate::schema_of,
+    runs::Run,
+};
+
+pub struct Census {
+    collection: Collection,
+    path: PathBuf,
+    sql: Connection,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PageEntry {
+    pub site: String,
+    pub url: String,
+    pub fp: Fingerprint,
+    pub state: PageState,
+    pub level: u16,
+    pub seed: bool,
+    pub visits: u64,
+    pub failures: u16,
+    pub found: Timestamp,
+    pub visited: Option<Timestamp>,
+    pub due: Option<Timestamp>,
+}
+
+/// Everything about one page.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PageStory {
+    pub page: PageEntry,
+    pub facts: Option<PageFacts>,
+    /// Oldest first.
+    pub visits: Vec<VisitEntry>,
+}
+
+/// One row of history: a version with the visits that saw it again, a failure or a redirect.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VisitEntry {
+    pub seq: i64,
+    pub change: Change,
+    pub status: u16,
+    pub failure: Option<String>,
+    pub times: Vec<Timestamp>,
+    pub wire_bytes: u64,
+    pub body_bytes: u64,
+    pub latency_ms: u64,
+    pub elapsed_ms: u64,
+    pub content_hash: u64,
+    pub text_hash: u64,
+    pub simhash: u64,
+    pub record: Option<RecordLocation>,
+    pub record_date: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SiteEntry {
+    pub site: String,
+    pub seeded: bool,
+    #[serde(flatten)]
+    pub counters: SiteCounters,
+    pub in_hand: bool,
+    pub resting: bool,
+    pub due: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DecisionEntry {
+    pub site: String,
+    pub reason: String,
+    pub rule: String,
+    pub count: u64,
+    pub example: String,
+    pub referrer: Option<String>,
+    pub last: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Event {
+    pub at: Timestamp,
+    pub kind: String,
+    pub site: Option<String>,
+    pub text: String,
+}
+
+/// The columns of [`page_entry`], from pages p and sites s.
+macro_rules! select_page {
+    ($rest:literal) => {
+        concat!(
+            "SELECT s.key, p.url, p.fp, p.state, p.level, p.seed, p.visits, p.failures, p.found, \
+             p.visited, p.due FROM pages p JOIN sites s ON s.id = p.site ",
+            $rest
+        )
+    };
+}
+
+impl Census {
+    pub fn open(collection: &Collection) -> Result<Census, StoreError> {
+        let path = collection.database();
+        if !path.is_file() {
+            return Err(StoreError::Missing { path: collection.dir().to_owned() });
+        }
+        let sql = open_reader(&path)?;
+        schema_of(&sql, &path)?;
+        Ok(Census { collection: collection.clone(), path, sql })
+    }
+
+    pub fn counts(&self) -> Result<Counts, StoreError> {
+        load_totals(&self.sql).map_err(|e| self.error(e))
+    }
+
+    /// The newest run; one whose process died is `interrupted`.
+    pub fn last_run(&self) -> Result<Option<Run>, StoreError> {
+        Ok(self.runs(1)?.pop())
+    }
+
+    /// Newest first.
+    pub fn runs(&self, max: u32) -> Result<Vec<Run>, StoreError> {
+        let alive = self.collection.is_crawled();
+        let sql = format!("{} ORDER BY id DESC LIMIT ?1", Run::SELECT);
+        self.list(&sql, params![max], |row| Run::from_row(row, alive))
+    }
+
+    /// Pages in a state, or all.
+    pub fn pages(&self, state: Option<PageState>, max: u32) -> Result<Vec<PageEntry>, StoreError> {
+        match state {
+            Some(state) => self.list(
+                select_page!("WHERE p.state = ?2 LIMIT ?1"),
+                params![max, state as u8],
+                page_entry,
+            ),
+            None => self.list(select_page!("LIMIT ?1"), params![max], page_entry),
+        }
+    }
+
+    /// What would be visited next by its time alone: found among the sites in hand and the earliest
+    /// others, so that not every known page is looked at.
+    pub fn next_pages(&self, max: u32) -> Result<Vec<PageEntry>, StoreError> {
+        self.list(
+            select_page!(
+                "WHERE p.due IS NOT NULL AND p.site IN (SELECT id FROM sites WHERE leased = 1 \
+                 UNION SELECT id FROM (SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL \
+                 ORDER BY due LIMIT ?1)) ORDER BY p.due LIMIT ?1"
+            ),
+            params![max],
+            page_entry,
+        )
+    }
+
+    /// All about a page, or `None` when it was never seen (see then [`Census::decisions_on`]).
+    pub fn page(&self, url: &CrawlUrl) -> Result<Option<PageStory>, StoreError> {
+        let (site, fp) = (url.site(), url.fingerprint().0 as i64);
+        let query = || -> rusqlite::Result<Option<PageStory>> {
+            let page = self
+                .sql
+                .prepare_cached(select_page!("WHERE s.key = ?1 AND p.fp = ?2"))?
+                .query_row(params![site.as_str(), fp], page_entry)
+                .optional()?;
+            let Some(page) = page else { return Ok(None) };
+            let id: i64 = self.sql.query_row(
+                "SELECT id FROM sites WHERE key = ?1",
+                [site.as_str()],
+                |row| row.get(0),
+            )?;
+            let facts = self
+                .sql
+                .prepare_cached(FACTS)?
+                .query_row(params![id, fp], facts_from_row)
+                .optional()?;
+            Ok(Some(PageStory { page, facts, visits: self.visits(id, fp)? }))
+        };
+        query().map_err(|e| self.error(e))
+    }
+
+    /// Sites by key; those with most pages first.
+    pub fn sites(&self, max: u32) -> Result<Vec<SiteEntry>, StoreError> {
+        self.list(
+            "SELECT key, seeded, known, fetched, failed, duplicates, visits, bytes, leased, \
+             resting, due FROM sites ORDER BY known DESC, key LIMIT ?1",
+            params![max],
+            site_entry,
+        )
+    }
+
+    pub fn site(&self, key: &str) -> Result<Option<SiteEntry>, StoreError> {
+        let mut found = self.list(
+            "SELECT key, seeded, known, fetched, failed, duplicates, visits, bytes, leased, \
+             resting, due FROM sites WHERE key = ?1",
+            params![key],
+            site_entry,
+        )?;
+        Ok(found.pop())
+    }
+
+    /// How many URLs were refused for each reason, most first.
+    pub fn refusals(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        self.list(
+            "SELECT reason, sum(count) AS n FROM decisions GROUP BY reason ORDER BY n DESC",
+            [],
+            |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)),
+        )
+    }
+
+    /// Refusals with examples, of one reason or all, those that refused most first.
+    pub fn decisions(
+        &self,
+        reason: Option<&str>,
+        max: u32,
+    ) -> Result<Vec<DecisionEntry>, StoreError> {
+        self.list(
+            "SELECT site, reason, rule, count, example, referrer, last FROM decisions \
+             WHERE ?2 IS NULL OR reason = ?2 ORDER BY count DESC, site LIMIT ?1",
+            params![max, reason],
+            decision_entry,
+        )
+    }
+
+    /// Refusals of URLs of this site.
+    pub fn decisions_on(&self, site: &str, max: u32) -> Result<Vec<DecisionEntry>, StoreError> {
+        self.list(
+            "SELECT site, reason, rule, count, example, referrer, last FROM decisions \
+             WHERE site = ?2 ORDER BY count DESC LIMIT ?1",
+            params![max, site],
+            decision_entry,
+        )
+    }
+
+    /// The copy of robots.txt in force for the origin of a URL.
+    pub fn robots(&self, url: &CrawlUrl) -> Result<Option<RobotsCopy>, StoreError> {
+        let origin = url.origin();
+        let site: Option<i64> = self
+            .sql
+            .query_row("SELECT id FROM sites WHERE key = ?1", [url.site().as_str()], |r| r.get(0))
+            .optional()
+            .map_err(|e| self.error(e))?;
+        let copies = self.list(ROBOTS, params![site], robots_from_row)?;
+        Ok(copies.into_iter().find(|copy| copy.origin == origin))
+    }
+
+    /// Newest first.
+    pub fn events(&self, max: u32) -> Result<Vec<Event>, StoreError> {
+        self.list(
+            "SELECT at, kind, site, text FROM events ORDER BY id DESC LIMIT ?1",
+            params![max],
+            |row| {
+                Ok(Event {
+                    at: Timestamp(row.get(0)?),
+                    kind: row.get(1)?,
+                    site: row.get(2)?,
+                    text: row.get(3)?,
+                })
+            },
+        )
+    }
+
+    fn visits(&self, site: i64, fp: i64) -> rusqlite::Result<Vec<VisitEntry>> {
+        let mut statement = self.sql.prepare_cached(
+            "SELECT seq, change, status, failure, first, times, wire_bytes, body_bytes, latency, \
+             elapsed, content_hash, text_hash, simhash, record_volume, record_offset, \
+             record_length, record_date FROM visits WHERE site = ?1 AND fp = ?2 ORDER BY seq",
+        )?;
+        let visits = statement.query_map(params![site, fp], visit_entry)?;
+        visits.collect()
+    }
+
+    fn list<T>(
+        &self,
+        sql: &str,
+        parameters: impl rusqlite::Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.sql
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_map(parameters, read)?.collect())
+            .map_err(|e| self.error(e))
+    }
+
+    fn error(&self, error: rusqlite::Error) -> StoreError {
+        store_error(&self.path, error)
+    }
+}
+
+fn page_entry(row: &Row<'_>) -> rusqlite::Result<PageEntry> {
+    let state = PageState::from_stored(row.get(3)?).ok_or_else(|| unknown(3))?;
+    Ok(PageEntry {
+        site: row.get(0)?,
+        url: row.get(1)?,
+        fp: Fingerprint(row.get::<_, i64>(2)? as u64),
+        state,
+        level: row.get(4)?,
+        seed: row.get(5)?,
+        visits: row.get::<_, i64>(6)? as u64,
+        failures: row.get(7)?,
+        found: Timestamp(row.get(8)?),
+        visited: row.get::<_, Option<i64>>(9)?.map(Timestamp),
+        due: row.get::<_, Option<i64>>(10)?.map(Timestamp),
+    })
+}
+
+fn visit_entry(row: &Row<'_>) -> rusqlite::Result<VisitEntry> {
+    let first = Timestamp(row.get(4)?);
+    let number = |column: usize| row.get::<_, i64>(column).map(|n| n as u64);
+    let record = record_from_row(row, 13)?;
+    Ok(VisitEntry {
+        seq: row.get(0)?,
+        change: Change::from_stored(row.get(1)?).ok_or_else(|| unknown(1))?,
+        status: row.get(2)?,
+        failure: row.get(3)?,
+        times: unpack_times(first, row.get_ref(5)?.as_blob_or_null()?.unwrap_or_default()),
+        wire_bytes: number(6)?,
+        body_bytes: number(7)?,
+        latency_ms: number(8)?,
+        elapsed_ms: number(9)?,
+        content_hash: number(10)?,
+        text_hash: number(11)?,
+        simhash: number(12)?,
+        record,
+        record_date: record
+            .map(|_| row.get::<_, Option<i64>>(16).map(|at| at.map_or(first, Timestamp)))
+            .transpose()?,
+    })
+}
+
+fn site_entry(row: &Row<'_>) -> rusqlite::Result<SiteEntry> {
+    let count = |column: usize| row.get::<_, i64>(column).map(|n| n as u64);
+    Ok(SiteEntry {
+        site: row.get(0)?,
+        seeded: row.get(1)?,
+        counters: SiteCounters {
+            known: count(2)?,
+            fetched: count(3)?,
+            failed: count(4)?,
+            duplicates: count(5)?,
+            visits: count(6)?,
+            bytes: count(7)?,
+        },
+        in_hand: row.get(8)?,
+        resting: row.get(9)?,
+        due: row.get::<_, Option<i64>>(10)?.map(Timestamp),
+    })
+}
+
+fn decision_entry(row: &Row<'_>) -> rusqlite::Result<DecisionEntry> {
+    Ok(DecisionEntry {
+        site: row.get(0)?,
+        reason: row.get(1)?,
+        rule: row.get(2)?,
+        count: row.get::<_, i64>(3)? as u64,
+        example: row.get(4)?,
+        referrer: row.get(5)?,
+        last: Timestamp(row.get(6)?),
+    })
+}
+
+fn unknown(column: usize) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Integer, "unknown number".into())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! What can be asked of a collection, also while somebody crawls it.
+
+use model::{
+    Change, CrawlUrl, Decision, Frontier, Origin, PageFacts, PageState, RefusalReason, Release,
+    RobotsAnswer, RobotsCopy, Timestamp,
+};
+
+use super::*;
+use crate::{
+    frontier::{
+        SqliteFrontier,
+        suite::{candidate, delta, lease_one, new_page, settlement, url, visited},
+    },
+    runs::RunState,
+};
+
+struct House {
+    _dir: tempfile::TempDir,
+    collection: Collection,
+    frontier: SqliteFrontier,
+}
+
+/// A site with a page fetched twice, one waiting, a robots.txt and a refusal; still in hand.
+fn house() -> House {
+    let dir = tempfile::tempdir().unwrap();
+    let collection = Collection::create(dir.path()).unwrap();
+    let mut frontier = SqliteFrontier::open(&collection.database()).unwrap();
+    frontier.admit(&[candidate("http://a.example/", 0)], Timestamp(1)).unwrap();
+    let lease = lease_one(&mut frontier, 1);
+    let fp = lease.pages[0].url.fingerprint();
+    let mut delta = delta(&lease, Release::Renew(Timestamp(1_000)));
+    delta.updates = vec![
+        visited(fp, 2, Change::First, Some(50)),
+        visited(fp, 30, Change::NotModified, Some(60)),
+        visited(fp, 40, Change::Failed, Some(70)),
+    ];
+    let title = "A title".to_owned();
+    delta.updates[0].facts = Some(PageFacts { title, ..PageFacts::default() });
+    delta.admitted = vec![new_page("http://a.example/next", 1, 20)];
+    delta.robots = vec![RobotsCopy {
+        origin: Origin::stored("http://a.example"),
+        answer: RobotsAnswer::Unavailable { status: 404 },
+        fetched: Timestamp(2),
+        expires: Timestamp(3),
+        unreachable_since: None,
+        etag: None,
+        last_modified: None,
+    }];
+    let mut settled = settlement(40, vec![delta]);
+    settled.decisions = vec![Decision {
+        site: "b.example".into(),
+        reason: RefusalReason::Scope,
+        rule: "scope = \"site\"".into(),
+        count: 3,
+        example: "http://b.example/".into(),
+        referrer: Some("http://a.example/".into()),
+    }];
+    frontier.check_in(&settled).unwrap();
+    House { _dir: dir, collection, frontier }
+}
+
+#[test]
+fn a_page_is_told_with_its_facts_and_every_visit() {
+    let house = house();
+    let census = Census::open(&house.collection).unwrap();
+    let story = census.page(&url("http://a.example/")).unwrap().unwrap();
+    assert_eq!((story.page.state, story.page.visits), (PageState::Failing, 3));
+    assert_eq!(story.page.due, Some(Timestamp(70)));
+    assert_eq!(story.facts.unwrap().title, "A title");
+    assert_eq!(story.visits.len(), 2);
+    assert_eq!(story.visits[0].times, [Timestamp(2), Timestamp(30)]);
+    assert_eq!(story.visits[0].record.unwrap().offset, 2);
+    assert_eq!(story.visits[0].record_date, Some(Timestamp(2)));
+    assert_eq!(story.visits[1].change, Change::Failed);
+    assert_eq!(census.page(&url("http://a.example/never")).unwrap(), None);
+}
+
+#[test]
+fn lists_show_what_is_there_and_stop_at_their_bound() {
+    let mut house = house();
+    let census = Census::open(&house.collection).unwrap();
+    assert_eq!(census.counts().unwrap(), house.frontier.counts().unwrap());
+    assert_eq!(census.pages(None, 10).unwrap().len(), 2);
+    assert_eq!(census.pages(None, 1).unwrap().len(), 1);
+    let known = census.pages(Some(PageState::Known), 10).unwrap();
+    assert_eq!(known[0].url, "http://a.example/next");
+    let next: Vec<_> = census.next_pages(10).unwrap().into_iter().map(|page| page.due).collect();
+    assert_eq!(next, [Some(Timestamp(20)), Some(Timestamp(70))]);
+    let sites = census.sites(10).unwrap();
+    assert_eq!((sites[0].site.as_str(), sites[0].in_hand), ("a.example", true));
+    assert_eq!(census.site("a.example").unwrap().unwrap(), sites[0]);
+    assert_eq!(census.refusals().unwrap(), [("scope".to_owned(), 3)]);
+    assert_eq!(census.decisions(Some("robots"), 10).unwrap(), []);
+    assert_eq!(census.decisions(None, 10).unwrap(), census.decisions_on("b.example", 10).unwrap());
+    let robots = census.robots(&url("http://a.example/x")).unwrap().unwrap();
+    assert_eq!(robots.answer, RobotsAnswer::Unavailable { status: 404 });
+    assert_eq!(census.robots(&url("https://a.example/x")).unwrap(), None);
+    assert_eq!(census.robots(&url("http://z.example/x")).unwrap(), None);
+}
+
+#[test]
+fn a_run_whose_process_died_is_interrupted_and_an_ended_one_says_why() {
+    let mut house = house();
+    let census = Census::open(&house.collection).unwrap();
+    assert_eq!(census.last_run().unwrap(), None);
+    let lock = house.collection.lock().unwrap();
+    let run = house.frontier.start_run(7, Timestamp(5)).unwrap();
+    let stats = serde_json::json!({ "pages": 3 });
+    house.frontier.heartbeat(run, &stats, Timestamp(6)).unwrap();
+    let told = census.last_run().unwrap().unwrap();
+    assert_eq!((told.state, told.heartbeat, told.pid), (RunState::Running, Timestamp(6), 7));
+    assert_eq!(told.stats, stats);
+    drop(lock);
+    assert_eq!(census.last_run().unwrap().unwrap().state, RunState::Interrupted);
+    let next = house.frontier.start_run(8, Timestamp(9)).unwrap();
+    house.frontier.end_run(next, RunState::Limit, "3 pages", &stats, Timestamp(10)).unwrap();
+    let runs = census.runs(10).unwrap();
+    assert_eq!((runs[0].state, runs[0].reason.as_str()), (RunState::Limit, "3 pages"));
+    assert_eq!((runs[1].state, runs[1].ended), (RunState::Interrupted, Some(Timestamp(6))));
+}
+
+#[test]
+fn events_are_told_newest_first() {
+    let mut house = house();
+    house.frontier.tell("site", Some("a.example"), "stopped: a trap", Timestamp(1)).unwrap();
+    house.frontier.tell("disk", None, "nearly full", Timestamp(2)).unwrap();
+    let events = Census::open(&house.collection).unwrap().events(10).unwrap();
+    assert_eq!(events.iter().map(|e| e.kind.as_str()).collect::<Vec<_>>(), ["disk", "site"]);
+}
+
+#[test]
+fn strangers_can_read_the_views() {
+    let house = house();
+    let connection = open_reader(&house.collection.database()).unwrap();
+    let row: (String, String, String, i64) = connection
+        .query_row(
+            "SELECT state, due, title, visits FROM v_pages WHERE url = 'http://a.example/'",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+        )
+        .unwrap();
+    assert_eq!(row, ("failing".into(), "1970-01-01T00:00:00.070Z".into(), "A title".into(), 3));
+    let visits: String = connection
+        .query_row("SELECT group_concat(change || ' ' || count) FROM v_visits", [], |r| r.get(0))
+        .unwrap();
+    assert_eq!(visits, "first 2,failed 1");
+    let error = connection.execute("DELETE FROM pages", []).unwrap_err();
+    assert!(error.to_string().contains("readonly"), "{error}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_can_still_be_read() {
+    let house = house();
+    drop(house.frontier);
+    let copy = tempfile::tempdir().unwrap();
+    std::fs::copy(house.collection.database(), copy.path().join("crawl.db")).unwrap();
+    let immutable = crate::database::open_immutable(&copy.path().join("crawl.db")).unwrap();
+    let pages: i64 = immutable.query_row("SELECT count(*) FROM pages", [], |r| r.get(0)).unwrap();
+    assert_eq!(pages, 2);
+    assert!(!copy.path().join("crawl.db-wal").exists(), "reading left nothing behind");
+}
+
+#[test]
+fn every_answer_can_be_written_as_json() {
+    let house = house();
+    let census = Census::open(&house.collection).unwrap();
+    let story = census.page(&CrawlUrl::parse("http://a.example/").unwrap()).unwrap();
+    let json = serde_json::to_value(story).unwrap();
+    assert_eq!(json["page"]["state"], "failing");
+    assert_eq!(serde_json::to_value(census.sites(1).unwrap()).unwrap()[0]["known"], 2);
+}

@@ -1,0 +1,170 @@
+//! The folder of a collection, and the lock that only one crawl can hold.
+//!
+//! `harvest.toml` belongs to the program; `crawl.db`, `volumes/`, `links/` and `crawl.lock` to this crate.
+//! The lock is the system's own file lock, so it ends with its process however that ends.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use model::StoreError;
+
+use crate::{database::open_reader, frontier::SqliteFrontier, migrate::schema_of};
+
+#[derive(Clone, Debug)]
+pub struct Collection {
+    dir: PathBuf,
+}
+
+impl Collection {
+    /// Makes the folder and an empty database; a collection that is there already stays as it is.
+    pub fn create(dir: &Path) -> Result<Collection, StoreError> {
+        let collection = Collection { dir: dir.to_owned() };
+        for folder in [dir.to_owned(), collection.volumes(), collection.links()] {
+            fs::create_dir_all(&folder).map_err(|e| StoreError::io("create", &folder, e))?;
+        }
+        let probe = collection.dir.join(".write-test");
+        File::create(&probe).map_err(|e| StoreError::io("write in", dir, e))?;
+        fs::remove_file(&probe).map_err(|e| StoreError::io("write in", dir, e))?;
+        SqliteFrontier::open(&collection.database())?;
+        Ok(collection)
+    }
+
+    /// A collection that must be there, of a version that this program can read.
+    pub fn open(dir: &Path) -> Result<Collection, StoreError> {
+        let collection = Collection { dir: dir.to_owned() };
+        let database = collection.database();
+        if !database.is_file() {
+            return Err(StoreError::Missing { path: dir.to_owned() });
+        }
+        schema_of(&open_reader(&database)?, &database)?;
+        Ok(collection)
+    }
+
+    pub fn open_or_create(dir: &Path) -> Result<Collection, StoreError> {
+        match Collection::open(dir) {
+            Err(StoreError::Missing { .. }) => Collection::create(dir),
+            other => other,
+        }
+    }
+
+    /// For the whole of a crawl; refused while another process crawls.
+    pub fn lock(&self) -> Result<CrawlLock, StoreError> {
+        let path = self.lock_path();
+        let mut file = open_lock(&path)?;
+        let mut tries = 0;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                // Somebody may just be looking whether a crawl runs; that takes microseconds.
+                Err(TryLockError::WouldBlock) if tries < 5 => {
+                    tries += 1;
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Err(TryLockError::WouldBlock) => return Err(self.busy(&mut file)),
+                Err(TryLockError::Error(e)) => return Err(StoreError::io("lock", path, e)),
+            }
+        }
+        let write = |file: &mut File| -> io::Result<()> {
+            file.set_len(0)?;
+            write!(file, "{}", std::process::id())
+        };
+        write(&mut file).map_err(|e| StoreError::io("write", path, e))?;
+        Ok(CrawlLock { _file: file })
+    }
+
+    /// A crawl is running now, in this process or another.
+    pub fn is_crawled(&self) -> bool {
+        let Ok(file) = File::open(self.lock_path()) else { return false };
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.dir.join("crawl.db")
+    }
+
+    pub fn volumes(&self) -> PathBuf {
+        self.dir.join("volumes")
+    }
+
+    pub fn links(&self) -> PathBuf {
+        self.dir.join("links")
+    }
+
+    pub fn configuration(&self) -> PathBuf {
+        self.dir.join("harvest.toml")
+    }
+
+    fn lock_path(&self) -> PathBuf {
+        self.dir.join("crawl.lock")
+    }
+
+    fn busy(&self, file: &mut File) -> StoreError {
+        let mut holder = String::new();
+        // The number is a courtesy; without it the refusal stands.
+        let _ = file.take(20).read_to_string(&mut holder);
+        StoreError::Busy { path: self.dir.clone(), holder }
+    }
+}
+
+/// Held by the crawl; the system releases it with the process.
+#[derive(Debug)]
+pub struct CrawlLock {
+    _file: File,
+}
+
+fn open_lock(path: &Path) -> Result<File, StoreError> {
+    File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .map_err(|e| StoreError::io("open", path, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_crawl_is_refused_with_the_first_ones_process_number() {
+        let dir = tempfile::tempdir().unwrap();
+        let collection = Collection::create(&dir.path().join("harvest")).unwrap();
+        assert!(!collection.is_crawled());
+        let lock = collection.lock().unwrap();
+        assert!(collection.is_crawled());
+        let again = Collection::open(collection.dir()).unwrap().lock().unwrap_err();
+        let StoreError::Busy { holder, .. } = again else { panic!("{again}") };
+        assert_eq!(holder, std::process::id().to_string());
+        drop(lock);
+        assert!(!collection.is_crawled());
+        collection.lock().unwrap();
+    }
+
+    #[test]
+    fn a_folder_without_a_database_is_no_collection() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = Collection::open(dir.path()).unwrap_err();
+        assert!(matches!(error, StoreError::Missing { .. }), "{error}");
+        Collection::open_or_create(dir.path()).unwrap();
+        Collection::open(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn a_file_in_the_way_is_an_io_error_that_names_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("harvest");
+        fs::write(&path, "not a folder").unwrap();
+        let error = Collection::open_or_create(&path).unwrap_err();
+        assert!(matches!(error, StoreError::Io { .. }), "{error}");
+        assert!(error.to_string().contains("harvest"), "{error}");
+    }
+}

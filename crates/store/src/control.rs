@@ -1,0 +1,156 @@
+//! What other processes ask of a running crawl: rows of `control`, read every second and marked done.
+
+use std::path::Path;
+
+use model::{StoreError, Timestamp};
+use rusqlite::{Connection, params};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    database::{open_writer, store_error},
+    frontier::SqliteFrontier,
+    migrate::schema_of,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "do")]
+pub enum Command {
+    Seed { urls: Vec<String>, spider: Option<String> },
+    Pause,
+    Resume,
+    Block { pattern: String },
+    VisitNow { url: String },
+    Stop,
+}
+
+/// A command that waits to be carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub id: i64,
+    pub command: Command,
+    pub created: Timestamp,
+}
+
+/// Some 10,000 URLs; longer lists are sent in parts.
+pub const COMMAND_BYTES_MAX: usize = 1 << 20;
+/// A crawl that does not read its commands must not be buried in them.
+pub const WAITING_MAX: i64 = 10_000;
+/// Done commands are kept this many back, for whoever asks what became of theirs.
+const DONE_KEPT: i64 = 1_000;
+/// What is told of a command's result.
+const RESULT_BYTES_MAX: usize = 4_096;
+
+/// Leaves a command for the crawl of this database; its id.
+pub fn request(database: &Path, command: &Command, now: Timestamp) -> Result<i64, StoreError> {
+    let text = serde_json::to_string(command).map_err(|e| StoreError::Database {
+        detail: format!("cannot write down a command: {e}"),
+    })?;
+    if text.len() > COMMAND_BYTES_MAX {
+        let detail = format!(
+            "a command of {} bytes is too long (at most {COMMAND_BYTES_MAX}): send it in parts",
+            text.len()
+        );
+        return Err(StoreError::Database { detail });
+    }
+    if !database.is_file() {
+        return Err(StoreError::Missing { path: database.to_owned() });
+    }
+    let connection = open_writer(database)?;
+    schema_of(&connection, database)?;
+    append(&connection, &text, now).map_err(|e| store_error(database, e))?.ok_or_else(|| {
+        let detail = format!("{WAITING_MAX} commands are waiting already: is a crawl running?");
+        StoreError::Database { detail }
+    })
+}
+
+fn append(sql: &Connection, text: &str, now: Timestamp) -> rusqlite::Result<Option<i64>> {
+    let inserted = sql.execute(
+        "INSERT INTO control (command, created) SELECT ?1, ?2 \
+         WHERE (SELECT count(*) FROM control WHERE done IS NULL) < ?3",
+        params![text, now.0, WAITING_MAX],
+    )?;
+    Ok((inserted == 1).then(|| sql.last_insert_rowid()))
+}
+
+impl SqliteFrontier {
+    /// Commands not yet done, oldest first. One that this version cannot read is marked so and passed.
+    pub fn requests(&mut self, max: usize, now: Timestamp) -> Result<Vec<Request>, StoreError> {
+        let rows = self.waiting(max).map_err(|e| self.error(e))?;
+        let mut requests = Vec::new();
+        for (id, text, created) in rows {
+            match serde_json::from_str(&text) {
+                Ok(command) => requests.push(Request { id, command, created }),
+                Err(error) => self.request_done(id, &format!("not understood: {error}"), now)?,
+            }
+        }
+        Ok(requests)
+    }
+
+    pub fn request_done(
+        &mut self,
+        id: i64,
+        result: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let result = &result[..result.floor_char_boundary(RESULT_BYTES_MAX)];
+        self.change(now, |sql| {
+            sql.prepare_cached("UPDATE control SET done = ?2, result = ?3 WHERE id = ?1")?
+                .execute(params![id, now.0, result])?;
+            sql.prepare_cached("DELETE FROM control WHERE done IS NOT NULL AND id <= ?1 - ?2")?
+                .execute(params![id, DONE_KEPT])?;
+            Ok(())
+        })
+    }
+
+    fn waiting(&self, max: usize) -> rusqlite::Result<Vec<(i64, String, Timestamp)>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT id, command, created FROM control WHERE done IS NULL ORDER BY id LIMIT ?1",
+        )?;
+        let max = i64::try_from(max).unwrap_or(i64::MAX);
+        let rows = statement
+            .query_map([max], |row| Ok((row.get(0)?, row.get(1)?, Timestamp(row.get(2)?))))?;
+        rows.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_read_once_in_order_while_the_crawl_has_the_database_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("crawl.db");
+        let mut frontier = SqliteFrontier::open(&path).unwrap();
+        let seed = Command::Seed { urls: vec!["https://example.org/".into()], spider: None };
+        let first = request(&path, &seed, Timestamp(1)).unwrap();
+        request(&path, &Command::Stop, Timestamp(2)).unwrap();
+        let requests = frontier.requests(10, Timestamp(3)).unwrap();
+        assert_eq!(requests[0], Request { id: first, command: seed, created: Timestamp(1) });
+        assert_eq!(requests[1].command, Command::Stop);
+        frontier.request_done(first, "1 new", Timestamp(4)).unwrap();
+        assert_eq!(frontier.requests(10, Timestamp(5)).unwrap(), requests[1..]);
+    }
+
+    #[test]
+    fn too_long_and_not_understood_commands_are_refused_in_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("crawl.db");
+        let error = request(&path, &Command::Stop, Timestamp(1)).unwrap_err();
+        assert!(matches!(error, StoreError::Missing { .. }), "{error}");
+        let mut frontier = SqliteFrontier::open(&path).unwrap();
+        let long = Command::Block { pattern: "x".repeat(COMMAND_BYTES_MAX) };
+        let error = request(&path, &long, Timestamp(1)).unwrap_err();
+        assert!(error.to_string().contains("send it in parts"), "{error}");
+        frontier
+            .connection
+            .execute("INSERT INTO control (command, created) VALUES ('{\"do\":\"sing\"}', 1)", [])
+            .unwrap();
+        assert_eq!(frontier.requests(10, Timestamp(5)).unwrap(), []);
+        let result: String = frontier
+            .connection
+            .query_row("SELECT result FROM control", [], |row| row.get(0))
+            .unwrap();
+        assert!(result.contains("not understood"), "{result}");
+    }
+}

@@ -1,0 +1,201 @@
+//! Visits: a row per version, failure or redirect; visits that saw the same again fold into the row.
+//!
+//! A fold keeps `last`, `count` and the time between visits as zigzag varints. What the row says of the
+//! payload stays true of every visit folded into it: a visit with the same text but other bytes gets a
+//! row of its own, which then is the one at hand.
+
+use model::{Change, Fingerprint, SiteId, Timestamp, Visit};
+use rusqlite::{OptionalExtension, params};
+
+use super::{
+    rows::{Fault, failure_word, millis, stored_fp},
+    sqlite::Work,
+};
+
+/// A row is rewritten at every fold, so it must stay small beside a database page (4 KB): at four bytes
+/// for a day, 256 visits. A full one is followed by a row that carries the record on.
+const TIMES_BYTES_MAX: usize = 1_024;
+
+/// Records the visit; the answer is the row that holds the version at hand from now on.
+pub(super) fn record(
+    work: &mut Work<'_>,
+    site: SiteId,
+    fp: Fingerprint,
+    at_hand: Option<i64>,
+    visit: &Visit,
+) -> Result<Option<i64>, Fault> {
+    work.counts.visits += 1;
+    work.counts.versions += u64::from(visit.change.is_version());
+    work.counts.bytes += visit.wire_bytes;
+    if visit.change.folds()
+        && let Some(seq) = at_hand
+        && let Some(run) = Run::load(work, seq)?
+        && run.shows(visit)
+    {
+        return run.extend(work, visit).map(Some);
+    }
+    let seq = insert(work, site, fp, visit)?;
+    let shows_content = matches!(visit.change, Change::First | Change::Changed | Change::Unchanged);
+    Ok(if shows_content { Some(seq) } else { at_hand })
+}
+
+/// The times of all visits of a row, from its `first` and `times` columns. Stops where the bytes make
+/// no sense.
+pub fn unpack_times(first: Timestamp, packed: &[u8]) -> Vec<Timestamp> {
+    let mut times = vec![first];
+    let (mut at, mut value, mut shift) = (first.0, 0u64, 0u32);
+    for byte in packed {
+        if shift > 63 {
+            break;
+        }
+        value |= u64::from(byte & 0x7f) << shift;
+        shift += 7;
+        if byte & 0x80 == 0 {
+            at = at.wrapping_add((value >> 1) as i64 ^ -((value & 1) as i64));
+            times.push(Timestamp(at));
+            (value, shift) = (0, 0);
+        }
+    }
+    times
+}
+
+fn pack_time(packed: &mut Vec<u8>, before: Timestamp, at: Timestamp) {
+    let delta = at.0.wrapping_sub(before.0);
+    let mut value = ((delta << 1) ^ (delta >> 63)) as u64;
+    while value >= 0x80 {
+        packed.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    packed.push(value as u8);
+}
+
+/// The row at hand.
+struct Run {
+    seq: i64,
+    last: Timestamp,
+    times: Vec<u8>,
+    payload_digest: Option<[u8; 20]>,
+}
+
+impl Run {
+    fn load(work: &Work<'_>, seq: i64) -> Result<Option<Run>, Fault> {
+        let run = work
+            .sql
+            .prepare_cached("SELECT last, times, payload_digest FROM visits WHERE seq = ?1")?
+            .query_row([seq], |row| {
+                Ok(Run {
+                    seq,
+                    last: Timestamp(row.get(0)?),
+                    times: row.get::<_, Option<Vec<u8>>>(1)?.unwrap_or_default(),
+                    payload_digest: row.get(2)?,
+                })
+            })
+            .optional()?;
+        Ok(run)
+    }
+
+    /// A 304 has no payload of its own: the server says it is this one.
+    fn shows(&self, visit: &Visit) -> bool {
+        visit.change == Change::NotModified || self.payload_digest == digest(visit)
+    }
+
+    fn extend(mut self, work: &Work<'_>, visit: &Visit) -> Result<i64, Fault> {
+        if self.times.len() >= TIMES_BYTES_MAX {
+            return self.carry_on(work, visit);
+        }
+        pack_time(&mut self.times, self.last, visit.at);
+        work.sql
+            .prepare_cached(
+                "UPDATE visits SET last = ?2, count = count + 1, times = ?3, \
+                 wire_bytes = wire_bytes + ?4 WHERE seq = ?1",
+            )?
+            .execute(params![self.seq, visit.at.0, self.times, visit.wire_bytes as i64])?;
+        Ok(self.seq)
+    }
+
+    /// A new row for the same version, with the record that the full one has.
+    fn carry_on(self, work: &Work<'_>, visit: &Visit) -> Result<i64, Fault> {
+        let seq = work
+            .sql
+            .prepare_cached(
+                "INSERT INTO visits (site, fp, change, status, first, last, wire_bytes, \
+                 body_bytes, payload_digest, content_hash, text_hash, simhash, latency, elapsed, \
+                 record_volume, record_offset, record_length, record_id, record_date) \
+                 SELECT site, fp, ?2, ?3, ?4, ?4, ?5, body_bytes, payload_digest, content_hash, \
+                 text_hash, simhash, ?6, ?7, record_volume, record_offset, record_length, \
+                 record_id, coalesce(record_date, first) FROM visits WHERE seq = ?1",
+            )?
+            .insert(params![
+                self.seq,
+                visit.change as u8,
+                visit.status,
+                visit.at.0,
+                visit.wire_bytes as i64,
+                millis(visit.latency),
+                millis(visit.elapsed),
+            ])?;
+        Ok(seq)
+    }
+}
+
+/// No payload is NULL, not twenty zeros.
+fn digest(visit: &Visit) -> Option<[u8; 20]> {
+    (visit.payload_digest != [0; 20]).then_some(visit.payload_digest)
+}
+
+fn insert(work: &Work<'_>, site: SiteId, fp: Fingerprint, visit: &Visit) -> Result<i64, Fault> {
+    let seq = work
+        .sql
+        .prepare_cached(
+            "INSERT INTO visits (site, fp, change, status, failure, first, last, wire_bytes, \
+             body_bytes, payload_digest, content_hash, text_hash, simhash, latency, elapsed, \
+             record_volume, record_offset, record_length, record_id) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
+             ?17, ?18)",
+        )?
+        .insert(params![
+            site.0,
+            stored_fp(fp),
+            visit.change as u8,
+            visit.status,
+            visit.failure.map(failure_word),
+            visit.at.0,
+            visit.wire_bytes as i64,
+            visit.body_bytes as i64,
+            digest(visit),
+            visit.content_hash as i64,
+            visit.text_hash as i64,
+            visit.simhash as i64,
+            millis(visit.latency),
+            millis(visit.elapsed),
+            visit.record.map(|record| record.volume),
+            visit.record.map(|record| record.offset as i64),
+            visit.record.map(|record| record.length),
+            visit.record_id.map(|id| id.0.to_be_bytes()),
+        ])?;
+    Ok(seq)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn packed_times_come_back(times in prop::collection::vec(any::<i64>(), 1..40)) {
+            let mut packed = Vec::new();
+            for pair in times.windows(2) {
+                pack_time(&mut packed, Timestamp(pair[0]), Timestamp(pair[1]));
+            }
+            let back: Vec<i64> =
+                unpack_times(Timestamp(times[0]), &packed).iter().map(|t| t.0).collect();
+            prop_assert_eq!(back, times);
+        }
+
+        #[test]
+        fn any_bytes_unpack_without_harm(packed in prop::collection::vec(any::<u8>(), 0..100)) {
+            prop_assert!(unpack_times(Timestamp(0), &packed).len() <= packed.len() + 1);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! How our words are written into columns and read back.
+
+use std::time::Duration;
+
+use model::{
+    Condition, CrawlUrl, FailureKind, Fingerprint, LastVersion, Origin, Page, PageFacts, PageState,
+    RecordLocation, RobotsAnswer, RobotsCopy, SiteClock, SiteCounters, SpiderId, StoreError,
+    Timestamp,
+};
+use rusqlite::{Row, types::Type};
+
+/// Why a transaction came to nothing: SQLite said so, or we did.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Sql(rusqlite::Error),
+    Store(StoreError),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Fault {
+        Fault::Sql(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Fault {
+        Fault::Store(error)
+    }
+}
+
+/// A column holds what this program never writes.
+pub(super) fn damaged(detail: String) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Null, detail.into())
+}
+
+pub(super) fn stored_fp(fp: Fingerprint) -> i64 {
+    fp.0 as i64
+}
+
+pub(super) fn fp_of(stored: i64) -> Fingerprint {
+    Fingerprint(stored as u64)
+}
+
+pub(super) fn millis(span: Duration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
+}
+
+pub(super) fn span(millis: i64) -> Duration {
+    Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+}
+
+pub(super) fn state_of(stored: i64) -> rusqlite::Result<PageState> {
+    u8::try_from(stored)
+        .ok()
+        .and_then(PageState::from_stored)
+        .ok_or_else(|| damaged(format!("page state {stored} is unknown")))
+}
+
+/// The columns of [`page_from_row`], in its order.
+macro_rules! page_columns {
+    () => {
+        "fp, url, spider, state, level, hops, seed, due, failures, run"
+    };
+}
+pub(super) use page_columns;
+
+/// A page without its last version, and the visit that holds it.
+pub(super) fn page_from_row(row: &Row<'_>) -> rusqlite::Result<(Page, Option<i64>)> {
+    let fp = fp_of(row.get(0)?);
+    let text = row.get_ref(1)?.as_str()?;
+    let url = CrawlUrl::stored(text).map_err(|e| damaged(format!("page {text}: {e}")))?;
+    if url.fingerprint() != fp {
+        return Err(damaged(format!("page {text} has the fingerprint of another")));
+    }
+    let page = Page {
+        url,
+        spider: SpiderId(row.get(2)?),
+        state: state_of(row.get(3)?)?,
+        level: row.get(4)?,
+        hops: row.get(5)?,
+        seed: row.get(6)?,
+        due: Timestamp(row.get::<_, Option<i64>>(7)?.unwrap_or(0)),
+        failures: row.get(8)?,
+        last: None,
+    };
+    Ok((page, row.get(9)?))
+}
+
+/// The visit at hand with what its page keeps for asking conditionally.
+pub(super) const LAST_VERSION: &str = "SELECT v.last, f.etag, f.last_modified, v.payload_digest, \
+     v.content_hash, v.text_hash, v.record_volume, v.record_offset, v.record_length, v.record_date, \
+     v.first \
+     FROM visits v LEFT JOIN page_facts f ON f.site = v.site AND f.fp = v.fp WHERE v.seq = ?1";
+
+pub(super) fn last_version_from_row(row: &Row<'_>) -> rusqlite::Result<LastVersion> {
+    let first = row.get(10)?;
+    Ok(LastVersion {
+        visited: Timestamp(row.get(0)?),
+        condition: Condition { etag: row.get(1)?, last_modified: row.get(2)? },
+        payload_digest: row.get::<_, Option<[u8; 20]>>(3)?.unwrap_or_default(),
+        content_hash: row.get::<_, i64>(4)? as u64,
+        text_hash: row.get::<_, i64>(5)? as u64,
+        record: record_from_row(row, 6)?,
+        record_date: Timestamp(row.get::<_, Option<i64>>(9)?.unwrap_or(first)),
+    })
+}
+
+/// Volume, offset and length from `column` on.
+pub(crate) fn record_from_row(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<Option<RecordLocation>> {
+    let Some(volume) = row.get(column)? else { return Ok(None) };
+    let offset = row.get::<_, i64>(column + 1)? as u64;
+    Ok(Some(RecordLocation { volume, offset, length: row.get(column + 2)? }))
+}
+
+/// Counters and clock of a site, for [`site_from_row`].
+pub(super) const SITE: &str = "SELECT key, seeded, known, fetched, failed, duplicates, visits, \
+     bytes, pause_remaining, pause_saved, backoff, last_response, interrupted, pages, fence, stirred \
+     FROM sites WHERE id = ?1";
+
+pub(super) struct SiteRow {
+    pub key: String,
+    pub seeded: bool,
+    pub counters: SiteCounters,
+    pub clock: SiteClock,
+    pub pages: u64,
+    pub fence: u64,
+    pub stirred: bool,
+}
+
+pub(super) fn site_from_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
+    let count = |column: usize| row.get::<_, i64>(column).map(|n| n.max(0) as u64);
+    Ok(SiteRow {
+        key: row.get(0)?,
+        seeded: row.get(1)?,
+        counters: SiteCounters {
+            known: count(2)?,
+            fetched: count(3)?,
+            failed: count(4)?,
+            duplicates: count(5)?,
+            visits: count(6)?,
+            bytes: count(7)?,
+        },
+        clock: SiteClock {
+            remaining: span(row.get(8)?),
+            saved: Timestamp(row.get(9)?),
+            backoff: row.get(10)?,
+            last_response: span(row.get(11)?),
+            interrupted: row.get(12)?,
+        },
+        pages: count(13)?,
+        fence: count(14)?,
+        stirred: row.get(15)?,
+    })
+}
+
+/// The copies of a site, for [`robots_from_row`].
+pub(crate) const ROBOTS: &str = "SELECT origin, answer, status, text, fetched, expires, \
+     unreachable_since, etag, last_modified FROM robots WHERE site = ?1";
+
+pub(crate) fn robots_from_row(row: &Row<'_>) -> rusqlite::Result<RobotsCopy> {
+    let text = || Ok::<_, rusqlite::Error>(row.get::<_, Option<String>>(3)?.unwrap_or_default());
+    let answer = match row.get_ref(1)?.as_str()? {
+        "rules" => RobotsAnswer::Rules(text()?),
+        "unavailable" => {
+            RobotsAnswer::Unavailable { status: row.get::<_, Option<u16>>(2)?.unwrap_or(0) }
+        }
+        "unreachable" => RobotsAnswer::Unreachable { why: text()? },
+        other => return Err(damaged(format!("robots answer {other} is unknown"))),
+    };
+    Ok(RobotsCopy {
+        origin: Origin::stored(row.get_ref(0)?.as_str()?),
+        answer,
+        fetched: Timestamp(row.get(4)?),
+        expires: Timestamp(row.get(5)?),
+        unreachable_since: row.get::<_, Option<i64>>(6)?.map(Timestamp),
+        etag: row.get(7)?,
+        last_modified: row.get(8)?,
+    })
+}
+
+/// The facts of a page, for [`facts_from_row`].
+pub(crate) const FACTS: &str = "SELECT media_type, charset, title, description, language, \
+     canonical, etag, last_modified, location, text_bytes, links_internal, links_external, \
+     noindex, noarchive, duplicate_of FROM page_facts WHERE site = ?1 AND fp = ?2";
+
+pub(crate) fn facts_from_row(row: &Row<'_>) -> rusqlite::Result<PageFacts> {
+    Ok(PageFacts {
+        media_type: row.get(0)?,
+        charset: row.get(1)?,
+        title: row.get(2)?,
+        description: row.get(3)?,
+        language: row.get(4)?,
+        canonical: row.get(5)?,
+        etag: row.get(6)?,
+        last_modified: row.get(7)?,
+        location: row.get(8)?,
+        text_bytes: row.get::<_, i64>(9)? as u64,
+        links_internal: row.get(10)?,
+        links_external: row.get(11)?,
+        noindex: row.get(12)?,
+        noarchive: row.get(13)?,
+        duplicate_of: row.get::<_, Option<i64>>(14)?.map(fp_of),
+    })
+}
+
+pub(crate) fn failure_word(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::DnsUnknown => "dns-unknown",
+        FailureKind::DnsTrouble => "dns-trouble",
+        FailureKind::AddressRefused => "address-refused",
+        FailureKind::ConnectRefused => "connect-refused",
+        FailureKind::ConnectTimeout => "connect-timeout",
+        FailureKind::Tls => "tls",
+        FailureKind::Proxy => "proxy",
+        FailureKind::Reset => "reset",
+        FailureKind::Timeout => "timeout",
+        FailureKind::BadHttp => "bad-http",
+        FailureKind::Aborted => "aborted",
+    }
+}

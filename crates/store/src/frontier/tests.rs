@@ -1,0 +1,244 @@
+//! What is SQLite's own: files, recovery, full disks, damage, and the queries' plans.
+
+use std::{
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use model::{Change, Frontier, Mark, Release, Settlement, StoreError, Timestamp};
+
+use super::{
+    Marks, SqliteFrontier, Topic,
+    suite::{
+        HOUR, ask, candidate, delta, frontier_suite, lease_one, new_page, settlement, visited,
+    },
+};
+
+mod in_memory {
+    super::frontier_suite!((super::SqliteFrontier::open_in_memory().unwrap(), ()));
+}
+
+mod on_disk {
+    super::frontier_suite!({
+        let dir = tempfile::tempdir().unwrap();
+        (super::SqliteFrontier::open(&dir.path().join("crawl.db")).unwrap(), dir)
+    });
+}
+
+fn on_disk(dir: &tempfile::TempDir) -> SqliteFrontier {
+    SqliteFrontier::open(&dir.path().join("crawl.db")).unwrap()
+}
+
+/// A site with pages, one of them visited; the settlement that did it.
+fn furnish(frontier: &mut SqliteFrontier) -> Settlement {
+    frontier.admit(&[candidate("http://a.example/", 0)], Timestamp(0)).unwrap();
+    let lease = lease_one(frontier, 0);
+    let mut delta = delta(&lease, Release::Renew(Timestamp(HOUR)));
+    delta.updates = vec![visited(lease.pages[0].url.fingerprint(), 1, Change::First, Some(HOUR))];
+    delta.admitted = (0..50).map(|n| new_page(&format!("http://a.example/{n}"), 1, 0)).collect();
+    let mut settlement = settlement(1, vec![delta]);
+    settlement.mark = Some(Mark { volume: 2, offset: 3, above: vec![(2, 9)] });
+    settlement.links = Some((1, 77));
+    frontier.check_in(&settlement).unwrap();
+    settlement
+}
+
+#[test]
+fn everything_settled_is_there_after_reopening_and_leases_of_the_dead_are_released() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut frontier = on_disk(&dir);
+    let settled = furnish(&mut frontier);
+    let counts = frontier.counts().unwrap();
+    // Without closing: as a killed process leaves it.
+    std::mem::forget(frontier);
+    let mut frontier = on_disk(&dir);
+    assert_eq!(frontier.counts().unwrap(), counts);
+    let marks = Marks { archive: settled.mark, links: settled.links };
+    assert_eq!(frontier.marks().unwrap(), marks);
+    assert!(frontier.check_out(&ask(2)).unwrap().is_empty(), "still leased");
+    assert_eq!(frontier.recover_leases(Timestamp(2)).unwrap(), 1);
+    let lease = lease_one(&mut frontier, 2);
+    assert!(lease.site.clock.interrupted);
+    assert_eq!(lease.pages.len(), 50);
+    assert_eq!(frontier.verify(true).unwrap(), []);
+}
+
+#[test]
+fn a_full_disk_at_any_moment_leaves_the_old_state_and_works_again_with_room() {
+    let mut refused = 0;
+    for spare in 0..40 {
+        let dir = tempfile::tempdir().unwrap();
+        let mut frontier = on_disk(&dir);
+        furnish(&mut frontier);
+        let before = frontier.counts().unwrap();
+        let pages: i64 =
+            frontier.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
+        let room = |frontier: &SqliteFrontier, pages: i64| {
+            frontier
+                .connection
+                .query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
+                .unwrap();
+        };
+        room(&frontier, pages + spare);
+        let candidates: Vec<_> = (0..400)
+            .map(|n| candidate(&format!("http://s{}.example/{}", n % 40, "x".repeat(200 + n)), 0))
+            .collect();
+        match frontier.admit(&candidates, Timestamp(5)) {
+            Ok(new) => assert_eq!(new, 400),
+            Err(error) => {
+                assert!(error.is_disk_full(), "{error}");
+                refused += 1;
+                assert_eq!(frontier.counts().unwrap(), before);
+                room(&frontier, 1 << 30);
+                assert_eq!(frontier.verify(true).unwrap(), []);
+                assert_eq!(frontier.admit(&candidates, Timestamp(6)).unwrap(), 400);
+            }
+        }
+        assert_eq!(frontier.verify(true).unwrap(), []);
+    }
+    assert!(refused > 10, "the sweep must meet full disks, met {refused}");
+}
+
+#[test]
+fn wrong_counters_and_lost_dues_are_found_and_repaired() {
+    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    furnish(&mut frontier);
+    frontier.recover_leases(Timestamp(2)).unwrap();
+    let counts = frontier.counts().unwrap();
+    frontier
+        .connection
+        .execute_batch(
+            "UPDATE totals SET visits = 9; UPDATE sites SET known = 3, bytes = 1, due = NULL;
+             INSERT INTO page_facts SELECT 1, 99, '', '', '', '', '', NULL, NULL, NULL, NULL, 0, 0,
+             0, 0, 0, NULL;",
+        )
+        .unwrap();
+    let topics: Vec<Topic> =
+        frontier.verify(true).unwrap().iter().map(|finding| finding.topic).collect();
+    assert_eq!(topics, [Topic::Counter, Topic::Counter, Topic::Counter, Topic::Due, Topic::Orphan]);
+    frontier.connection.execute("DELETE FROM page_facts WHERE fp = 99", []).unwrap();
+    frontier.repair_counters(Timestamp(3)).unwrap();
+    assert_eq!(frontier.verify(true).unwrap(), []);
+    assert_eq!(frontier.counts().unwrap(), counts);
+    assert_eq!(lease_one(&mut frontier, 3).pages.len(), 50);
+}
+
+#[test]
+fn a_damaged_file_is_called_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut frontier = on_disk(&dir);
+    furnish(&mut frontier);
+    drop(frontier);
+    let path = dir.path().join("crawl.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..].fill(0xaa);
+    std::fs::write(&path, bytes).unwrap();
+    let found = match SqliteFrontier::open(&path) {
+        Err(error) => Err(error),
+        Ok(mut frontier) => frontier.verify(false),
+    };
+    match found {
+        Err(error) => assert!(matches!(error, StoreError::Corrupt { .. }), "{error}"),
+        Ok(findings) => assert_eq!(findings[0].topic, Topic::Damage),
+    }
+}
+
+#[test]
+fn overlapping_readers_do_not_let_the_journal_grow_without_bound() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("crawl.db");
+    let mut frontier = on_disk(&dir);
+    furnish(&mut frontier);
+    frontier.set_wal_step(4 << 20);
+    let done = AtomicBool::new(false);
+    let mut largest = 0;
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let reader = crate::database::open_reader(&path).unwrap();
+                while !done.load(Ordering::Relaxed) {
+                    reader.execute_batch("BEGIN; SELECT count(*) FROM totals").unwrap();
+                    std::thread::sleep(Duration::from_millis(7));
+                    reader.execute_batch("COMMIT").unwrap();
+                }
+            });
+        }
+        for round in 0..40 {
+            let candidates: Vec<_> = (0..400)
+                .map(|n| candidate(&format!("http://s{n}.example/{round}/{}", "x".repeat(500)), 0))
+                .collect();
+            frontier.admit(&candidates, Timestamp(round)).unwrap();
+            let wal = std::fs::metadata(crate::database::wal_path(&path)).unwrap();
+            largest = largest.max(wal.len());
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(largest < 20 << 20, "the journal grew to {largest}");
+}
+
+#[test]
+fn the_hot_questions_are_answered_from_their_indexes_without_sorting() {
+    let frontier = SqliteFrontier::open_in_memory().unwrap();
+    let plan = |sql: &str| -> String {
+        let mut statement =
+            frontier.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let rows = statement.query_map([], |row| row.get::<_, String>(3)).unwrap();
+        rows.map(Result::unwrap).collect::<Vec<_>>().join("; ")
+    };
+    for (sql, index) in [
+        (
+            "SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL AND due <= 5 \
+             ORDER BY due, id LIMIT 5",
+            "sites_due",
+        ),
+        (
+            "SELECT url FROM pages WHERE site = 1 AND fetched = 0 AND level = 2 \
+             AND due IS NOT NULL AND due <= 4 ORDER BY due, fp",
+            "pages_due (site=? AND fetched=? AND level=? AND due>? AND due<?)",
+        ),
+        (
+            "SELECT level, due FROM pages WHERE site = 1 AND fetched = 0 AND level >= 3 \
+             AND due IS NOT NULL ORDER BY level, due LIMIT 1",
+            "pages_due (site=? AND fetched=? AND level>?)",
+        ),
+        ("SELECT 1 FROM sites WHERE leased = 1 AND due <= 3", "sites_leased"),
+    ] {
+        let plan = plan(sql);
+        assert!(plan.contains(index), "{sql}: {plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{sql}: {plan}");
+    }
+}
+
+#[test]
+fn a_row_of_pages_stays_small_beside_its_url() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut frontier = on_disk(&dir);
+    let candidates: Vec<_> =
+        (0..20_000).map(|n| candidate(&format!("http://s{}.example/{n}", n % 100), 1)).collect();
+    let text: usize = candidates.iter().map(|c| c.url.as_str().len()).sum();
+    frontier.admit(&candidates, Timestamp(1_790_000_000_000)).unwrap();
+    let bytes: i64 = frontier
+        .connection
+        .query_row(
+            "SELECT sum(payload + 12 * ncell) FROM dbstat WHERE name IN ('pages', 'pages_due') \
+             AND aggregate = 1",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap_or_else(|_| file_bytes(&dir.path().join("crawl.db")));
+    let per_row = (bytes - text as i64) / 20_000;
+    assert!(per_row <= 120, "{per_row} bytes a row beside its URL");
+}
+
+fn file_bytes(path: &Path) -> i64 {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection
+        .query_row(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+            [],
+            |r| r.get(0),
+        )
+        .unwrap()
+}

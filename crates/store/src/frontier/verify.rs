@@ -1,0 +1,181 @@
+//! Counting everything again: does what the database says of itself hold?
+
+use model::{StoreError, Timestamp};
+use serde::Serialize;
+
+use super::{
+    rows::Fault,
+    sqlite::{SqliteFrontier, load_totals},
+};
+
+/// Something that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub topic: Topic,
+    /// One sentence, with the figures.
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Topic {
+    /// The file itself: restore a copy.
+    Damage,
+    /// A counter is not what the rows say: can be repaired.
+    Counter,
+    /// A site would be visited too late or never: can be repaired.
+    Due,
+    /// A row refers to one that is not there.
+    Orphan,
+}
+
+/// As many as are worth reading; a damaged file can have millions.
+const FINDINGS_MAX: usize = 100;
+
+/// Site counters as the rows have them: (column, expression over `pages p`).
+const SITE_COUNTERS: [(&str, &str); 4] = [
+    ("pages", "count(*)"),
+    ("known", "coalesce(sum(p.state NOT IN (0, 6)), 0)"),
+    ("fetched", "coalesce(sum(p.fetched), 0)"),
+    ("failed", "coalesce(sum(p.state = 4), 0)"),
+];
+
+/// Totals as the rows have them.
+const TOTALS: [(&str, &str); 13] = [
+    ("sites_known", "SELECT count(*) FROM sites"),
+    ("candidates", "SELECT count(*) FROM pages WHERE state = 0"),
+    ("pages_known", "SELECT count(*) FROM pages WHERE state NOT IN (0, 6)"),
+    ("pages_waiting", "SELECT count(*) FROM pages WHERE state = 1"),
+    ("pages_fetched", "SELECT count(*) FROM pages WHERE state = 2"),
+    ("pages_redirected", "SELECT count(*) FROM pages WHERE state = 3"),
+    ("pages_failed", "SELECT count(*) FROM pages WHERE state = 4"),
+    ("pages_gone", "SELECT count(*) FROM pages WHERE state = 5"),
+    ("pages_excluded", "SELECT count(*) FROM pages WHERE state = 6"),
+    ("refused", "SELECT coalesce(sum(count), 0) FROM decisions"),
+    ("visits", "SELECT coalesce(sum(count), 0) FROM visits"),
+    ("versions", "SELECT count(*) FROM visits WHERE change IN (0, 1)"),
+    ("bytes", "SELECT coalesce(sum(wire_bytes), 0) FROM visits"),
+];
+
+/// Sites not in hand and not at rest that a page of theirs is due before.
+const LATE_SITES: &str = "FROM sites s JOIN (SELECT site, min(due) AS first FROM pages \
+     WHERE due IS NOT NULL GROUP BY site) p ON p.site = s.id \
+     WHERE s.leased = 0 AND s.resting = 0 AND (s.due IS NULL OR s.due > max(p.first, s.not_before))";
+
+impl SqliteFrontier {
+    /// What does not hold, at most a hundred findings; `full` also compares every index with its table
+    /// and every site's visits with their rows (minutes on large collections).
+    pub fn verify(&mut self, full: bool) -> Result<Vec<Finding>, StoreError> {
+        let mut findings = Vec::new();
+        self.examine(full, &mut findings).map_err(|e| self.error(e))?;
+        findings.truncate(FINDINGS_MAX);
+        Ok(findings)
+    }
+
+    /// Sets counters and dues to what the rows say.
+    pub fn repair_counters(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        self.transact(now, |work| {
+            for (column, expression) in SITE_COUNTERS {
+                work.sql.execute(
+                    &format!(
+                        "UPDATE sites SET {column} = \
+                         (SELECT {expression} FROM pages p WHERE p.site = sites.id)"
+                    ),
+                    [],
+                )?;
+            }
+            work.sql.execute_batch(
+                "UPDATE sites SET (visits, bytes) = (SELECT coalesce(sum(count), 0), \
+                 coalesce(sum(wire_bytes), 0) FROM visits v WHERE v.site = sites.id)",
+            )?;
+            work.sql.execute(
+                &format!(
+                    "UPDATE sites SET due = max(not_before, (SELECT min(due) FROM pages \
+                     WHERE site = sites.id AND due IS NOT NULL)) \
+                     WHERE id IN (SELECT s.id {LATE_SITES})"
+                ),
+                [],
+            )?;
+            for (column, query) in TOTALS {
+                work.sql.execute(&format!("UPDATE totals SET {column} = ({query})"), [])?;
+            }
+            work.counts = load_totals(work.sql).map_err(Fault::from)?;
+            Ok(())
+        })
+    }
+
+    fn examine(&self, full: bool, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+        let check = if full { "integrity_check" } else { "quick_check" };
+        self.list(Topic::Damage, &format!("PRAGMA {check}"), findings)?;
+        findings.retain(|finding| finding.text != "ok");
+        if !findings.is_empty() {
+            return Ok(());
+        }
+        self.examine_totals(findings)?;
+        self.examine_sites(full, findings)?;
+        self.list(
+            Topic::Due,
+            &format!("SELECT 'site ' || s.key || ' has pages due before the site' {LATE_SITES}"),
+            findings,
+        )?;
+        self.list(
+            Topic::Orphan,
+            "SELECT count(*) || ' pages belong to no site' FROM pages \
+             WHERE site NOT IN (SELECT id FROM sites) HAVING count(*) > 0",
+            findings,
+        )?;
+        for table in ["page_facts", "visits"] {
+            let sql = format!(
+                "SELECT count(*) || ' rows of {table} belong to no page' FROM {table} t WHERE NOT \
+                 EXISTS (SELECT 1 FROM pages p WHERE p.site = t.site AND p.fp = t.fp) \
+                 HAVING count(*) > 0"
+            );
+            self.list(Topic::Orphan, &sql, findings)?;
+        }
+        Ok(())
+    }
+
+    fn examine_totals(&self, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+        for (column, query) in TOTALS {
+            let sql = format!(
+                "SELECT 'the total {column} is ' || {column} || ', the rows say ' || ({query}) \
+                 FROM totals WHERE {column} <> ({query})"
+            );
+            self.list(Topic::Counter, &sql, findings)?;
+        }
+        Ok(())
+    }
+
+    fn examine_sites(&self, full: bool, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+        let compare = |column: &str, expression: &str, rows: &str| {
+            format!(
+                "SELECT 'site ' || s.key || ' says {column} ' || s.{column} || ', the rows say ' \
+                 || coalesce(n, 0) FROM sites s LEFT JOIN (SELECT p.site AS site, {expression} AS n \
+                 FROM {rows} p GROUP BY p.site) ON site = s.id WHERE s.{column} <> coalesce(n, 0) \
+                 LIMIT {FINDINGS_MAX}"
+            )
+        };
+        for (column, expression) in SITE_COUNTERS {
+            self.list(Topic::Counter, &compare(column, expression, "pages"), findings)?;
+        }
+        if full {
+            for (column, expression) in [("visits", "sum(p.count)"), ("bytes", "sum(p.wire_bytes)")]
+            {
+                self.list(Topic::Counter, &compare(column, expression, "visits"), findings)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&self, topic: Topic, sql: &str, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            if findings.len() >= FINDINGS_MAX {
+                break;
+            }
+            findings.push(Finding { topic, text: row.get(0)? });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,130 @@
+//! Reading link segments in order; a torn end is the end.
+
+use std::{
+    fs::File,
+    io::{BufReader, ErrorKind, Read},
+    path::{Path, PathBuf},
+};
+
+use model::StoreError;
+
+use super::{
+    FRAME_BYTES, HEADER_BYTES, LinkPosition, MAGIC,
+    encoding::{LinkRecord, decode, frame},
+    segment_path, segments,
+};
+
+/// All records of a folder, oldest first. Where a segment stops making sense, reading goes on with the
+/// next one; [`LinkReader::torn`] says where that was.
+pub struct LinkReader {
+    dir: PathBuf,
+    /// Still to be read, last first.
+    waiting: Vec<u32>,
+    open: Option<Segment>,
+    until: LinkPosition,
+    torn: Vec<LinkPosition>,
+}
+
+struct Segment {
+    number: u32,
+    file: BufReader<File>,
+    offset: u64,
+}
+
+impl LinkReader {
+    /// Records below `until`, usually the mark of the last settlement.
+    pub fn open(dir: &Path, until: Option<LinkPosition>) -> Result<LinkReader, StoreError> {
+        let mut waiting = segments(dir)?;
+        waiting.reverse();
+        let until = until.unwrap_or((u32::MAX, u64::MAX));
+        Ok(LinkReader { dir: dir.to_owned(), waiting, open: None, until, torn: Vec::new() })
+    }
+
+    /// Where segments were found torn so far.
+    pub fn torn(&self) -> &[LinkPosition] {
+        &self.torn
+    }
+
+    fn next_record(&mut self) -> Result<Option<LinkRecord>, StoreError> {
+        loop {
+            let Some(segment) = self.open.as_mut() else {
+                let Some(number) = self.waiting.pop() else { return Ok(None) };
+                self.open_segment(number)?;
+                continue;
+            };
+            let at = (segment.number, segment.offset);
+            let error = |e| StoreError::io("read", segment_path(&self.dir, at.0), e);
+            if at >= self.until {
+                return Ok(None);
+            }
+            match segment.read().map_err(error)? {
+                Next::Record(record) => return Ok(Some(record)),
+                Next::Torn => self.torn.push(at),
+                Next::End => {}
+            }
+            self.open = None;
+        }
+    }
+
+    fn open_segment(&mut self, number: u32) -> Result<(), StoreError> {
+        let path = segment_path(&self.dir, number);
+        let error = |e| StoreError::io("read", &path, e);
+        let mut file = BufReader::with_capacity(256 * 1024, File::open(&path).map_err(error)?);
+        let mut header = [0; HEADER_BYTES as usize];
+        if fill(&mut file, &mut header).map_err(error)? < header.len()
+            || !header.starts_with(MAGIC)
+            || header[MAGIC.len()..] != number.to_le_bytes()
+        {
+            self.torn.push((number, 0));
+            return Ok(());
+        }
+        self.open = Some(Segment { number, file, offset: HEADER_BYTES });
+        Ok(())
+    }
+}
+
+impl Iterator for LinkReader {
+    type Item = Result<LinkRecord, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_record().transpose()
+    }
+}
+
+enum Next {
+    Record(LinkRecord),
+    Torn,
+    End,
+}
+
+impl Segment {
+    fn read(&mut self) -> std::io::Result<Next> {
+        let mut head = [0; FRAME_BYTES];
+        match fill(&mut self.file, &mut head)? {
+            0 => return Ok(Next::End),
+            FRAME_BYTES => {}
+            _ => return Ok(Next::Torn),
+        }
+        let Some((length, sum)) = frame(head) else { return Ok(Next::Torn) };
+        // Read as it comes: a torn length must not reserve memory for what is not there.
+        let mut body = Vec::new();
+        (&mut self.file).take(length as u64).read_to_end(&mut body)?;
+        let Some(record) = decode(&body, sum) else { return Ok(Next::Torn) };
+        self.offset += (FRAME_BYTES + length) as u64;
+        Ok(Next::Record(record))
+    }
+}
+
+/// As many bytes as there are.
+fn fill(file: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(filled)
+}

@@ -1,0 +1,88 @@
+//! Numbered migrations: an old collection is brought up to date, a newer one is refused.
+//!
+//! The schema's number is SQLite's `user_version`; each step and its number are one transaction.
+
+use std::path::Path;
+
+use model::StoreError;
+use rusqlite::Connection;
+
+use crate::database::store_error;
+
+/// Says to `file` and to us that this database is a Harvestman collection ("Hvst").
+pub(crate) const APPLICATION_ID: i64 = 0x4876_7374;
+
+const STEPS: [&str; 1] = [include_str!("schema/sqlite/0001_collection.sql")];
+
+pub(crate) const SCHEMA: i64 = STEPS.len() as i64;
+
+pub(crate) fn migrate(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let found = schema_of(connection, path)?;
+    for (step, sql) in (1..).zip(STEPS).filter(|(step, _)| *step > found) {
+        connection
+            .execute_batch(&format!(
+                "BEGIN IMMEDIATE; {sql}; PRAGMA application_id = {APPLICATION_ID}; \
+                 PRAGMA user_version = {step}; COMMIT"
+            ))
+            .inspect_err(|_| drop(connection.execute_batch("ROLLBACK")))
+            .map_err(|e| store_error(path, e))?;
+    }
+    Ok(())
+}
+
+/// The schema's number, 0 for an empty file; refuses what is not ours or from the future.
+pub(crate) fn schema_of(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+    let number = |sql| -> Result<i64, StoreError> {
+        connection.query_row(sql, [], |row| row.get(0)).map_err(|e| store_error(path, e))
+    };
+    let found = number("PRAGMA user_version")?;
+    let application = number("PRAGMA application_id")?;
+    let tables = number("SELECT count(*) FROM sqlite_schema")?;
+    if application != APPLICATION_ID && tables > 0 {
+        let detail = "it is a database of another program".to_owned();
+        return Err(StoreError::Corrupt { path: path.to_owned(), detail });
+    }
+    if found > SCHEMA {
+        return Err(StoreError::Newer { path: path.to_owned(), found, known: SCHEMA });
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory() -> Connection {
+        Connection::open_in_memory().unwrap()
+    }
+
+    #[test]
+    fn migrating_twice_changes_nothing() {
+        let connection = memory();
+        migrate(&connection, Path::new("x")).unwrap();
+        migrate(&connection, Path::new("x")).unwrap();
+        assert_eq!(schema_of(&connection, Path::new("x")).unwrap(), SCHEMA);
+    }
+
+    #[test]
+    fn a_newer_schema_is_refused_with_both_numbers() {
+        let connection = memory();
+        migrate(&connection, Path::new("x")).unwrap();
+        connection.execute_batch("PRAGMA user_version = 99").unwrap();
+        let error = migrate(&connection, Path::new("x")).unwrap_err();
+        assert!(matches!(error, StoreError::Newer { found: 99, known: SCHEMA, .. }), "{error}");
+    }
+
+    #[test]
+    fn a_database_of_another_program_is_refused_and_left_alone() {
+        let connection = memory();
+        connection.execute_batch("CREATE TABLE theirs (x)").unwrap();
+        assert!(matches!(
+            migrate(&connection, Path::new("x")).unwrap_err(),
+            StoreError::Corrupt { .. }
+        ));
+        let tables: i64 =
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0)).unwrap();
+        assert_eq!(tables, 1);
+    }
+}

@@ -1,0 +1,226 @@
+-- The collection as it is first made. All times are milliseconds since 1970-01-01 UTC; `fp` is the
+-- 64-bit fingerprint of the URL (xxh3 of its text, kept as a signed number). The views at the end
+-- show states in words and times as ISO 8601.
+
+CREATE TABLE meta (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE spiders (
+    id      INTEGER PRIMARY KEY,
+    name    TEXT NOT NULL UNIQUE,
+    created INTEGER NOT NULL
+);
+INSERT INTO spiders (id, name, created) VALUES (1, 'default', 0);
+
+-- A lease is `due` moved to its expiry with `leased` = 1 and `fence` one higher.
+CREATE TABLE sites (
+    id              INTEGER PRIMARY KEY,
+    key             TEXT NOT NULL UNIQUE,   -- host, or host:port for unusual ports
+    seeded          INTEGER NOT NULL DEFAULT 0,
+    due             INTEGER,                -- earliest due page, or the end of the lease
+    leased          INTEGER NOT NULL DEFAULT 0,
+    holder          TEXT,
+    fence           INTEGER NOT NULL DEFAULT 0,
+    not_before      INTEGER NOT NULL DEFAULT 0,
+    resting         INTEGER NOT NULL DEFAULT 0,  -- due leaves pages out: a limit is reached
+    stirred         INTEGER NOT NULL DEFAULT 0,  -- candidates came while it was leased
+    pages           INTEGER NOT NULL DEFAULT 0,  -- all rows of pages
+    known           INTEGER NOT NULL DEFAULT 0,  -- without candidates and excluded ones
+    fetched         INTEGER NOT NULL DEFAULT 0,  -- answered with content at least once
+    failed          INTEGER NOT NULL DEFAULT 0,  -- failing now
+    duplicates      INTEGER NOT NULL DEFAULT 0,
+    visits          INTEGER NOT NULL DEFAULT 0,
+    bytes           INTEGER NOT NULL DEFAULT 0,
+    pause_remaining INTEGER NOT NULL DEFAULT 0,  -- ms to wait after pause_saved
+    pause_saved     INTEGER NOT NULL DEFAULT 0,
+    backoff         INTEGER NOT NULL DEFAULT 0,
+    last_response   INTEGER NOT NULL DEFAULT 0,  -- ms
+    interrupted     INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX sites_due ON sites (due) WHERE leased = 0 AND due IS NOT NULL;
+CREATE INDEX sites_leased ON sites (due) WHERE leased = 1;
+CREATE INDEX sites_resting ON sites (id) WHERE resting = 1;
+
+-- Hot: what scheduling and the known-test need, and nothing else.
+CREATE TABLE pages (
+    site     INTEGER NOT NULL,
+    fp       INTEGER NOT NULL,
+    url      TEXT NOT NULL,
+    spider   INTEGER NOT NULL,
+    state    INTEGER NOT NULL,
+    level    INTEGER NOT NULL,
+    hops     INTEGER NOT NULL,
+    seed     INTEGER NOT NULL,
+    fetched  INTEGER NOT NULL DEFAULT 0,   -- answered with content at least once
+    failures INTEGER NOT NULL DEFAULT 0,   -- in a row
+    visits   INTEGER NOT NULL DEFAULT 0,
+    found    INTEGER NOT NULL,
+    due      INTEGER,                      -- when to come (back); NULL: not by itself
+    visited  INTEGER,                      -- last visit
+    run      INTEGER,                      -- visits.seq of the version at hand
+    PRIMARY KEY (site, fp)
+) WITHOUT ROWID;
+-- Level before due: due pages come out breadth-first without sorting a site's million pages, and the
+-- earliest due of a site is one look per level. Fetched apart: a site at its page limit is asked for
+-- its revisits without stepping over everything that still waits.
+CREATE INDEX pages_due ON pages (site, fetched, level, due, fp) WHERE due IS NOT NULL;
+
+CREATE TABLE page_facts (
+    site           INTEGER NOT NULL,
+    fp             INTEGER NOT NULL,
+    media_type     TEXT NOT NULL,
+    charset        TEXT NOT NULL,
+    title          TEXT NOT NULL,
+    description    TEXT NOT NULL,
+    language       TEXT NOT NULL,
+    canonical      TEXT,
+    etag           TEXT,
+    last_modified  TEXT,
+    location       TEXT,
+    text_bytes     INTEGER NOT NULL,
+    links_internal INTEGER NOT NULL,
+    links_external INTEGER NOT NULL,
+    noindex        INTEGER NOT NULL,
+    noarchive      INTEGER NOT NULL,
+    duplicate_of   INTEGER,
+    PRIMARY KEY (site, fp)
+) WITHOUT ROWID;
+
+-- One row per version, failure or redirect. Visits that saw the same again fold into the row of the
+-- version: `last`, `count`, and the time between visits as zigzag varints in `times`.
+CREATE TABLE visits (
+    seq            INTEGER PRIMARY KEY AUTOINCREMENT,  -- in the order of commits
+    site           INTEGER NOT NULL,
+    fp             INTEGER NOT NULL,
+    change         INTEGER NOT NULL,
+    status         INTEGER NOT NULL,       -- 0: no answer
+    failure        TEXT,
+    first          INTEGER NOT NULL,
+    last           INTEGER NOT NULL,
+    count          INTEGER NOT NULL DEFAULT 1,
+    times          BLOB,
+    wire_bytes     INTEGER NOT NULL,       -- of all visits of the row
+    body_bytes     INTEGER NOT NULL,
+    payload_digest BLOB,                   -- SHA-1
+    content_hash   INTEGER NOT NULL,
+    text_hash      INTEGER NOT NULL,
+    simhash        INTEGER NOT NULL,
+    latency        INTEGER NOT NULL,       -- ms
+    elapsed        INTEGER NOT NULL,       -- ms
+    record_volume  INTEGER,
+    record_offset  INTEGER,
+    record_length  INTEGER,
+    record_id      BLOB,
+    record_date    INTEGER
+);
+CREATE INDEX visits_page ON visits (site, fp);
+
+CREATE TABLE robots (
+    site              INTEGER NOT NULL,
+    origin            TEXT NOT NULL,
+    answer            TEXT NOT NULL CHECK (answer IN ('rules', 'unavailable', 'unreachable')),
+    status            INTEGER,
+    text              TEXT,                -- the rules, or why it is unreachable
+    fetched           INTEGER NOT NULL,
+    expires           INTEGER NOT NULL,
+    unreachable_since INTEGER,
+    etag              TEXT,
+    last_modified     TEXT,
+    PRIMARY KEY (site, origin)
+) WITHOUT ROWID;
+
+CREATE TABLE decisions (
+    site     TEXT NOT NULL,
+    reason   TEXT NOT NULL,
+    rule     TEXT NOT NULL,
+    count    INTEGER NOT NULL,
+    example  TEXT NOT NULL,
+    referrer TEXT,
+    last     INTEGER NOT NULL,
+    PRIMARY KEY (site, reason, rule)
+) WITHOUT ROWID;
+CREATE INDEX decisions_reason ON decisions (reason, count);
+
+CREATE TABLE control (
+    id      INTEGER PRIMARY KEY AUTOINCREMENT,
+    command TEXT NOT NULL,                 -- JSON
+    created INTEGER NOT NULL,
+    done    INTEGER,
+    result  TEXT
+);
+CREATE INDEX control_waiting ON control (id) WHERE done IS NULL;
+
+CREATE TABLE events (
+    id   INTEGER PRIMARY KEY AUTOINCREMENT,
+    at   INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    site TEXT,
+    text TEXT NOT NULL
+);
+
+CREATE TABLE runs (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    started   INTEGER NOT NULL,
+    ended     INTEGER,
+    state     TEXT NOT NULL,
+    reason    TEXT NOT NULL DEFAULT '',
+    pid       INTEGER NOT NULL,
+    heartbeat INTEGER NOT NULL,
+    stats     TEXT NOT NULL DEFAULT '{}'   -- JSON
+);
+
+-- What `status` shows, kept in step by every transaction.
+CREATE TABLE totals (
+    one               INTEGER PRIMARY KEY CHECK (one = 1),
+    sites_known       INTEGER NOT NULL DEFAULT 0,
+    candidates        INTEGER NOT NULL DEFAULT 0,
+    pages_known       INTEGER NOT NULL DEFAULT 0,
+    pages_waiting     INTEGER NOT NULL DEFAULT 0,
+    pages_fetched     INTEGER NOT NULL DEFAULT 0,
+    pages_redirected  INTEGER NOT NULL DEFAULT 0,
+    pages_failed      INTEGER NOT NULL DEFAULT 0,
+    pages_gone        INTEGER NOT NULL DEFAULT 0,
+    pages_excluded    INTEGER NOT NULL DEFAULT 0,
+    refused           INTEGER NOT NULL DEFAULT 0,
+    visits            INTEGER NOT NULL DEFAULT 0,
+    versions          INTEGER NOT NULL DEFAULT 0,
+    bytes             INTEGER NOT NULL DEFAULT 0
+);
+INSERT INTO totals (one) VALUES (1);
+
+CREATE VIEW v_pages AS
+SELECT s.key AS site, p.url AS url,
+       CASE p.state WHEN 0 THEN 'candidate' WHEN 1 THEN 'known' WHEN 2 THEN 'fetched'
+                    WHEN 3 THEN 'redirected' WHEN 4 THEN 'failing' WHEN 5 THEN 'gone'
+                    WHEN 6 THEN 'excluded' END AS state,
+       p.level AS level, p.visits AS visits, p.failures AS failures,
+       strftime('%Y-%m-%dT%H:%M:%fZ', p.found / 1000.0, 'unixepoch') AS found,
+       strftime('%Y-%m-%dT%H:%M:%fZ', p.visited / 1000.0, 'unixepoch') AS visited,
+       strftime('%Y-%m-%dT%H:%M:%fZ', p.due / 1000.0, 'unixepoch') AS due,
+       f.media_type AS media_type, f.language AS language, f.title AS title,
+       f.description AS description, f.location AS location
+  FROM pages p JOIN sites s ON s.id = p.site
+  LEFT JOIN page_facts f ON f.site = p.site AND f.fp = p.fp;
+
+CREATE VIEW v_visits AS
+SELECT v.seq AS seq, s.key AS site, p.url AS url,
+       CASE v.change WHEN 0 THEN 'first' WHEN 1 THEN 'changed' WHEN 2 THEN 'unchanged'
+                     WHEN 3 THEN 'not-modified' WHEN 4 THEN 'failed'
+                     WHEN 5 THEN 'redirected' END AS change,
+       v.status AS status, v.failure AS failure,
+       strftime('%Y-%m-%dT%H:%M:%fZ', v.first / 1000.0, 'unixepoch') AS first,
+       strftime('%Y-%m-%dT%H:%M:%fZ', v.last / 1000.0, 'unixepoch') AS last,
+       v.count AS count, v.wire_bytes AS wire_bytes, v.body_bytes AS body_bytes,
+       lower(hex(v.payload_digest)) AS payload_sha1,
+       v.record_volume AS volume, v.record_offset AS offset, v.record_length AS length
+  FROM visits v JOIN sites s ON s.id = v.site
+  LEFT JOIN pages p ON p.site = v.site AND p.fp = v.fp;
+
+CREATE VIEW v_sites AS
+SELECT key AS site, seeded, known, fetched, failed, duplicates, visits, bytes,
+       CASE WHEN leased THEN 'in hand' WHEN resting THEN 'resting'
+            WHEN due IS NULL THEN 'idle' ELSE 'waiting' END AS state,
+       strftime('%Y-%m-%dT%H:%M:%fZ', due / 1000.0, 'unixepoch') AS due
+  FROM sites;
