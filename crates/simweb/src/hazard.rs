@@ -1,0 +1,221 @@
+//! What can be wrong with a page or a host. Each is switched on by name and place, never by surprise.
+//!
+//! Faults that depend on time (spells) are functions of `now`, so that a run can be repeated.
+
+use std::time::Duration;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Hazard {
+    /// Answers only after this long.
+    Late { after: Duration },
+    /// The body comes in small pieces with a wait before each.
+    Slow { piece: usize, every: Duration },
+    /// The head itself comes byte by byte (slow loris).
+    SlowHead { every: Duration },
+    /// Accepts the request and never answers.
+    Silent,
+    /// Resets the connection instead of answering.
+    Reset,
+    /// Resets it in the middle of the body.
+    ResetInBody,
+    /// `Content-Length` promises more than comes before the server hangs up.
+    Truncated,
+    /// `Content-Length` is shorter than what is sent.
+    WrongLength,
+    /// A second answer nobody asked for follows the first.
+    ExtraAnswer,
+    /// A redirect to itself.
+    RedirectLoop,
+    /// Itself again, with a cookie; with the cookie the page comes.
+    CookieRedirect,
+    /// This many redirects, then a page.
+    RedirectChain { hops: u32 },
+    /// A redirect to an address inside somebody's network.
+    RedirectPrivate,
+    /// A redirect to a `file:` URL.
+    RedirectScheme,
+    /// 429 with `Retry-After` for `lasting` out of `every`.
+    TooManyRequests { every: Duration, lasting: Duration },
+    /// 503 with `Retry-After` for `lasting` out of `every`.
+    Unavailable { every: Duration, lasting: Duration },
+    /// Always 500.
+    ServerError,
+    /// A small gzip body that unpacks to this many megabytes.
+    GzipBomb { megabytes: u32 },
+    /// gzip that breaks off in the middle.
+    BrokenGzip,
+    /// Ten gzip codings around each other.
+    NestedCoding,
+    /// A chunked body without end.
+    Endless,
+    /// Header lines without end.
+    HeaderFlood,
+    /// Not HTTP.
+    Garbage,
+    /// `?month=N` links to the next month, for ever.
+    Calendar,
+    /// Every link carries a session id that changes each minute.
+    SessionIds,
+    /// Each page links one folder deeper, for ever.
+    GrowingPath,
+    /// Unknown paths answer 200 with one and the same page.
+    Soft404,
+    /// UTF-8 in the header, Latin-1 in the body.
+    CharsetLie,
+    /// A picture that says it is HTML.
+    BinaryAsHtml,
+    /// UTF-16 with a byte order mark and no charset in the header.
+    Utf16,
+    /// The TLS certificate is signed by nobody. Works on whole hosts only.
+    SelfSigned,
+    /// The name does not resolve (in process only). Works on whole hosts only.
+    NoName,
+}
+
+impl Hazard {
+    /// One of each, with figures that show the hazard without making a test long.
+    pub const ALL: [Hazard; 32] = [
+        Hazard::Late { after: Duration::from_secs(30) },
+        Hazard::Slow { piece: 16, every: Duration::from_secs(1) },
+        Hazard::SlowHead { every: Duration::from_secs(1) },
+        Hazard::Silent,
+        Hazard::Reset,
+        Hazard::ResetInBody,
+        Hazard::Truncated,
+        Hazard::WrongLength,
+        Hazard::ExtraAnswer,
+        Hazard::RedirectLoop,
+        Hazard::CookieRedirect,
+        Hazard::RedirectChain { hops: 30 },
+        Hazard::RedirectPrivate,
+        Hazard::RedirectScheme,
+        Hazard::TooManyRequests {
+            every: Duration::from_secs(60),
+            lasting: Duration::from_secs(20),
+        },
+        Hazard::Unavailable { every: Duration::from_secs(60), lasting: Duration::from_secs(20) },
+        Hazard::ServerError,
+        Hazard::GzipBomb { megabytes: 1024 },
+        Hazard::BrokenGzip,
+        Hazard::NestedCoding,
+        Hazard::Endless,
+        Hazard::HeaderFlood,
+        Hazard::Garbage,
+        Hazard::Calendar,
+        Hazard::SessionIds,
+        Hazard::GrowingPath,
+        Hazard::Soft404,
+        Hazard::CharsetLie,
+        Hazard::BinaryAsHtml,
+        Hazard::Utf16,
+        Hazard::SelfSigned,
+        Hazard::NoName,
+    ];
+
+    pub fn word(&self) -> &'static str {
+        match self {
+            Hazard::Late { .. } => "late",
+            Hazard::Slow { .. } => "slow",
+            Hazard::SlowHead { .. } => "slow-head",
+            Hazard::Silent => "silent",
+            Hazard::Reset => "reset",
+            Hazard::ResetInBody => "reset-in-body",
+            Hazard::Truncated => "truncated",
+            Hazard::WrongLength => "wrong-length",
+            Hazard::ExtraAnswer => "extra-answer",
+            Hazard::RedirectLoop => "redirect-loop",
+            Hazard::CookieRedirect => "cookie-redirect",
+            Hazard::RedirectChain { .. } => "redirect-chain",
+            Hazard::RedirectPrivate => "redirect-private",
+            Hazard::RedirectScheme => "redirect-scheme",
+            Hazard::TooManyRequests { .. } => "too-many-requests",
+            Hazard::Unavailable { .. } => "unavailable",
+            Hazard::ServerError => "server-error",
+            Hazard::GzipBomb { .. } => "gzip-bomb",
+            Hazard::BrokenGzip => "broken-gzip",
+            Hazard::NestedCoding => "nested-coding",
+            Hazard::Endless => "endless",
+            Hazard::HeaderFlood => "header-flood",
+            Hazard::Garbage => "garbage",
+            Hazard::Calendar => "calendar",
+            Hazard::SessionIds => "session-ids",
+            Hazard::GrowingPath => "growing-path",
+            Hazard::Soft404 => "soft-404",
+            Hazard::CharsetLie => "charset-lie",
+            Hazard::BinaryAsHtml => "binary-as-html",
+            Hazard::Utf16 => "utf-16",
+            Hazard::SelfSigned => "self-signed",
+            Hazard::NoName => "no-name",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<Hazard> {
+        Hazard::ALL.into_iter().find(|hazard| hazard.word() == word)
+    }
+
+    /// Has a meaning only for a host as a whole.
+    pub fn is_of_host(&self) -> bool {
+        matches!(self, Hazard::SelfSigned | Hazard::NoName)
+    }
+}
+
+/// Where a hazard waits.
+///
+/// - `s3.sim.test`: every page of the host, but not its robots.txt;
+/// - `s3.sim.test/*`: everything, robots.txt too;
+/// - `s3.sim.test/a/b`: this path (with any query), linked from the home page;
+/// - `s3.sim.test/a/*`: all that begins with `/a/`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    pub place: String,
+    pub hazard: Hazard,
+}
+
+impl Placed {
+    pub fn host(&self) -> &str {
+        self.place.split('/').next().unwrap_or_default()
+    }
+
+    /// The path a page can link to, when there is one.
+    pub(crate) fn path(&self) -> Option<&str> {
+        let path = self.place.find('/').map(|slash| &self.place[slash..])?;
+        let path = path.strip_suffix('*').unwrap_or(path);
+        (path != "/").then_some(path)
+    }
+
+    /// Whether a request for `path` (no query) on the right host meets this hazard.
+    pub(crate) fn covers(&self, path: &str) -> bool {
+        match self.place.find('/').map(|slash| &self.place[slash..]) {
+            None => path != "/robots.txt" && !path.starts_with("/sitemap"),
+            Some(pattern) => match pattern.strip_suffix('*') {
+                Some(start) => path.starts_with(start),
+                None => path == pattern,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_hazard_has_a_word_of_its_own() {
+        for hazard in Hazard::ALL {
+            assert_eq!(Hazard::from_word(hazard.word()), Some(hazard));
+        }
+    }
+
+    #[test]
+    fn places_cover_what_they_say() {
+        let covers = |place: &str, path: &str| {
+            Placed { place: place.to_owned(), hazard: Hazard::Silent }.covers(path)
+        };
+        assert!(covers("h.test", "/a"));
+        assert!(!covers("h.test", "/robots.txt"));
+        assert!(covers("h.test/*", "/robots.txt"));
+        assert!(covers("h.test/a", "/a"));
+        assert!(!covers("h.test/a", "/a/b"));
+        assert!(covers("h.test/a/*", "/a/b"));
+    }
+}
