@@ -1,0 +1,16 @@
+//! `completions SHELL`: a script for the user's shell, made from the definitions of the command line.
+
+use clap::CommandFactory;
+
+use crate::{
+    cli::{Cli, CompletionsArgs},
+    exit::{Exit, Failure},
+    terminal,
+};
+
+pub fn run(args: &CompletionsArgs) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "harvestman", &mut script);
+    terminal::print_bytes(&script)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,175 @@
+//! One file per command: what was typed in, an [`Exit`] or a [`Failure`] out.
+//!
+//! [`main`] reads the command line, [`run`] hands it to its command, and a failure is printed in one place.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::Parser;
+
+use crate::{
+    cli::{Cli, Command},
+    config::{Config, FlagValues},
+    exit::{Exit, Failure},
+    terminal::remark,
+};
+
+mod completions;
+mod config;
+mod init;
+
+/// Where a collection lives when nobody says otherwise.
+pub const COLLECTION: &str = "./harvest";
+
+/// What every command is told besides its own arguments.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The collection's folder.
+    pub folder: PathBuf,
+    /// The user named the folder; it is not just the default.
+    pub named: bool,
+    pub json: bool,
+    pub quiet: bool,
+    pub verbose: u8,
+}
+
+impl Context {
+    fn of(cli: &Cli) -> Result<Context, Failure> {
+        let place = cli.collection.as_deref().unwrap_or(COLLECTION);
+        if place.contains("://") {
+            return Err(Failure::usage(
+                format!("{place:?} is a URL, and this version keeps collections in folders only"),
+                "give a folder with -C, such as -C ./harvest",
+            ));
+        }
+        if place.is_empty() {
+            return Err(Failure::usage("the collection has no name", "give a folder with -C"));
+        }
+        Ok(Context {
+            folder: PathBuf::from(place),
+            named: cli.collection.is_some(),
+            json: cli.json,
+            quiet: cli.quiet,
+            verbose: cli.verbose,
+        })
+    }
+
+    /// The configuration of the collection with these flags on top.
+    pub fn config(&self, flags: FlagValues) -> Result<Config, Failure> {
+        Config::load(&self.folder, flags)
+    }
+
+    /// A remark for people: nothing with `--quiet`.
+    pub fn say(&self, line: &str) {
+        if !self.quiet {
+            remark(line);
+        }
+    }
+}
+
+/// The whole program.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let json = cli.json;
+    match run(cli) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            remark(&if json { failure.json() } else { failure.to_string() });
+            failure.code.into()
+        }
+    }
+}
+
+pub fn run(cli: Cli) -> Result<Exit, Failure> {
+    let context = Context::of(&cli)?;
+    start_log(cli.verbose);
+    match cli.command {
+        Command::Completions(args) => completions::run(&args),
+        Command::Config(args) => config::run(&context, &args),
+        Command::Init => init::run(&context),
+        Command::Crawl(_) => not_built("crawl"),
+        Command::Run(_) => not_built("run"),
+        Command::Seed(_) => not_built("seed"),
+        Command::Status => not_built("status"),
+        Command::Explain(_) => not_built("explain"),
+        Command::Show(_) => not_built("show"),
+        Command::Check => not_built("check"),
+        Command::Simweb(_) => not_built("simweb"),
+        Command::Demo(_) => not_built("demo"),
+    }
+}
+
+fn not_built(command: &str) -> Result<Exit, Failure> {
+    Err(Failure::usage(format!("{command} is not built yet"), "use a later version"))
+}
+
+/// What the crates trace goes to standard error: warnings always, more with `-v`, or as the variable
+/// `HARVESTMAN_LOG` says (`harvester=debug,store=trace`).
+fn start_log(verbose: u8) {
+    let level = match verbose {
+        0 => "warn",
+        1 => "info",
+        2 => "debug",
+        _ => "trace",
+    };
+    let filter = tracing_subscriber::EnvFilter::try_from_env("HARVESTMAN_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
+    // A second call in one process (tests) keeps the first log.
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(verbose > 1)
+        .without_time()
+        .try_init();
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn typed(words: &[&str]) -> Result<Exit, Failure> {
+        run(Cli::try_parse_from(words).unwrap())
+    }
+
+    #[test]
+    fn a_collection_on_a_server_is_refused_in_plain_words() {
+        let failure = typed(&["harvestman", "-C", "postgres://db/x", "config"]).unwrap_err();
+        assert_eq!(failure.code, Exit::Usage);
+        assert!(failure.sentence.contains("folders only"), "{failure}");
+    }
+
+    #[test]
+    fn the_readme_names_every_command_and_no_other() {
+        let readme = include_str!("../../../../README.md");
+        let command = Cli::command();
+        let known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let rows: Vec<&str> = readme
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `harvestman "))
+            .map(|rest| rest.split([' ', '`']).next().unwrap_or_default())
+            .collect();
+        assert_eq!(rows, known, "the README's table of commands and the command line differ");
+    }
+
+    #[test]
+    fn every_command_line_in_readme_and_docs_can_be_typed() {
+        let pages = [
+            include_str!("../../../../README.md"),
+            include_str!("../../../../docs/configuration.md"),
+        ];
+        let mut seen = 0;
+        for line in pages.iter().flat_map(|page| page.lines()) {
+            let line = line.split(" #").next().unwrap_or(line).trim();
+            let typed = match line.strip_prefix("cargo run --release -- ") {
+                Some(rest) => format!("harvestman {rest}"),
+                None if line.starts_with("harvestman ") => line.to_owned(),
+                None => continue,
+            };
+            let words = typed.split_whitespace().map(|word| word.trim_matches('\''));
+            Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
+            seen += 1;
+        }
+        assert!(seen >= 5, "the README shows command lines");
+    }
+}

@@ -1,0 +1,266 @@
+//! What a text of the configuration must look like: one small function per kind of text.
+//!
+//! These are checks of form, made at the border so that a mistake is told with its file and line. The
+//! crates that use the values parse them for themselves.
+
+use std::net::IpAddr;
+
+use model::CrawlUrl;
+use regex::Regex;
+
+/// Either nothing is wrong, or what is and what to write instead.
+pub type Check = fn(&str) -> Result<(), Wrong>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// The end of a sentence: `it is not an address`.
+    pub what: String,
+    pub instead: String,
+}
+
+pub fn wrong<T>(what: impl Into<String>, instead: impl Into<String>) -> Result<T, Wrong> {
+    Err(Wrong { what: what.into(), instead: instead.into() })
+}
+
+pub fn any(text: &str) -> Result<(), Wrong> {
+    if text.is_empty() {
+        wrong("it is empty", "write some text, or remove the line")
+    } else {
+        Ok(())
+    }
+}
+
+pub fn regex(text: &str) -> Result<(), Wrong> {
+    match Regex::new(text) {
+        Ok(_) => Ok(()),
+        Err(error) => wrong(
+            format!("it is no valid regular expression ({})", last_line(&error.to_string())),
+            r"write one such as '/calendar/\d{4}', in single quotes so that backslashes stay",
+        ),
+    }
+}
+
+/// An address, or a range of them: `127.0.0.1`, `10.0.0.0/8`, `fc00::/7`.
+pub fn cidr(text: &str) -> Result<(), Wrong> {
+    let (address, bits) = match text.split_once('/') {
+        Some((address, bits)) => (address, Some(bits)),
+        None => (text, None),
+    };
+    let instead = "write an address or a range such as 127.0.0.1, 10.0.0.0/8 or fc00::/7";
+    let Ok(address) = address.parse::<IpAddr>() else {
+        return wrong(format!("{address:?} is no IP address"), instead);
+    };
+    let bits_max = if address.is_ipv4() { 32 } else { 128 };
+    match bits.map(str::parse::<u8>) {
+        None => Ok(()),
+        Some(Ok(bits)) if bits <= bits_max => Ok(()),
+        Some(_) => wrong(format!("the part after / must be 0 to {bits_max}"), instead),
+    }
+}
+
+/// `PATTERN=ADDR`: a host or `*.host`, and the address to use for it.
+pub fn resolve(text: &str) -> Result<(), Wrong> {
+    let instead = "write PATTERN=ADDRESS such as '*.example=127.0.0.1'";
+    let Some((pattern, address)) = text.split_once('=') else {
+        return wrong("there is no = in it", instead);
+    };
+    let host = pattern.strip_prefix("*.").unwrap_or(pattern);
+    let plain = |c: char| !c.is_whitespace() && !matches!(c, '/' | '*' | ':' | '@');
+    if pattern != "*" && (host.is_empty() || !host.chars().all(plain)) {
+        return wrong(format!("{pattern:?} is neither a host nor *.host"), instead);
+    }
+    let address = address.trim_start_matches('[').trim_end_matches(']');
+    match address.parse::<IpAddr>() {
+        Ok(_) => Ok(()),
+        Err(_) => wrong(format!("{address:?} is no IP address"), instead),
+    }
+}
+
+pub fn proxy(text: &str) -> Result<(), Wrong> {
+    let instead = "write an HTTP proxy such as http://proxy.example:3128";
+    match CrawlUrl::parse(text) {
+        Ok(url) if url.scheme() == "http" => Ok(()),
+        Ok(_) => wrong("a proxy is spoken to over http://, not https://", instead),
+        Err(error) => wrong(error.to_string(), instead),
+    }
+}
+
+/// Something a webmaster can write to or look up, safe inside a header.
+pub fn contact(text: &str) -> Result<(), Wrong> {
+    let instead =
+        "write a mail address or a page, such as crawl@example.org or https://example.org/bot";
+    header_text(text, instead)?;
+    if text.contains('@') || text.starts_with("http://") || text.starts_with("https://") {
+        return Ok(());
+    }
+    wrong("it is neither a mail address nor a URL", instead)
+}
+
+pub fn user_agent(text: &str) -> Result<(), Wrong> {
+    header_text(
+        text,
+        "write one line of plain ASCII such as mycrawler/1.0 (+https://example.org/bot)",
+    )
+}
+
+/// `Name: value`, not one of those the crawler itself must decide.
+pub fn header(text: &str) -> Result<(), Wrong> {
+    let instead = "write 'Name: value' such as 'Accept-Language: pt'";
+    let Some((name, value)) = text.split_once(':') else {
+        return wrong("there is no : in it", instead);
+    };
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    if name.is_empty() || !name.bytes().all(token) {
+        return wrong(format!("{name:?} is no name of a header"), instead);
+    }
+    const OURS: [&str; 10] = [
+        "host",
+        "connection",
+        "user-agent",
+        "accept-encoding",
+        "content-length",
+        "transfer-encoding",
+        "cookie",
+        "if-none-match",
+        "if-modified-since",
+        "upgrade",
+    ];
+    if OURS.contains(&name.to_ascii_lowercase().as_str()) {
+        return wrong(format!("{name} is set by the crawler itself"), "remove it");
+    }
+    header_text(value.trim(), instead)
+}
+
+/// `text/html`, `text/*` or `*/*`, lower case.
+pub fn media_type(text: &str) -> Result<(), Wrong> {
+    let token = |part: &str| {
+        part == "*"
+            || !part.is_empty()
+                && part.bytes().all(|b| {
+                    b.is_ascii_lowercase() || b.is_ascii_digit() || b"!#$&-^_.+".contains(&b)
+                })
+    };
+    match text.split_once('/') {
+        Some((kind, rest)) if token(kind) && token(rest) && (kind != "*" || rest == "*") => Ok(()),
+        _ => {
+            wrong("it is no media type", "write one in lower case such as text/html, text/* or */*")
+        }
+    }
+}
+
+/// A content coding the crawler can undo.
+pub fn coding(text: &str) -> Result<(), Wrong> {
+    match text {
+        "gzip" | "deflate" | "br" | "zstd" | "identity" => Ok(()),
+        _ => wrong(
+            "it is no coding the crawler can undo",
+            "write gzip, deflate, br, zstd or identity",
+        ),
+    }
+}
+
+/// A file name without folders: `index.html`.
+pub fn file_name(text: &str) -> Result<(), Wrong> {
+    if text.is_empty() || text.contains(['/', '?', '#']) {
+        return wrong("it is no file name", "write a name without folders such as index.html");
+    }
+    Ok(())
+}
+
+/// A query parameter, `*` at the end for any rest: `utm_*`.
+pub fn parameter(text: &str) -> Result<(), Wrong> {
+    let name = text.strip_suffix('*').unwrap_or(text);
+    if text.is_empty() || name.contains(['*', '&', '=', '?', '#']) {
+        return wrong("it is no name of a query parameter", "write a name such as sid or utm_*");
+    }
+    Ok(())
+}
+
+/// Where a link may stand: `tag/attribute`, in lower case.
+pub fn tag(text: &str) -> Result<(), Wrong> {
+    let name = |word: &str| {
+        !word.is_empty()
+            && word
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_:".contains(&b))
+    };
+    match text.split_once('/') {
+        Some((tag, attribute)) if name(tag) && name(attribute) => Ok(()),
+        _ => wrong("it is not of the form tag/attribute", "write it in lower case, such as a/href"),
+    }
+}
+
+pub fn port(text: &str) -> Result<(), Wrong> {
+    match text.parse::<u16>() {
+        Ok(port) if port > 0 => Ok(()),
+        _ => wrong("it is no port", "write a number from 1 to 65535, in quotes"),
+    }
+}
+
+fn header_text(text: &str, instead: &str) -> Result<(), Wrong> {
+    if text.is_empty() {
+        return wrong("it is empty", instead);
+    }
+    if !text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
+        return wrong("it holds characters that a header cannot carry", instead);
+    }
+    Ok(())
+}
+
+fn last_line(text: &str) -> &str {
+    text.lines().last().unwrap_or(text).trim_start_matches("error: ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(check: Check, good: &[&str], bad: &[&str]) {
+        for text in good {
+            assert_eq!(check(text), Ok(()), "{text}");
+        }
+        for text in bad {
+            let wrong = check(text).expect_err(text);
+            assert!(!wrong.what.is_empty() && !wrong.instead.is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_check_takes_what_it_says_and_refuses_the_rest() {
+        check(regex, &[r"/a/\d{4}", "x|y"], &["(", "a{2,1}", "[z"]);
+        check(
+            cidr,
+            &["127.0.0.1", "10.0.0.0/8", "::1", "fc00::/7", "0.0.0.0/0"],
+            &["10.0.0/8", "10.0.0.0/33", "fc00::/129", "10.0.0.0/", "example.org", "1.2.3.4/-1"],
+        );
+        check(
+            resolve,
+            &["*.example=127.0.0.1", "a.example=::1", "*=127.0.0.1", "a=[::1]"],
+            &["a.example", "=1.2.3.4", "a*.b=1.2.3.4", "a=b", "http://a/=1.2.3.4", "*.=1.2.3.4"],
+        );
+        check(proxy, &["http://p:3128"], &["https://p:1", "socks5://p:1", "p:3128", ""]);
+        check(contact, &["a@b.org", "https://b.org/bot"], &["me", "", "ü@b.org", "a@b\r\nX: y"]);
+        check(
+            header,
+            &["Accept-Language: pt", "X-A:b"],
+            &["a", ": b", "Host: x", "A b: c", "A: \n"],
+        );
+        check(
+            media_type,
+            &["text/html", "text/*", "*/*"],
+            &["html", "*/html", "Text/HTML", "a/", ""],
+        );
+        check(coding, &["gzip", "br"], &["gz", ""]);
+        check(file_name, &["index.html"], &["", "a/b", "x?y"]);
+        check(parameter, &["sid", "utm_*"], &["", "a*b", "a=b"]);
+        check(tag, &["a/href", "x-y/data-href"], &["", "a", "A/HREF", "a/b/c", "<a>/b"]);
+        check(port, &["8080"], &["0", "65536", "http", ""]);
+    }
+
+    #[test]
+    fn a_bad_regular_expression_is_explained_in_one_line() {
+        let wrong = regex("a(b").unwrap_err();
+        assert_eq!(wrong.what, "it is no valid regular expression (unclosed group)");
+    }
+}

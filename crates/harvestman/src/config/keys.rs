@@ -1,0 +1,124 @@
+//! What a key of the configuration is: its name, what it takes, its default, and one sentence about it.
+//!
+//! Reading, listing, the commented `harvest.toml`, the suggestions for mistyped names and the check of
+//! `docs/configuration.md` all go by the one table [`KEYS`].
+
+use super::check::Check;
+pub use super::table::KEYS;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// `section.name`, as in `harvest.toml`.
+    pub name: &'static str,
+    pub kind: Kind,
+    /// As it would be written in `harvest.toml`.
+    pub default: &'static str,
+    pub doc: &'static str,
+    pub example: &'static str,
+    /// `"none"` is a value: no limit, or not set.
+    pub optional: bool,
+    /// May be changed while a crawl runs.
+    pub live: bool,
+    /// Among the lines that `init` writes.
+    pub common: bool,
+    /// The flag of `crawl` and `run` that sets it, without the dashes.
+    pub flag: Option<&'static str>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    Count {
+        min: u64,
+        max: u64,
+    },
+    Size {
+        min: u64,
+    },
+    Time,
+    Factor {
+        max: f64,
+    },
+    Flag,
+    OneOf(&'static [&'static str]),
+    Text(Check),
+    /// `commas`: in an environment variable the items may be separated by commas. Regular expressions
+    /// hold commas themselves, so for them only the TOML form `['a', 'b']` is a list.
+    List {
+        check: Check,
+        commas: bool,
+    },
+}
+
+impl Key {
+    pub const fn new(name: &'static str, kind: Kind, default: &'static str) -> Key {
+        Key {
+            name,
+            kind,
+            default,
+            doc: "",
+            example: default,
+            optional: false,
+            live: false,
+            common: false,
+            flag: None,
+        }
+    }
+
+    /// A key whose default is to be without.
+    pub const fn none(name: &'static str, kind: Kind) -> Key {
+        let mut key = Key::new(name, kind, "\"none\"");
+        key.optional = true;
+        key
+    }
+
+    pub const fn doc(mut self, doc: &'static str) -> Key {
+        self.doc = doc;
+        self
+    }
+
+    pub const fn example(mut self, example: &'static str) -> Key {
+        self.example = example;
+        self
+    }
+
+    pub const fn flag(mut self, flag: &'static str) -> Key {
+        self.flag = Some(flag);
+        self
+    }
+
+    pub const fn live(mut self) -> Key {
+        self.live = true;
+        self
+    }
+
+    pub const fn common(mut self) -> Key {
+        self.common = true;
+        self
+    }
+
+    /// The key of this name.
+    pub fn named(name: &str) -> Option<&'static Key> {
+        KEYS.iter().find(|key| key.name == name)
+    }
+
+    pub fn section(&self) -> &'static str {
+        self.name.split_once('.').map_or("", |(section, _)| section)
+    }
+
+    /// The name inside its section.
+    pub fn short(&self) -> &'static str {
+        self.name.split_once('.').map_or(self.name, |(_, short)| short)
+    }
+
+    /// `HARVESTMAN_SECTION_KEY`.
+    pub fn variable(&self) -> String {
+        format!("HARVESTMAN_{}", self.name.replace('.', "_").to_uppercase())
+    }
+}
+
+/// The sections in the order of the table.
+pub fn sections() -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = KEYS.iter().map(Key::section).collect();
+    names.dedup();
+    names
+}

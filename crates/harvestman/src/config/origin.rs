@@ -1,0 +1,43 @@
+//! Where a value comes from. The later layer wins: default, file, environment, flag.
+
+use std::{fmt, path::PathBuf};
+
+use serde_json::json;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    Default,
+    File {
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+    },
+    /// Name of the variable.
+    Environment(String),
+    /// With its dashes.
+    Flag(String),
+}
+
+impl Origin {
+    pub fn json(&self) -> serde_json::Value {
+        match self {
+            Origin::Default => json!({ "kind": "default" }),
+            Origin::File { path, line } => {
+                json!({ "kind": "file", "path": path.to_string_lossy(), "line": line })
+            }
+            Origin::Environment(variable) => json!({ "kind": "environment", "variable": variable }),
+            Origin::Flag(flag) => json!({ "kind": "flag", "flag": flag }),
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File { path, line } => write!(f, "{} line {line}", path.display()),
+            Origin::Environment(variable) => write!(f, "variable {variable}"),
+            Origin::Flag(flag) => write!(f, "flag {flag}"),
+        }
+    }
+}

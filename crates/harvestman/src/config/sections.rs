@@ -1,0 +1,359 @@
+//! The configuration as typed values, one struct per section: what the rest of the program reads.
+//!
+//! Fields are named as the keys are; what each means is said in the table of keys. [`Values`] hands
+//! every value out exactly once, so a key that no field takes, or a field without a key, cannot be.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use super::value::Value;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Crawl {
+    pub pages: Option<u64>,
+    pub site_pages: Option<u64>,
+    pub depth: Option<u16>,
+    /// `crawl.for`.
+    pub time: Option<Duration>,
+    pub scope: Scope,
+    pub external: External,
+    pub discovered_urls: u64,
+    pub ports: Vec<u16>,
+    pub follow_nofollow: bool,
+    pub redirects: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    Site,
+    Domain,
+    Prefix,
+    Any,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum External {
+    Ignore,
+    Home,
+    Deep,
+    Combined,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Etiquette {
+    pub delay: Duration,
+    pub response_factor: f64,
+    pub address_share: f64,
+    pub connections: usize,
+    pub max_fetches: usize,
+    pub crawl_delay_max: Duration,
+    pub backoff_first: Duration,
+    pub backoff_max: Duration,
+    pub contact: Option<String>,
+    pub user_agent: Option<String>,
+    /// `Name: value`, checked.
+    pub headers: Vec<String>,
+}
+
+impl Etiquette {
+    /// The user says it is their own site: no pause of any kind (DESIGN: `--delay 0`).
+    pub fn no_pauses(&self) -> bool {
+        self.delay.is_zero()
+    }
+
+    /// The name robots.txt files know us by: the leading letters of the User-Agent line (RFC 9309, 2.2.1).
+    pub fn robots_token(&self) -> String {
+        let line = self.user_agent.as_deref().unwrap_or_default();
+        let letter = |c: &char| c.is_ascii_alphabetic() || matches!(c, '_' | '-');
+        let token: String = line.chars().take_while(letter).collect();
+        if token.is_empty() { "harvestman".to_owned() } else { token }
+    }
+
+    /// The User-Agent line of every request.
+    pub fn user_agent_line(&self) -> String {
+        let program = concat!("harvestman/", env!("CARGO_PKG_VERSION"));
+        match (&self.user_agent, &self.contact) {
+            (Some(line), _) => line.clone(),
+            (None, Some(contact)) => format!("{program} (+{contact})"),
+            (None, None) => program.to_owned(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fetch {
+    pub timeout: Duration,
+    pub connect_timeout: Duration,
+    pub tls_timeout: Duration,
+    pub first_byte_timeout: Duration,
+    pub idle_timeout: Duration,
+    pub body_bytes_max: u64,
+    pub ratio_max: u32,
+    pub media_types: Vec<String>,
+    pub accept_encoding: Vec<String>,
+    pub proxy: Option<String>,
+    /// `PATTERN=ADDRESS`, checked.
+    pub resolve: Vec<String>,
+    /// Addresses and ranges, checked.
+    pub allow_address: Vec<String>,
+    /// Paths, relative to the folder of `harvest.toml`.
+    pub extra_roots: Vec<String>,
+    pub insecure_tls: bool,
+    pub cookies: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Url {
+    pub bytes_max: usize,
+    pub form: model::NormalForm,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gather {
+    /// `tag/attribute`, checked.
+    pub link_tags: Vec<String>,
+    pub language: bool,
+    pub threads: Option<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reject {
+    pub use_default: bool,
+    pub disable: Vec<String>,
+    pub patterns: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Store {
+    pub volume_bytes_max: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Revisit {
+    pub policy: Policy,
+    pub period: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    Once,
+    Fixed,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Harvester {
+    pub sites_in_hand: usize,
+}
+
+/// Values by key name. Each is taken once; a name or kind that does not fit the table is a mistake of
+/// ours and stops the program (a test takes them all).
+pub(super) struct Values(pub BTreeMap<&'static str, Value>);
+
+impl Values {
+    pub fn crawl(&mut self) -> Crawl {
+        Crawl {
+            pages: self.count_or_none("crawl.pages"),
+            site_pages: self.count_or_none("crawl.site_pages"),
+            depth: self.count_or_none("crawl.depth").map(narrow),
+            time: match self.take("crawl.for") {
+                Value::None => None,
+                Value::Time(time) => Some(time),
+                other => unfit("crawl.for", &other),
+            },
+            scope: match self.text("crawl.scope").as_str() {
+                "domain" => Scope::Domain,
+                "prefix" => Scope::Prefix,
+                "any" => Scope::Any,
+                _ => Scope::Site,
+            },
+            external: match self.text("crawl.external").as_str() {
+                "ignore" => External::Ignore,
+                "home" => External::Home,
+                "combined" => External::Combined,
+                _ => External::Deep,
+            },
+            discovered_urls: self.count("crawl.discovered_urls"),
+            ports: self.list("crawl.ports").iter().filter_map(|port| port.parse().ok()).collect(),
+            follow_nofollow: self.flag("crawl.follow_nofollow"),
+            redirects: narrow(self.count("crawl.redirects")),
+        }
+    }
+
+    pub fn etiquette(&mut self) -> Etiquette {
+        Etiquette {
+            delay: self.time("etiquette.delay"),
+            response_factor: self.factor("etiquette.response_factor"),
+            address_share: self.factor("etiquette.address_share"),
+            connections: narrow(self.count("etiquette.connections")),
+            max_fetches: narrow(self.count("etiquette.max_fetches")),
+            crawl_delay_max: self.time("etiquette.crawl_delay_max"),
+            backoff_first: self.time("etiquette.backoff_first"),
+            backoff_max: self.time("etiquette.backoff_max"),
+            contact: self.text_or_none("etiquette.contact"),
+            user_agent: self.text_or_none("etiquette.user_agent"),
+            headers: self.list("etiquette.headers"),
+        }
+    }
+
+    pub fn fetch(&mut self) -> Fetch {
+        Fetch {
+            timeout: self.time("fetch.timeout"),
+            connect_timeout: self.time("fetch.connect_timeout"),
+            tls_timeout: self.time("fetch.tls_timeout"),
+            first_byte_timeout: self.time("fetch.first_byte_timeout"),
+            idle_timeout: self.time("fetch.idle_timeout"),
+            body_bytes_max: self.size("fetch.body_bytes_max"),
+            ratio_max: narrow(self.count("fetch.ratio_max")),
+            media_types: self.list("fetch.media_types"),
+            accept_encoding: self.list("fetch.accept_encoding"),
+            proxy: self.text_or_none("fetch.proxy"),
+            resolve: self.list("fetch.resolve"),
+            allow_address: self.list("fetch.allow_address"),
+            extra_roots: self.list("fetch.extra_roots"),
+            insecure_tls: self.flag("fetch.insecure_tls"),
+            cookies: self.flag("fetch.cookies"),
+        }
+    }
+
+    pub fn url(&mut self) -> Url {
+        Url {
+            bytes_max: narrow(self.count("url.bytes_max")),
+            form: model::NormalForm {
+                index_names: self.list("url.index_names"),
+                sort_query: self.flag("url.sort_query"),
+                strip_query: self.list("url.strip_query"),
+            },
+        }
+    }
+
+    pub fn gather(&mut self) -> Gather {
+        Gather {
+            link_tags: self.list("gather.link_tags"),
+            language: self.flag("gather.language"),
+            threads: self.count_or_none("gather.threads").map(narrow),
+        }
+    }
+
+    pub fn reject(&mut self) -> Reject {
+        Reject {
+            use_default: self.flag("reject.use_default"),
+            disable: self.list("reject.disable"),
+            patterns: self.list("reject.patterns"),
+        }
+    }
+
+    pub fn store(&mut self) -> Store {
+        Store { volume_bytes_max: self.size("store.volume_bytes_max") }
+    }
+
+    pub fn revisit(&mut self) -> Revisit {
+        Revisit {
+            policy: match self.text("revisit.policy").as_str() {
+                "fixed" => Policy::Fixed,
+                _ => Policy::Once,
+            },
+            period: self.time("revisit.period"),
+        }
+    }
+
+    pub fn harvester(&mut self) -> Harvester {
+        Harvester { sites_in_hand: narrow(self.count("harvester.sites_in_hand")) }
+    }
+
+    fn take(&mut self, name: &'static str) -> Value {
+        self.0.remove(name).unwrap_or_else(|| panic!("{name} is not in the table of keys"))
+    }
+
+    fn count_or_none(&mut self, name: &'static str) -> Option<u64> {
+        match self.take(name) {
+            Value::None => None,
+            Value::Count(n) => Some(n),
+            other => unfit(name, &other),
+        }
+    }
+
+    fn count(&mut self, name: &'static str) -> u64 {
+        match self.take(name) {
+            Value::Count(n) => n,
+            other => unfit(name, &other),
+        }
+    }
+
+    fn size(&mut self, name: &'static str) -> u64 {
+        match self.take(name) {
+            Value::Size(bytes) => bytes,
+            other => unfit(name, &other),
+        }
+    }
+
+    fn time(&mut self, name: &'static str) -> Duration {
+        match self.take(name) {
+            Value::Time(time) => time,
+            other => unfit(name, &other),
+        }
+    }
+
+    fn factor(&mut self, name: &'static str) -> f64 {
+        match self.take(name) {
+            Value::Factor(factor) => factor,
+            other => unfit(name, &other),
+        }
+    }
+
+    fn flag(&mut self, name: &'static str) -> bool {
+        match self.take(name) {
+            Value::Flag(yes) => yes,
+            other => unfit(name, &other),
+        }
+    }
+
+    fn text(&mut self, name: &'static str) -> String {
+        match self.take(name) {
+            Value::Text(text) => text,
+            other => unfit(name, &other),
+        }
+    }
+
+    fn text_or_none(&mut self, name: &'static str) -> Option<String> {
+        match self.take(name) {
+            Value::None => None,
+            Value::Text(text) => Some(text),
+            other => unfit(name, &other),
+        }
+    }
+
+    fn list(&mut self, name: &'static str) -> Vec<String> {
+        match self.take(name) {
+            Value::List(items) => items,
+            other => unfit(name, &other),
+        }
+    }
+}
+
+fn unfit(name: &str, value: &Value) -> ! {
+    panic!("{name} was read as {value:?}, which its field does not take")
+}
+
+/// The table's bounds fit the field; where a machine's `usize` is smaller, its largest will do.
+fn narrow<T: TryFrom<u64> + Bounded>(number: u64) -> T {
+    T::try_from(number).unwrap_or(T::LARGEST)
+}
+
+trait Bounded {
+    const LARGEST: Self;
+}
+
+impl Bounded for u8 {
+    const LARGEST: u8 = u8::MAX;
+}
+
+impl Bounded for u16 {
+    const LARGEST: u16 = u16::MAX;
+}
+
+impl Bounded for u32 {
+    const LARGEST: u32 = u32::MAX;
+}
+
+impl Bounded for usize {
+    const LARGEST: usize = usize::MAX;
+}

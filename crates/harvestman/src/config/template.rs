@@ -1,0 +1,28 @@
+//! The `harvest.toml` that a new collection begins with: the commonest keys, all commented out.
+
+use super::keys::{KEYS, sections};
+
+/// Every line is a comment, so the file changes nothing until somebody edits it.
+pub fn template() -> String {
+    let mut text = String::from(
+        "# Configuration of this collection. Every line that begins with # shows a default.\n\
+         # `harvestman config` prints all keys with their values and where each comes from;\n\
+         # docs/configuration.md explains them.\n",
+    );
+    for section in sections() {
+        let keys = KEYS.iter().filter(|key| key.section() == section && key.common);
+        let lines: Vec<String> = keys
+            .map(|key| {
+                let example = match key.default {
+                    "\"none\"" | "[]" => format!("   # such as {}", key.example),
+                    _ => String::new(),
+                };
+                format!("# {}\n# {} = {}{example}\n", key.doc, key.short(), key.default)
+            })
+            .collect();
+        if !lines.is_empty() {
+            text.push_str(&format!("\n[{section}]\n{}", lines.join("")));
+        }
+    }
+    text
+}

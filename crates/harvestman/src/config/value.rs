@@ -1,0 +1,247 @@
+//! A value as somebody wrote it ([`Raw`]) and as the program understands it ([`Value`]).
+
+use std::{fmt, time::Duration};
+
+use serde_json::json;
+
+use super::{
+    check::{Wrong, wrong},
+    keys::{Key, Kind},
+    units::{parse_size, parse_time, size_text, time_text},
+};
+
+/// What stands in a file, a variable or a flag, before its key says what it should be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Raw {
+    Integer(i64),
+    Float(f64),
+    Flag(bool),
+    Text(String),
+    /// Each item with its line (0 where there are no lines).
+    List(Vec<(String, usize)>),
+    /// Something no key takes: a date, a table, a list of lists.
+    Other(&'static str),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// No limit, or not set.
+    None,
+    Count(u64),
+    Size(u64),
+    Time(Duration),
+    Factor(f64),
+    Flag(bool),
+    Text(String),
+    List(Vec<String>),
+}
+
+impl Value {
+    /// What `raw` means for this key, or what is wrong with it and what to write.
+    pub fn read(key: &Key, raw: &Raw) -> Result<Value, Wrong> {
+        if key.optional && matches!(raw, Raw::Text(text) if text == "none") {
+            return Ok(Value::None);
+        }
+        match key.kind {
+            Kind::Count { min, max } => count(raw, min, max),
+            Kind::Size { min } => size(raw, min),
+            Kind::Time => time(raw),
+            Kind::Factor { max } => factor(raw, max),
+            Kind::Flag => flag(raw),
+            Kind::OneOf(words) => one_of(raw, words),
+            Kind::Text(check) => match raw {
+                Raw::Text(text) => check(text).map(|()| Value::Text(text.clone())),
+                other => wrong(
+                    format!("it is {}, not text", other.kind()),
+                    format!("write it in quotes such as {}", key.example),
+                ),
+            },
+            Kind::List { check, .. } => match raw {
+                Raw::List(items) => {
+                    items.iter().try_for_each(|(item, _)| check(item))?;
+                    Ok(Value::List(items.iter().map(|(item, _)| item.clone()).collect()))
+                }
+                Raw::Text(text) => check(text).map(|()| Value::List(vec![text.clone()])),
+                other => wrong(
+                    format!("it is {}, not a list of texts", other.kind()),
+                    format!("write a list such as {}", key.example),
+                ),
+            },
+        }
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        match self {
+            Value::None => serde_json::Value::Null,
+            Value::Count(n) | Value::Size(n) => json!(n),
+            Value::Factor(f) => json!(f),
+            Value::Flag(yes) => json!(yes),
+            Value::Time(time) => json!(time_text(*time)),
+            Value::Text(text) => json!(text),
+            Value::List(items) => json!(items),
+        }
+    }
+}
+
+/// As it would stand in `harvest.toml`.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::None => f.write_str("\"none\""),
+            Value::Count(n) => write!(f, "{n}"),
+            Value::Size(bytes) => write!(f, "\"{}\"", size_text(*bytes)),
+            Value::Time(time) => write!(f, "\"{}\"", time_text(*time)),
+            Value::Factor(factor) => write!(f, "{factor}"),
+            Value::Flag(yes) => write!(f, "{yes}"),
+            Value::Text(text) => f.write_str(&quoted(text)),
+            Value::List(items) => {
+                let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
+                write!(f, "[{}]", items.join(", "))
+            }
+        }
+    }
+}
+
+impl Raw {
+    /// The line on which a list has this item.
+    pub fn line_of(&self, item: &str) -> Option<usize> {
+        let Raw::List(items) = self else { return None };
+        items.iter().find(|(text, line)| text == item && *line > 0).map(|(_, line)| *line)
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Raw::Integer(_) => "a whole number",
+            Raw::Float(_) => "a number",
+            Raw::Flag(_) => "true or false",
+            Raw::Text(_) => "text",
+            Raw::List(_) => "a list",
+            Raw::Other(kind) => kind,
+        }
+    }
+}
+
+/// As it was written, for messages.
+impl fmt::Display for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Raw::Integer(n) => write!(f, "{n}"),
+            Raw::Float(n) => write!(f, "{n}"),
+            Raw::Flag(yes) => write!(f, "{yes}"),
+            Raw::Text(text) => f.write_str(&quoted(text)),
+            Raw::List(items) => {
+                let items: Vec<String> = items.iter().map(|(item, _)| quoted(item)).collect();
+                write!(f, "[{}]", items.join(", "))
+            }
+            Raw::Other(kind) => f.write_str(kind),
+        }
+    }
+}
+
+/// A TOML string: literal where backslashes would otherwise be doubled.
+pub fn quoted(text: &str) -> String {
+    if text.contains('\\') && !text.contains('\'') && !text.chars().any(char::is_control) {
+        return format!("'{text}'");
+    }
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            c if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn count(raw: &Raw, min: u64, max: u64) -> Result<Value, Wrong> {
+    let number = match raw {
+        Raw::Integer(n) => u64::try_from(*n).ok(),
+        Raw::Text(text) => text.trim().replace('_', "").parse().ok(),
+        _ => None,
+    };
+    let instead = if max < u64::MAX {
+        format!("write a whole number from {min} to {max}")
+    } else {
+        format!("write a whole number, {min} or more")
+    };
+    match number {
+        Some(n) if (min..=max).contains(&n) => Ok(Value::Count(n)),
+        Some(_) => wrong("it is out of range", instead),
+        None => wrong("it is no whole number", instead),
+    }
+}
+
+fn size(raw: &Raw, min: u64) -> Result<Value, Wrong> {
+    let instead = "write a size such as 2MB, 64 KiB or 400000 (bytes)";
+    let bytes = match raw {
+        Raw::Integer(n) => u64::try_from(*n).map_err(|_| "it is below zero".to_owned()),
+        Raw::Text(text) => parse_size(text),
+        other => Err(format!("it is {}, not a size", other.kind())),
+    };
+    match bytes {
+        Ok(bytes) if bytes >= min => Ok(Value::Size(bytes)),
+        Ok(_) => wrong(format!("it is less than {}", size_text(min)), instead),
+        Err(what) => wrong(what, instead),
+    }
+}
+
+fn time(raw: &Raw) -> Result<Value, Wrong> {
+    let parsed = match raw {
+        Raw::Integer(n) => parse_time(&n.to_string()),
+        Raw::Float(n) => parse_time(&n.to_string()),
+        Raw::Text(text) => parse_time(text),
+        other => Err(format!("it is {}, not a time", other.kind())),
+    };
+    parsed.map(Value::Time).or_else(|what| {
+        wrong(what, "write a time such as 30s, 1m30s, 2h, 7d, 250ms or 2 (seconds)")
+    })
+}
+
+fn factor(raw: &Raw, max: f64) -> Result<Value, Wrong> {
+    let number = match raw {
+        Raw::Integer(n) => Some(*n as f64),
+        Raw::Float(n) => Some(*n),
+        Raw::Text(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    match number {
+        Some(n) if (0.0..=max).contains(&n) => Ok(Value::Factor(n)),
+        _ => wrong(
+            format!("it is no number from 0 to {max}"),
+            format!("write a number from 0 to {max} such as 0.5"),
+        ),
+    }
+}
+
+fn flag(raw: &Raw) -> Result<Value, Wrong> {
+    match raw {
+        Raw::Flag(yes) => Ok(Value::Flag(*yes)),
+        Raw::Text(text) if text == "true" => Ok(Value::Flag(true)),
+        Raw::Text(text) if text == "false" => Ok(Value::Flag(false)),
+        _ => wrong("it is neither true nor false", "write true or false, without quotes"),
+    }
+}
+
+fn one_of(raw: &Raw, words: &'static [&'static str]) -> Result<Value, Wrong> {
+    if let Raw::Text(text) = raw
+        && words.contains(&text.as_str())
+    {
+        return Ok(Value::Text(text.clone()));
+    }
+    let near = match raw {
+        Raw::Text(text) => super::suggest::nearest(text, words.iter().copied()),
+        _ => None,
+    };
+    let list = words.join(", ");
+    match near {
+        Some(word) => wrong(
+            "it is not one of the words known here",
+            format!("did you mean {word:?}? known are: {list}"),
+        ),
+        None => wrong("it is not one of the words known here", format!("write one of: {list}")),
+    }
+}

@@ -1,0 +1,266 @@
+//! What a crawl says at its end: what was fetched, what was refused and how to lift that, where it is,
+//! how to go on.
+
+use std::time::Duration;
+
+use model::RefusalReason;
+use serde_json::json;
+
+use crate::{
+    progress::{bytes, clock, number},
+    terminal::printable,
+};
+
+/// Reasons listed; the rest is summed up.
+const REASONS_SHOWN: usize = 6;
+const ERRORS_SHOWN: usize = 6;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// Why the crawl ended: `all done`, `page limit reached`, `stopped by Ctrl-C`.
+    pub reason: String,
+    pub elapsed: Duration,
+    /// Of this run.
+    pub fetched: u64,
+    pub versions: u64,
+    pub unchanged: u64,
+    pub redirected: u64,
+    pub failed: u64,
+    pub bytes: u64,
+    /// Failures by class.
+    pub errors: Vec<(String, u64)>,
+    pub refused: Vec<Refused>,
+    /// Pages that still wait.
+    pub waiting: u64,
+    pub collection: String,
+    /// When the next page is due, in words (`in 6d`), if one ever is.
+    pub next_due: Option<String>,
+    /// The command that goes on.
+    pub resume: String,
+    /// No contact is set: say in one line how to set one.
+    pub without_contact: bool,
+}
+
+/// URLs refused for one reason by one rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    pub reason: RefusalReason,
+    pub rule: String,
+    pub count: u64,
+    pub example: String,
+}
+
+impl Summary {
+    pub fn text(&self) -> String {
+        let mut lines = vec![format!(
+            "{}: {} pages in {} ({})",
+            printable(&self.reason),
+            number(self.fetched),
+            clock(self.elapsed),
+            bytes(self.bytes)
+        )];
+        lines.push(format!(
+            "  new or changed {}, unchanged {}, redirects {}, failed {}",
+            number(self.versions),
+            number(self.unchanged),
+            number(self.redirected),
+            number(self.failed)
+        ));
+        lines.extend(self.error_lines());
+        lines.extend(self.refused_lines());
+        lines.push(format!("where it is: {}", printable(&self.collection)));
+        lines.push(self.how_to_go_on());
+        if self.without_contact {
+            lines.push(
+                "no contact is set: webmasters cannot reach you; set one with \
+                 --contact crawl@example.org or etiquette.contact"
+                    .to_owned(),
+            );
+        }
+        lines.join("\n")
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        let refused: Vec<serde_json::Value> = self
+            .refused
+            .iter()
+            .map(|r| {
+                json!({
+                    "reason": r.reason.word(), "rule": r.rule, "count": r.count,
+                    "example": r.example, "how_to_lift": how_to_lift(r.reason),
+                })
+            })
+            .collect();
+        json!({
+            "reason": self.reason,
+            "seconds": self.elapsed.as_secs_f64(),
+            "pages": {
+                "fetched": self.fetched, "versions": self.versions, "unchanged": self.unchanged,
+                "redirected": self.redirected, "failed": self.failed, "waiting": self.waiting,
+            },
+            "bytes": self.bytes,
+            "errors": self.errors.iter().map(|(class, n)| (class.clone(), json!(n)))
+                .collect::<serde_json::Map<_, _>>(),
+            "refused": refused,
+            "collection": self.collection,
+            "next_due": self.next_due,
+            "resume": self.resume,
+        })
+    }
+
+    fn error_lines(&self) -> Vec<String> {
+        let mut errors: Vec<&(String, u64)> = self.errors.iter().filter(|(_, n)| *n > 0).collect();
+        errors.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        errors
+            .iter()
+            .take(ERRORS_SHOWN)
+            .map(|(class, n)| format!("  {:>9}  {}", number(*n), printable(class)))
+            .collect()
+    }
+
+    fn refused_lines(&self) -> Vec<String> {
+        let sum: u64 = self.refused.iter().map(|refused| refused.count).sum();
+        if sum == 0 {
+            return Vec::new();
+        }
+        let mut sorted: Vec<&Refused> = self.refused.iter().collect();
+        sorted.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.rule.cmp(&b.rule)));
+        let mut lines = vec![format!("refused: {} URLs", number(sum))];
+        for refused in sorted.iter().take(REASONS_SHOWN) {
+            lines.push(format!(
+                "  {:>9}  {}, such as {}",
+                number(refused.count),
+                printable(&refused.rule),
+                printable(&refused.example)
+            ));
+            lines.push(format!("             {}", how_to_lift(refused.reason)));
+        }
+        let rest: u64 = sorted.iter().skip(REASONS_SHOWN).map(|refused| refused.count).sum();
+        if rest > 0 {
+            lines.push(format!(
+                "  {:>9}  for other reasons; ask with `harvestman explain URL`",
+                number(rest)
+            ));
+        }
+        lines
+    }
+
+    fn how_to_go_on(&self) -> String {
+        let resume = printable(&self.resume);
+        if self.waiting > 0 {
+            return format!("to go on: {resume} ({} pages wait)", number(self.waiting));
+        }
+        match &self.next_due {
+            Some(when) => format!("to go on: {resume} (the next page is due {})", printable(when)),
+            None => {
+                format!("nothing is left to fetch; to visit everything again: {resume} --fresh")
+            }
+        }
+    }
+}
+
+/// What the user can do about a refusal, in the words of flags and keys.
+pub fn how_to_lift(reason: RefusalReason) -> &'static str {
+    match reason {
+        RefusalReason::Scheme => "only http and https can be crawled",
+        RefusalReason::Invalid => "these are no URLs; nothing can be done here",
+        RefusalReason::TooLong => "raise url.bytes_max to take longer URLs",
+        RefusalReason::Scope => "widen with --scope domain or --scope any, or seed it",
+        RefusalReason::Depth => "raise --depth to go deeper",
+        RefusalReason::RejectList => {
+            "switch shipped rules off with reject.disable, or edit reject.patterns"
+        }
+        RefusalReason::Robots => "the site's robots.txt asks to stay away; ask its owner",
+        RefusalReason::Nofollow => {
+            "the page asks not to follow; crawl.follow_nofollow overrides it"
+        }
+        RefusalReason::Redirects => "raise crawl.redirects to follow longer chains",
+        RefusalReason::Limit => "raise --pages, --site-pages or crawl.discovered_urls",
+        RefusalReason::Blocked => "it is on the block list",
+        RefusalReason::Trap => "it looks like a trap; seed a URL to visit it all the same",
+        RefusalReason::MediaType => "name the type in fetch.media_types to fetch it",
+        RefusalReason::TooLarge => "raise fetch.body_bytes_max to fetch it",
+        RefusalReason::Port => "name the port in crawl.ports, or seed a URL with it",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{cli::CrawlFlags, config::Key};
+
+    fn refused(reason: RefusalReason, rule: &str, count: u64) -> Refused {
+        let example = "https://example.net/\u{1b}x".to_owned();
+        Refused { reason, rule: rule.to_owned(), count, example }
+    }
+
+    fn summary() -> Summary {
+        Summary {
+            reason: "all done".into(),
+            elapsed: Duration::from_secs(65),
+            fetched: 1_204,
+            versions: 1_200,
+            unchanged: 4,
+            redirected: 3,
+            failed: 2,
+            bytes: 20_400_000,
+            errors: vec![("status-404".into(), 2), ("tls".into(), 0)],
+            refused: vec![
+                refused(RefusalReason::Robots, "robots.txt: Disallow: /private", 12),
+                refused(RefusalReason::Scope, "scope = \"site\"", 2_310),
+            ],
+            collection: "./harvest".into(),
+            resume: "harvestman crawl".into(),
+            ..Summary::default()
+        }
+    }
+
+    #[test]
+    fn the_end_says_what_was_fetched_refused_where_it_is_and_how_to_go_on() {
+        let expected = "\
+all done: 1,204 pages in 1m5s (20.4 MB)
+  new or changed 1,200, unchanged 4, redirects 3, failed 2
+          2  status-404
+refused: 2,322 URLs
+      2,310  scope = \"site\", such as https://example.net/\\u{1b}x
+             widen with --scope domain or --scope any, or seed it
+         12  robots.txt: Disallow: /private, such as https://example.net/\\u{1b}x
+             the site's robots.txt asks to stay away; ask its owner
+where it is: ./harvest
+nothing is left to fetch; to visit everything again: harvestman crawl --fresh";
+        assert_eq!(summary().text(), expected);
+    }
+
+    #[test]
+    fn what_waits_and_a_missing_contact_are_said() {
+        let summary = Summary { waiting: 7, without_contact: true, ..summary() };
+        let text = summary.text();
+        assert!(text.contains("to go on: harvestman crawl (7 pages wait)"), "{text}");
+        assert!(text.ends_with("or etiquette.contact"), "{text}");
+    }
+
+    #[test]
+    fn every_key_and_flag_named_in_advice_exists() {
+        let flags = CrawlFlags::default().values();
+        for reason in RefusalReason::ALL {
+            for word in how_to_lift(reason).split([' ', ',', ';']) {
+                if let Some(flag) = word.strip_prefix("--") {
+                    let known = flags
+                        .iter()
+                        .any(|(key, _)| Key::named(key).is_some_and(|key| key.flag == Some(flag)));
+                    assert!(known, "{word}");
+                } else if word.contains('.') && !word.contains("robots") {
+                    assert!(Key::named(word).is_some(), "{word}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_json_has_the_same_figures() {
+        let json = summary().json();
+        assert_eq!(json["pages"]["fetched"], 1_204);
+        assert_eq!(json["refused"][1]["reason"], "scope");
+        assert_eq!(json["errors"]["status-404"], 2);
+    }
+}
