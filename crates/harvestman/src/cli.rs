@@ -26,8 +26,15 @@ Exit codes: 0 done, 1 nothing could be fetched, 2 usage or configuration, 3 stop
     propagate_version = true
 )]
 pub struct Cli {
-    /// The collection: a folder [default: ./harvest]
-    #[arg(short = 'C', long, global = true, value_name = "DIR|URL", env = "HARVESTMAN_COLLECTION")]
+    /// The collection: a folder [default: ./harvest] [env: HARVESTMAN_COLLECTION]
+    #[arg(
+        short = 'C',
+        long,
+        global = true,
+        value_name = "DIR|URL",
+        env = "HARVESTMAN_COLLECTION",
+        hide_env = true
+    )]
     pub collection: Option<String>,
 
     /// Write listings, summaries and failures as JSON

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
 use crate::{
     config::units::time_text,
@@ -113,7 +113,8 @@ impl Display {
         };
         let style =
             ProgressStyle::with_template("{msg}").unwrap_or(ProgressStyle::default_spinner());
-        Display { mode, bar: bar.with_style(style), last_plain: None }
+        let bar = bar.with_style(style).with_finish(ProgressFinish::AndClear);
+        Display { mode, bar, last_plain: None }
     }
 
     /// To be called once a second or more often.

@@ -1,6 +1,6 @@
 //! The `harvest.toml` that a new collection begins with: the commonest keys, all commented out.
 
-use super::keys::{KEYS, sections};
+use super::keys::{KEYS, Kind, sections};
 
 /// Every line is a comment, so the file changes nothing until somebody edits it.
 pub fn template() -> String {
@@ -13,15 +13,16 @@ pub fn template() -> String {
         let keys = KEYS.iter().filter(|key| key.section() == section && key.common);
         let lines: Vec<String> = keys
             .map(|key| {
-                let example = match key.default {
-                    "\"none\"" | "[]" => format!("   # such as {}", key.example),
+                let remark = match (key.kind, key.default) {
+                    (Kind::OneOf(words), _) => format!("   # {}", words.join(", ")),
+                    (_, "\"none\"" | "[]") => format!("   # such as {}", key.example),
                     _ => String::new(),
                 };
-                format!("# {}\n# {} = {}{example}\n", key.doc, key.short(), key.default)
+                format!("# {}\n# {} = {}{remark}\n", key.doc, key.short(), key.default)
             })
             .collect();
         if !lines.is_empty() {
-            text.push_str(&format!("\n[{section}]\n{}", lines.join("")));
+            text.push_str(&format!("\n[{section}]\n{}", lines.join("#\n")));
         }
     }
     text
