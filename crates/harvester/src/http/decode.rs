@@ -1,0 +1,265 @@
+//! Content codings undone as the bytes come, with the limit on the decoded side.
+//!
+//! - At most two codings on top of each other; more is nobody's honest page.
+//! - The decoded size is bounded, and so is its ratio to the wire once past 1 MB: a bomb costs at most
+//!   the limit in memory (beside the decoder's own window: 8 MB for zstd, 16 MB for brotli).
+//! - A stream that is cut or damaged keeps what could be decoded.
+//! - A body that does not begin as its label says (plain text labelled gzip) is whole as it is, and
+//!   taken so. Brotli has no mark to see that by: when nothing at all could be decoded and the bytes
+//!   look like text, the text is taken and the coding said to be broken.
+//! - Bytes after the end of a coded stream are passed over, as browsers do; gzip may go on with another
+//!   member, zstd with another frame. The checksum of gzip is held to.
+//! - Unknown codings (`UTF-8`, `none`, `aws-chunked` are common) are taken to be none.
+
+use model::Headers;
+
+use super::engine::{Coding, End, Engine};
+
+/// Below this many decoded bytes a ratio says nothing: a page of spaces is no bomb.
+const RATIO_FROM: u64 = 1 << 20;
+const CODINGS_MAX: usize = 2;
+/// What a decoder may put out in one step.
+const STEP_BYTES: usize = 16 * 1024;
+/// The longest mark that tells a coding.
+const MARK_BYTES: usize = 4;
+
+pub struct Decoder {
+    layers: Vec<Layer>,
+    out: Out,
+    broken: bool,
+}
+
+/// How the push of some bytes ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    Go,
+    /// A limit is reached; more input is of no use.
+    Full,
+    /// The coding cannot be undone any further.
+    Broken,
+}
+
+/// What became of a body.
+pub struct Decoded {
+    pub body: Vec<u8>,
+    /// `Flow::Go` when the body is whole.
+    pub end: Flow,
+}
+
+/// The codings of an answer, in the order to undo them; `None` when nothing is coded.
+pub fn codings_of(headers: &Headers) -> Option<Vec<Coding>> {
+    let mut codings = Vec::new();
+    for value in headers.all("content-encoding") {
+        for name in value.split(',') {
+            let name = name.trim();
+            let coding = match () {
+                () if name.eq_ignore_ascii_case("gzip") => Coding::Gzip,
+                () if name.eq_ignore_ascii_case("x-gzip") => Coding::Gzip,
+                () if name.eq_ignore_ascii_case("deflate") => Coding::Deflate,
+                () if name.eq_ignore_ascii_case("br") => Coding::Brotli,
+                () if name.eq_ignore_ascii_case("zstd") => Coding::Zstd,
+                () => continue,
+            };
+            codings.push(coding);
+        }
+    }
+    codings.reverse();
+    (!codings.is_empty()).then_some(codings)
+}
+
+impl Decoder {
+    pub fn new(codings: &[Coding], body_bytes_max: u64, ratio_max: u32) -> Decoder {
+        let layers = codings.iter().take(CODINGS_MAX).copied().map(Layer::new).collect();
+        let out = Out { bytes: Vec::new(), wire: 0, body_bytes_max, ratio_max };
+        Decoder { layers, out, broken: codings.len() > CODINGS_MAX }
+    }
+
+    pub fn push(&mut self, data: &[u8]) -> Flow {
+        if self.broken {
+            return Flow::Broken;
+        }
+        self.out.wire += data.len() as u64;
+        let flow = feed(&mut self.layers, &mut self.out, data);
+        self.broken = flow == Flow::Broken;
+        flow
+    }
+
+    /// `entity` is all that was pushed.
+    pub fn finish(mut self, entity: &[u8]) -> Decoded {
+        let mut end = if self.broken { Flow::Broken } else { Flow::Go };
+        for place in 0..self.layers.len() {
+            if end != Flow::Go {
+                break;
+            }
+            let (done, rest) = self.layers.split_at_mut(place + 1);
+            let out = &mut self.out;
+            end = done[place].finish(&mut |decoded| feed(rest, out, decoded));
+        }
+        let only_brotli =
+            matches!(self.layers.as_slice(), [layer] if layer.coding == Coding::Brotli);
+        if end == Flow::Broken
+            && only_brotli
+            && self.out.bytes.is_empty()
+            && looks_like_text(entity)
+        {
+            return Decoded { body: entity.to_vec(), end };
+        }
+        Decoded { body: self.out.bytes, end }
+    }
+}
+
+struct Out {
+    bytes: Vec<u8>,
+    wire: u64,
+    body_bytes_max: u64,
+    ratio_max: u32,
+}
+
+impl Out {
+    fn take(&mut self, data: &[u8]) -> Flow {
+        let room = self.body_bytes_max.saturating_sub(self.bytes.len() as u64);
+        let fits = usize::try_from(room).unwrap_or(usize::MAX).min(data.len());
+        self.bytes.extend_from_slice(&data[..fits]);
+        let size = self.bytes.len() as u64;
+        let bomb = size > RATIO_FROM && size > self.wire.saturating_mul(self.ratio_max.into());
+        if fits < data.len() || bomb { Flow::Full } else { Flow::Go }
+    }
+}
+
+/// One coding on its way from the first bytes to the end of its stream.
+struct Layer {
+    coding: Coding,
+    state: State,
+    /// The output of one step, kept to be used again.
+    step: Vec<u8>,
+}
+
+enum State {
+    /// Too few bytes yet to tell what it is; `again` after a first stream was decoded whole.
+    Start {
+        held: Vec<u8>,
+        again: bool,
+    },
+    Run(Engine),
+    /// A zstd frame has ended, another may follow.
+    Between(Engine),
+    /// Not coded, whatever the label says.
+    Plain,
+    Ended,
+}
+
+fn feed(layers: &mut [Layer], out: &mut Out, data: &[u8]) -> Flow {
+    match layers.split_first_mut() {
+        None => out.take(data),
+        Some((layer, rest)) => layer.push(data, &mut |decoded| feed(rest, out, decoded)),
+    }
+}
+
+impl Layer {
+    fn new(coding: Coding) -> Layer {
+        let state = State::Start { held: Vec::new(), again: false };
+        Layer { coding, state, step: Vec::new() }
+    }
+
+    fn push(&mut self, data: &[u8], next: &mut dyn FnMut(&[u8]) -> Flow) -> Flow {
+        match &mut self.state {
+            State::Plain => next(data),
+            State::Ended => Flow::Go,
+            State::Run(_) | State::Between(_) => self.run(data, next),
+            State::Start { held, again } if held.is_empty() && data.len() >= MARK_BYTES => {
+                let again = *again;
+                self.begin(data, again, next)
+            }
+            State::Start { held, again } => {
+                held.extend_from_slice(data);
+                if held.len() < MARK_BYTES {
+                    return Flow::Go;
+                }
+                let (held, again) = (std::mem::take(held), *again);
+                self.begin(&held, again, next)
+            }
+        }
+    }
+
+    fn begin(&mut self, data: &[u8], again: bool, next: &mut dyn FnMut(&[u8]) -> Flow) -> Flow {
+        match Engine::start(self.coding, data) {
+            Some(engine) => {
+                self.state = State::Run(engine);
+                self.run(data, next)
+            }
+            None if again => {
+                self.state = State::Ended;
+                Flow::Go
+            }
+            None => {
+                self.state = State::Plain;
+                next(data)
+            }
+        }
+    }
+
+    fn run(&mut self, mut data: &[u8], next: &mut dyn FnMut(&[u8]) -> Flow) -> Flow {
+        self.step.resize(STEP_BYTES, 0);
+        loop {
+            let (engine, ended_before) = match &mut self.state {
+                State::Run(engine) => (engine, false),
+                State::Between(_) if data.is_empty() => return Flow::Go,
+                State::Between(engine) => (engine, true),
+                _ => return self.push(data, next),
+            };
+            let step = engine.step(data, &mut self.step);
+            if step.end == End::Damaged && ended_before {
+                self.state = State::Ended;
+                return Flow::Go;
+            }
+            data = &data[step.consumed..];
+            let flow = next(&self.step[..step.produced]);
+            if flow != Flow::Go {
+                return flow;
+            }
+            if step.end == End::Damaged {
+                return Flow::Broken;
+            }
+            let ended = step.end == End::Ended;
+            self.turn(ended);
+            // A full step may have left more inside the engine.
+            let dry = step.produced < STEP_BYTES && (data.is_empty() || step.consumed == 0);
+            if dry && !ended || ended && data.is_empty() {
+                return Flow::Go;
+            }
+        }
+    }
+
+    fn turn(&mut self, ended: bool) {
+        let state = std::mem::replace(&mut self.state, State::Ended);
+        self.state = match (state, self.coding) {
+            (State::Run(engine) | State::Between(engine), _) if !ended => State::Run(engine),
+            (State::Run(engine) | State::Between(engine), Coding::Zstd) => State::Between(engine),
+            (State::Run(_), Coding::Gzip) => State::Start { held: Vec::new(), again: true },
+            _ => State::Ended,
+        };
+    }
+
+    fn finish(&mut self, next: &mut dyn FnMut(&[u8]) -> Flow) -> Flow {
+        if let State::Start { held, again } = &mut self.state {
+            let (held, again) = (std::mem::take(held), *again);
+            if held.is_empty() {
+                return Flow::Go;
+            }
+            let flow = self.begin(&held, again, next);
+            if flow != Flow::Go {
+                return flow;
+            }
+        }
+        if matches!(self.state, State::Run(_)) { Flow::Broken } else { Flow::Go }
+    }
+}
+
+fn looks_like_text(bytes: &[u8]) -> bool {
+    let start = &bytes[..bytes.len().min(512)];
+    !start.iter().any(|b| matches!(b, 0..=8 | 14..=26 | 28..=31))
+}
+
+#[cfg(test)]
+#[path = "decode_tests.rs"]
+mod tests;
