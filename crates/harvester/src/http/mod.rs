@@ -1,1 +1,47 @@
 //! Fetching over HTTP/1.1: names, addresses, connections, bodies.
+//!
+//! Start with [`HttpFetcher`] (`fetcher.rs`), which takes an idle connection from the pool or has the
+//! connector make one past the [`Guard`], and runs one hop on it (`hop.rs`). Under hyper lies the tape
+//! (`tape.rs`), which keeps what went over the wire for the archive. [`DnsResolver`] turns names into
+//! addresses before, [`CookieJar`] keeps a site's cookies for the time of its check-out.
+//!
+//! What hyper still refuses although some browsers take it: an invalid `Content-Length` (`abc`, `-1`; a
+//! browser reads to the end), `Transfer-Encoding` in an HTTP/1.0 answer, HTTP/0.9. Such answers are
+//! [`model::FailureKind::BadHttp`]. Differing lengths are refused as in browsers; `030` and `30` are
+//! held to be equal. A chunked body with broken framing ends like one whose server hung up.
+
+mod cidr;
+mod connect;
+mod cookie_date;
+mod cookies;
+mod decode;
+mod dns;
+mod engine;
+mod fetcher;
+mod guard;
+mod head;
+mod hop;
+mod name_cache;
+mod options;
+mod overrides;
+mod pool;
+mod proxy;
+mod ranges;
+mod request;
+mod stream;
+mod tape;
+mod tls;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+pub use cidr::{Cidr, CidrError};
+pub use cookies::CookieJar;
+pub use dns::{DnsOptions, DnsResolver};
+pub use fetcher::HttpFetcher;
+pub use guard::{AddressRefused, Guard};
+pub use options::{HttpOptions, HttpSetupError};
+pub use overrides::{Override, OverrideError, Overrides};
+pub use proxy::{Proxy, ProxyError};
+pub use tls::TlsSetupError;

@@ -1,0 +1,441 @@
+//! One request and its answer on one wire, within all limits.
+//!
+//! The answer's exact bytes come from the tape; hyper tells head from body and undoes chunks. Each time
+//! limit ends the waiting at once: before a whole head it is a failure, after it the exchange keeps what
+//! came and says why it is not whole.
+//!
+//! `tokio::time` measures the phases here; the moment of the request comes from the product's clock.
+
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::Empty;
+use hyper::{
+    Request, Response,
+    body::{Body, Incoming},
+};
+use model::{FailureKind, FetchLimits, FetchRequest, Headers, Stopped};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::{
+    decode::{Decoded, Decoder, Flow, codings_of},
+    head::{final_head, unwanted},
+    tape::SharedTape,
+    wire::Wire,
+};
+
+/// A rest of an unwanted body up to this size is read away to keep the connection: it costs less than
+/// a new one with its TLS handshake.
+const DRAIN_BYTES_MAX: u64 = 64 * 1024;
+/// … if it comes at once.
+const DRAIN_TIME: Duration = Duration::from_secs(1);
+/// What chunk framing may cost beside the body before it counts as an attack.
+const FRAMING_BYTES_MAX: usize = 64 * 1024;
+
+pub struct Answer {
+    pub status: u16,
+    pub headers: Headers,
+    pub request_head: Bytes,
+    pub response_head: Bytes,
+    pub wire_body: Bytes,
+    pub entity: Bytes,
+    pub body: Bytes,
+    pub stopped: Option<Stopped>,
+    pub first_byte: Duration,
+    pub download: Duration,
+    /// The wire, when another request can go over it.
+    pub wire: Option<Wire>,
+}
+
+pub struct HopFailure {
+    pub kind: FailureKind,
+    pub detail: String,
+    /// The server closed before a byte of an answer: on a wire used before, it had not seen the request.
+    pub unanswered: bool,
+}
+
+/// `end` is when the whole fetch must be over.
+pub async fn run(
+    wire: Wire,
+    request: Request<Empty<Bytes>>,
+    asked: &FetchRequest,
+    end: Instant,
+) -> Result<Answer, HopFailure> {
+    let tape = wire.tape.clone();
+    let sleep = pin!(sleep_until(end));
+    let mut hop = Hop { wire, tape, limits: &asked.limits, end, sleep };
+    let response = hop.head(request).await?;
+    let status = response.status().as_u16();
+    let body = response.into_body();
+    let length = if body.is_end_stream() { Some(0) } else { body.size_hint().exact() };
+    let (head, headers) = hop.parse_head()?;
+    if let Some(stop) = unwanted(&headers, length, &asked.limits) {
+        let rests = hop.drain(body, length, head.end).await;
+        return Ok(hop.head_only(status, headers, head, stop, rests));
+    }
+    let mut intake = Intake::new(&headers, &asked.limits);
+    hop.expect(head.end, length);
+    let stop = hop.body(body, &mut intake).await;
+    Ok(hop.finish(status, headers, head, intake, stop).await)
+}
+
+struct Hop<'a> {
+    wire: Wire,
+    tape: SharedTape,
+    limits: &'a FetchLimits,
+    end: Instant,
+    sleep: Pin<&'a mut Sleep>,
+}
+
+/// What the wait for a body brought.
+enum Event {
+    Data(Bytes),
+    End,
+    Broken,
+    Full,
+    Late,
+}
+
+impl Hop<'_> {
+    async fn head(
+        &mut self,
+        request: Request<Empty<Bytes>>,
+    ) -> Result<Response<Incoming>, HopFailure> {
+        self.tape.lock().begin(self.limits.head_bytes_max);
+        let first_due = Instant::now() + self.limits.first_byte;
+        let mut answer = pin!(self.wire.send(request));
+        poll_fn(|cx| {
+            let over = self.wire.drive(cx);
+            if let Poll::Ready(result) = answer.as_mut().poll(cx) {
+                return Poll::Ready(result.map_err(|error| self.judge(&error)));
+            }
+            if self.tape.lock().full {
+                return Poll::Ready(Err(self.flood()));
+            }
+            let last_at = self.tape.lock().last_at;
+            if self.late(cx, last_at.map_or(first_due, |last| last + self.limits.idle)) {
+                return Poll::Ready(Err(self.silence(last_at.is_some())));
+            }
+            if over { Poll::Ready(Err(self.hung_up())) } else { Poll::Pending }
+        })
+        .await
+    }
+
+    /// Whether `due` or the end of all has come; otherwise the task is woken then.
+    fn late(&mut self, cx: &mut Context<'_>, due: Instant) -> bool {
+        let due = due.min(self.end);
+        // Moving the timer costs; as limits move on with each byte, it is let fire early instead.
+        if due < self.sleep.deadline() {
+            self.sleep.as_mut().reset(due);
+        }
+        while self.sleep.as_mut().poll(cx).is_ready() {
+            if Instant::now() >= due {
+                return true;
+            }
+            self.sleep.as_mut().reset(due);
+        }
+        false
+    }
+
+    fn judge(&self, error: &hyper::Error) -> HopFailure {
+        if error.is_parse() {
+            return bad_http(format!("the answer is not good HTTP: {error}"));
+        }
+        let tape = self.tape.lock();
+        let answered = !tape.sent().is_empty() && !tape.received().is_empty();
+        let received = tape.received();
+        let start = &received[..received.len().min(5)];
+        if answered && !b"HTTP/".starts_with(start) && start != b"HTTP/" {
+            return bad_http("the answer is not HTTP".to_owned());
+        }
+        drop(tape);
+        let mut failure = self.hung_up();
+        if !error.is_incomplete_message() {
+            failure.detail = format!("{}: {}", failure.detail, root_cause(error));
+        }
+        failure
+    }
+
+    fn hung_up(&self) -> HopFailure {
+        let tape = self.tape.lock();
+        let unanswered = tape.sent().is_empty() || tape.received().is_empty();
+        let detail = if unanswered {
+            "the server hung up without an answer"
+        } else {
+            "the server hung up in the middle of the head"
+        };
+        HopFailure { kind: FailureKind::Reset, detail: detail.to_owned(), unanswered }
+    }
+
+    fn flood(&self) -> HopFailure {
+        bad_http(format!("the head is over the limit of {} bytes", self.limits.head_bytes_max))
+    }
+
+    fn silence(&self, begun: bool) -> HopFailure {
+        let detail = match begun {
+            _ if Instant::now() >= self.end => {
+                format!("no whole head within the {:?} for all", self.limits.total)
+            }
+            true => format!("the head stopped coming for {:?}", self.limits.idle),
+            false => format!("no answer within {:?}", self.limits.first_byte),
+        };
+        HopFailure { kind: FailureKind::Timeout, detail, unanswered: false }
+    }
+
+    fn parse_head(&self) -> Result<(std::ops::Range<usize>, Headers), HopFailure> {
+        let tape = self.tape.lock();
+        let head = final_head(tape.received());
+        let head = head.ok_or_else(|| bad_http("the answer has no head".to_owned()))?;
+        let headers = Headers::parse(&tape.received()[head.clone()]);
+        Ok((head, headers))
+    }
+
+    fn expect(&mut self, head_end: usize, length: Option<u64>) {
+        let body_max = usize::try_from(self.limits.body_bytes_max).unwrap_or(usize::MAX);
+        let framing = body_max / 8 + FRAMING_BYTES_MAX;
+        let received_max = head_end.saturating_add(body_max).saturating_add(framing);
+        let likely = usize::try_from(length.unwrap_or(0)).unwrap_or(usize::MAX);
+        self.tape.lock().expect(received_max, head_end.saturating_add(likely));
+    }
+
+    async fn body(&mut self, mut body: Incoming, intake: &mut Intake) -> Option<Stopped> {
+        let began = Instant::now();
+        loop {
+            match poll_fn(|cx| self.poll_body(cx, &mut body, began)).await {
+                Event::End => return None,
+                Event::Broken => return Some(Stopped::Disconnect),
+                Event::Late => return Some(Stopped::Time),
+                Event::Full => return Some(Stopped::Length),
+                Event::Data(data) => {
+                    if intake.take(&data) {
+                        intake.take_queued(&mut body).await;
+                        return Some(Stopped::Length);
+                    }
+                }
+            }
+        }
+    }
+
+    fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        body: &mut Incoming,
+        began: Instant,
+    ) -> Poll<Event> {
+        if let Poll::Ready(event) = poll_frame(cx, body) {
+            return Poll::Ready(event);
+        }
+        let over = self.wire.drive(cx);
+        if let Poll::Ready(event) = poll_frame(cx, body) {
+            return Poll::Ready(event);
+        }
+        let (full, last_at) = {
+            let tape = self.tape.lock();
+            (tape.full, tape.last_at)
+        };
+        if full {
+            return Poll::Ready(Event::Full);
+        }
+        // The body may have waited on the tape while its head was judged.
+        let last_at = last_at.map_or(began, |last| last.max(began));
+        if self.late(cx, last_at + self.limits.idle) {
+            return Poll::Ready(Event::Late);
+        }
+        if over { Poll::Ready(Event::Broken) } else { Poll::Pending }
+    }
+
+    /// Reads an unwanted body away when it is small; true when the wire can be used again.
+    async fn drain(&mut self, mut body: Incoming, length: Option<u64>, head_end: usize) -> bool {
+        let Some(length) = length.filter(|length| *length <= DRAIN_BYTES_MAX) else { return false };
+        let enough = usize::try_from(length).unwrap_or(0) + head_end;
+        self.tape.lock().expect(enough, 0);
+        let began = Instant::now();
+        self.end = self.end.min(began + DRAIN_TIME);
+        loop {
+            match poll_fn(|cx| self.poll_body(cx, &mut body, began)).await {
+                Event::Data(_) => {}
+                Event::End => return poll_fn(|cx| self.wire.rests(cx)).await,
+                Event::Broken | Event::Full | Event::Late => return false,
+            }
+        }
+    }
+
+    fn head_only(
+        self,
+        status: u16,
+        headers: Headers,
+        head: std::ops::Range<usize>,
+        stop: Stopped,
+        rests: bool,
+    ) -> Answer {
+        let (first_byte, _) = self.durations();
+        let mut tape = self.tape.lock();
+        let request_head = tape.take_sent();
+        let response_head = tape.take_received(head.end).slice(head.start..);
+        drop(tape);
+        let wire = rests.then_some(self.wire);
+        let (wire_body, entity, body) = (Bytes::new(), Bytes::new(), Bytes::new());
+        let (stopped, download) = (Some(stop), Duration::ZERO);
+        Answer {
+            status,
+            headers,
+            request_head,
+            response_head,
+            wire_body,
+            entity,
+            body,
+            stopped,
+            first_byte,
+            download,
+            wire,
+        }
+    }
+
+    async fn finish(
+        mut self,
+        status: u16,
+        headers: Headers,
+        head: std::ops::Range<usize>,
+        intake: Intake,
+        stop: Option<Stopped>,
+    ) -> Answer {
+        let rests = stop.is_none() && poll_fn(|cx| self.wire.rests(cx)).await;
+        let (first_byte, download) = self.durations();
+        let tape = self.tape.clone();
+        let (wire, extra) = if rests { (Some(self.wire), 0) } else { (None, self.wire.close()) };
+        let mut tape = tape.lock();
+        let received = tape.received().len();
+        let end = match stop {
+            // What came after the answer, or after the part of it that was taken, is not of it.
+            None | Some(Stopped::Length) => received - extra.min(received - head.end),
+            _ => received,
+        };
+        let request_head = tape.take_sent();
+        let bytes = tape.take_received(end);
+        drop(tape);
+        let (response_head, wire_body) = (bytes.slice(head.clone()), bytes.slice(head.end..));
+        let bodies = intake.finish(wire_body, stop);
+        Answer {
+            status,
+            headers,
+            request_head,
+            response_head,
+            wire_body: bodies.wire_body,
+            entity: bodies.entity,
+            body: bodies.body,
+            stopped: bodies.stopped,
+            first_byte,
+            download,
+            wire,
+        }
+    }
+
+    /// To the first byte, and from there to the last.
+    fn durations(&self) -> (Duration, Duration) {
+        let tape = self.tape.lock();
+        let Some(first) = tape.first_at else { return Default::default() };
+        let first_byte = tape.sent_at.map_or(Duration::ZERO, |sent| first - sent);
+        let download = tape.last_at.map_or(Duration::ZERO, |last| last - first);
+        (first_byte, download)
+    }
+}
+
+/// What is made of a body while it comes.
+struct Intake {
+    /// Collected only where chunks have to be undone; else it is what is on the tape.
+    unchunked: Option<BytesMut>,
+    count: u64,
+    decoder: Option<Decoder>,
+    body_bytes_max: u64,
+}
+
+struct Bodies {
+    wire_body: Bytes,
+    entity: Bytes,
+    body: Bytes,
+    stopped: Option<Stopped>,
+}
+
+impl Intake {
+    fn new(headers: &Headers, limits: &FetchLimits) -> Intake {
+        let chunked = headers.get("transfer-encoding").is_some();
+        let decoder = codings_of(headers)
+            .map(|codings| Decoder::new(&codings, limits.body_bytes_max, limits.ratio_max));
+        Intake {
+            unchunked: chunked.then(BytesMut::new),
+            count: 0,
+            decoder,
+            body_bytes_max: limits.body_bytes_max,
+        }
+    }
+
+    /// True when a size limit is reached.
+    fn take(&mut self, data: &[u8]) -> bool {
+        self.count += data.len() as u64;
+        if let Some(unchunked) = &mut self.unchunked {
+            unchunked.extend_from_slice(data);
+        }
+        // A broken coding does not end the reading: the archive keeps the body as it came.
+        let full = self.decoder.as_mut().is_some_and(|decoder| decoder.push(data) == Flow::Full);
+        full || self.count > self.body_bytes_max
+    }
+
+    /// What hyper has already undone of the chunks, so that entity and tape end at the same place.
+    async fn take_queued(&mut self, body: &mut Incoming) {
+        let Some(unchunked) = &mut self.unchunked else { return };
+        poll_fn(|cx| {
+            while let Poll::Ready(Event::Data(data)) = poll_frame(cx, body) {
+                unchunked.extend_from_slice(&data);
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    fn finish(self, mut wire_body: Bytes, stop: Option<Stopped>) -> Bodies {
+        let most = usize::try_from(self.body_bytes_max).unwrap_or(usize::MAX);
+        let entity = match self.unchunked {
+            Some(unchunked) => unchunked.freeze(),
+            None => {
+                wire_body.truncate(most);
+                wire_body.clone()
+            }
+        };
+        let Some(decoder) = self.decoder else {
+            let body = entity.slice(..entity.len().min(most));
+            return Bodies { wire_body, entity, body, stopped: stop };
+        };
+        let Decoded { body, end } = decoder.finish(&entity);
+        let stopped = match end {
+            Flow::Go => stop,
+            Flow::Full => stop.or(Some(Stopped::Length)),
+            Flow::Broken => stop.or(Some(Stopped::Coding)),
+        };
+        Bodies { wire_body, entity, body: Bytes::from(body), stopped }
+    }
+}
+
+fn poll_frame(cx: &mut Context<'_>, body: &mut Incoming) -> Poll<Event> {
+    Pin::new(body).poll_frame(cx).map(|frame| match frame {
+        None => Event::End,
+        Some(Err(_)) => Event::Broken,
+        // Trailers say nothing a crawler needs; they are on the tape.
+        Some(Ok(frame)) => Event::Data(frame.into_data().unwrap_or_default()),
+    })
+}
+
+fn bad_http(detail: String) -> HopFailure {
+    HopFailure { kind: FailureKind::BadHttp, detail, unanswered: false }
+}
+
+fn root_cause(error: &hyper::Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => source.to_string(),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,68 @@
+//! What the fetcher can be told, with the defaults.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use super::{cidr::Cidr, overrides::Overrides, proxy::Proxy, tls::TlsSetupError};
+
+#[derive(Clone, Debug)]
+pub struct HttpOptions {
+    pub user_agent: String,
+    pub accept: String,
+    /// Empty sends no `Accept-Encoding`.
+    pub accept_encoding: String,
+    pub accept_language: Option<String>,
+    /// The operator's address, for servers that look at it.
+    pub from: Option<String>,
+    /// Sent with every request, after our own. Names are written in title case.
+    pub headers: Vec<(String, String)>,
+    pub proxy: Option<Proxy>,
+    /// PEM files of authorities trusted beside the web's own.
+    pub extra_roots: Vec<PathBuf>,
+    pub accept_invalid_certificates: bool,
+    /// Special addresses that may be visited all the same (`--allow-address`).
+    pub allow: Vec<Cidr>,
+    /// The resolver's table, for the ports in it.
+    pub overrides: Arc<Overrides>,
+    /// Idle connections kept in all: each holds a descriptor and some 20 KB.
+    pub idle_max: usize,
+    /// One connection a site is the rule, a second one comes of its other scheme or of robots.txt.
+    pub idle_per_origin_max: usize,
+    /// Longer than the usual pause between two visits, shorter than most servers wait.
+    pub idle_timeout: Duration,
+    /// Addresses of one host tried for one fetch, within the time for connecting.
+    pub addresses_tried_max: usize,
+}
+
+impl Default for HttpOptions {
+    fn default() -> HttpOptions {
+        HttpOptions {
+            user_agent: concat!("harvestman/", env!("CARGO_PKG_VERSION")).to_owned(),
+            accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8".to_owned(),
+            accept_encoding: "gzip, br, zstd".to_owned(),
+            accept_language: None,
+            from: None,
+            headers: Vec::new(),
+            proxy: None,
+            extra_roots: Vec::new(),
+            accept_invalid_certificates: false,
+            allow: Vec::new(),
+            overrides: Arc::default(),
+            idle_max: 1_024,
+            idle_per_origin_max: 2,
+            idle_timeout: Duration::from_secs(30),
+            addresses_tried_max: 4,
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum HttpSetupError {
+    #[error("`{0}` cannot be the name of a header")]
+    HeaderName(String),
+    #[error("`{value}` cannot be the value of the header {name}")]
+    HeaderValue { name: String, value: String },
+    #[error("the header {0} is the crawler's own to send; leave it out")]
+    Reserved(String),
+    #[error(transparent)]
+    Tls(#[from] TlsSetupError),
+}

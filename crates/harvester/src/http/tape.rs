@@ -1,0 +1,182 @@
+//! The tape: what really went over a connection, byte for byte.
+//!
+//! [`Teed`] stands between hyper and the stream (TCP, or TLS's plain side). It reads into one scratch
+//! buffer a thread, in one large read where hyper would make several small ones, keeps the bytes on the
+//! tape and hands hyper its copy. The tape is bounded: when it is full, reading stops and says so
+//! ([`Tape::full`]); whoever runs the exchange then ends it. HTTP/1.1 is serial, so one tape a
+//! connection, begun anew for each request, is enough.
+
+use std::{
+    cell::RefCell,
+    io,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, ready},
+};
+
+use bytes::{Bytes, BytesMut};
+use hyper::rt::{Read, ReadBufCursor, Write};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::Instant,
+};
+
+use super::stream::Stream;
+
+/// One read takes at most this much: as large as loopback and TLS ever deliver at once.
+const READ_BYTES: usize = 64 * 1024;
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_BYTES]);
+}
+
+#[derive(Debug, Default)]
+pub struct Tape {
+    sent: BytesMut,
+    received: BytesMut,
+    /// How much of `received` hyper has got.
+    given: usize,
+    received_max: usize,
+    pub full: bool,
+    pub sent_at: Option<Instant>,
+    pub first_at: Option<Instant>,
+    pub last_at: Option<Instant>,
+}
+
+impl Tape {
+    pub fn begin(&mut self, received_max: usize) {
+        *self = Tape { received_max, ..Tape::default() };
+    }
+
+    pub fn sent(&self) -> &[u8] {
+        &self.sent
+    }
+
+    pub fn received(&self) -> &[u8] {
+        &self.received
+    }
+
+    /// Received, but not yet given to hyper.
+    pub fn waiting(&self) -> usize {
+        self.received.len() - self.given
+    }
+
+    /// From now on this much may be on the tape, and this much is likely to come.
+    pub fn expect(&mut self, received_max: usize, likely: usize) {
+        self.received_max = received_max;
+        self.full = false;
+        let more = likely.min(received_max).saturating_sub(self.received.len());
+        self.received.reserve(more);
+    }
+
+    pub fn take_sent(&mut self) -> Bytes {
+        std::mem::take(&mut self.sent).freeze()
+    }
+
+    /// The received bytes up to `end`, without holding much more memory than they need.
+    pub fn take_received(&mut self, end: usize) -> Bytes {
+        let mut received = std::mem::take(&mut self.received);
+        self.given = 0;
+        received.truncate(end);
+        let unused = received.capacity() - received.len();
+        if unused > received.len() / 4 + 1024 {
+            Bytes::copy_from_slice(&received)
+        } else {
+            received.freeze()
+        }
+    }
+
+    fn give(&mut self, buffer: &mut ReadBufCursor<'_>) {
+        let count = self.waiting().min(buffer.remaining());
+        buffer.put_slice(&self.received[self.given..self.given + count]);
+        self.given += count;
+    }
+
+    fn note_read(&mut self, bytes: &[u8]) {
+        let now = Instant::now();
+        self.first_at.get_or_insert(now);
+        self.last_at = Some(now);
+        self.received.extend_from_slice(bytes);
+    }
+
+    fn note_written(&mut self, bytes: &[u8]) {
+        self.sent_at = Some(Instant::now());
+        self.sent.extend_from_slice(bytes);
+    }
+}
+
+/// One handle for the connection, one for whoever runs the exchange; never contended.
+#[derive(Clone, Debug, Default)]
+pub struct SharedTape(Arc<Mutex<Tape>>);
+
+impl SharedTape {
+    pub fn lock(&self) -> MutexGuard<'_, Tape> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub struct Teed {
+    stream: Stream,
+    tape: SharedTape,
+}
+
+impl Teed {
+    pub fn new(stream: Stream, tape: SharedTape) -> Teed {
+        Teed { stream, tape }
+    }
+
+    fn fill(&mut self, cx: &mut Context<'_>, tape: &mut Tape) -> Poll<io::Result<()>> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let mut buffer = ReadBuf::new(scratch);
+            match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer)) {
+                Ok(()) if buffer.filled().is_empty() => {}
+                Ok(()) => tape.note_read(buffer.filled()),
+                // TLS closed without saying so, as many servers do. A body with a length or chunks
+                // shows by itself whether it is whole.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+            Poll::Ready(Ok(()))
+        })
+    }
+}
+
+impl Read for Teed {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        mut buffer: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        let shared = self.tape.clone();
+        let mut tape = shared.lock();
+        if tape.waiting() == 0 {
+            if tape.received.len() >= tape.received_max {
+                tape.full = true;
+                return Poll::Pending;
+            }
+            ready!(self.fill(cx, &mut tape))?;
+        }
+        tape.give(&mut buffer);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Write for Teed {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let count = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes))?;
+        self.tape.lock().note_written(&bytes[..count]);
+        Poll::Ready(Ok(count))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
