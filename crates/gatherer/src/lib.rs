@@ -1,1 +1,29 @@
-//! stub
+//! Bytes to links, text, metadata, fingerprints and language: pure functions.
+//!
+//! [`gather`] takes what went over the wire and cannot fail: whatever the web sends is data, and what
+//! was odd about it is told in [`Gathered::problems`]. It reads a page once, builds no tree, and its
+//! time and memory are linear in the body.
+//!
+//! The rooms: `media_type` and `charset` decide what the bytes are; `html` cuts a page into tokens;
+//! `page` listens to them; `plain` reads text; `fields` reads header fields; `resolve` makes links of
+//! references; `simhash` and `language` judge the text.
+
+mod charset;
+mod fields;
+mod gather;
+mod gathered;
+mod html;
+mod language;
+mod media_type;
+mod options;
+mod page;
+mod plain;
+mod resolve;
+mod robots;
+mod simhash;
+
+pub use gather::gather;
+pub use gathered::{Examples, GatherProblem, Gathered, Refresh};
+pub use language::Language;
+pub use options::{GatherOptions, LinkTags};
+pub use simhash::{simhash, simhash_distance};

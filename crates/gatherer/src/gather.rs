@@ -1,0 +1,189 @@
+//! The one door: what went over the wire in, everything there is to know about it out.
+
+use model::{CrawlUrl, Exchange, LinkKind, LinkRel};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{
+    GatherOptions, GatherProblem, Gathered, Refresh,
+    charset::{self, Decoded},
+    fields::{self, RawRefresh},
+    language,
+    media_type::{self, Declared},
+    page::{LinkSink, PageParts, RawLink, read_page},
+    plain::read_plain,
+    resolve::Resolver,
+    robots::Robots,
+    simhash::simhash,
+};
+
+/// Cannot fail, whatever the bytes are; time and memory are linear in them.
+///
+/// The body of a redirect is not read: it only repeats `Location`. Everything else is, also the pages
+/// of errors.
+pub fn gather(exchange: &Exchange, options: &GatherOptions) -> Gathered {
+    let declared = Declared::of(&exchange.headers);
+    let mut gathered = Gathered {
+        media_type: media_type::sniff(&declared, &exchange.body),
+        content_hash: xxh3_64(&exchange.body),
+        ..Gathered::default()
+    };
+    let mut links = LinkSink::new(options.links_max);
+    let fields = FieldParts::read(exchange, &mut links, options);
+    let decoded = match fields.redirect {
+        Some(_) => None,
+        None => readable_text(exchange, &declared, options, &mut gathered),
+    };
+    let parts = match &decoded {
+        Some(decoded) if media_type::is_html(&gathered.media_type) => {
+            read_page(&decoded.text, links, options)
+        }
+        Some(decoded) => {
+            read_plain(&decoded.text, &mut links);
+            PageParts { text: decoded.text.to_string(), ..PageParts::without_body(links) }
+        }
+        None => PageParts::without_body(links),
+    };
+    judge_text(&fields, &parts, options, &mut gathered);
+    take_parts(exchange, options, fields, parts, &mut gathered);
+    gathered.declared_type = declared.essence;
+    gathered
+}
+
+/// What header fields say, beside their links.
+struct FieldParts<'a> {
+    redirect: Option<&'a str>,
+    canonical: Option<&'a str>,
+    refresh: Option<RawRefresh>,
+    robots: Robots,
+    language: Option<&'a str>,
+}
+
+impl<'a> FieldParts<'a> {
+    fn read(
+        exchange: &'a Exchange,
+        links: &mut LinkSink<'a>,
+        options: &GatherOptions,
+    ) -> FieldParts<'a> {
+        let headers = &exchange.headers;
+        let redirect = fields::location(exchange.status, headers);
+        if let Some(target) = redirect {
+            links.push(fields::redirect_link(target));
+        }
+        let mut robots = Robots::default();
+        robots.read_headers(headers, &options.agent);
+        FieldParts {
+            redirect,
+            canonical: fields::read_link_fields(headers, links),
+            refresh: headers.get("refresh").and_then(fields::parse_refresh),
+            robots,
+            language: headers.get("content-language"),
+        }
+    }
+}
+
+/// The body as text, if it is text of a wanted kind; else the reason goes to the problems.
+fn readable_text<'a>(
+    exchange: &'a Exchange,
+    declared: &Declared,
+    options: &GatherOptions,
+    gathered: &mut Gathered,
+) -> Option<Decoded<'a>> {
+    let found = gathered.media_type.as_str();
+    if exchange.body.is_empty() {
+        return None;
+    }
+    if !media_type::is_text(found) {
+        let (declared, found) = (declared.essence.clone(), found.to_owned());
+        gathered.problems.push(GatherProblem::NotText { declared, found });
+        return None;
+    }
+    if !options.wants(found) {
+        gathered.problems.push(GatherProblem::NotWanted { media_type: found.to_owned() });
+        return None;
+    }
+    let tld = exchange.url.host().rsplit('.').next();
+    let is_html = media_type::is_html(found);
+    let decoded = charset::decode(&exchange.body, declared.charset.as_deref(), is_html, tld);
+    gathered.charset = decoded.charset.to_owned();
+    if decoded.refused {
+        gathered.problems.push(GatherProblem::Undecodable);
+    } else if decoded.malformed {
+        gathered.problems.push(GatherProblem::Malformed { charset: decoded.charset.to_owned() });
+    }
+    Some(decoded)
+}
+
+/// Fingerprints and language: all that needs the text, while it is still warm.
+fn judge_text(
+    fields: &FieldParts<'_>,
+    parts: &PageParts<'_>,
+    options: &GatherOptions,
+    gathered: &mut Gathered,
+) {
+    gathered.text_hash = xxh3_64(parts.text.as_bytes());
+    gathered.simhash = simhash(&parts.text);
+    if options.language {
+        let declared = parts.language.as_deref().into_iter().chain(fields.language);
+        gathered.language = language::judge(&parts.text, declared);
+    }
+}
+
+/// Resolves what was found and puts it in its place.
+fn take_parts(
+    exchange: &Exchange,
+    options: &GatherOptions,
+    fields: FieldParts<'_>,
+    parts: PageParts<'_>,
+    gathered: &mut Gathered,
+) {
+    let mut resolver = Resolver::new(&exchange.url, parts.base.as_deref(), options.url_bytes_max);
+    let mut robots = fields.robots;
+    robots.merge(parts.robots);
+    gathered.noindex = robots.noindex;
+    gathered.nofollow = robots.nofollow;
+    gathered.noarchive = robots.noarchive;
+    gathered.title = parts.title;
+    gathered.description = parts.description;
+    gathered.headings = parts.headings;
+    gathered.text = parts.text;
+    gathered.base = Some(resolver.base().clone());
+
+    let mut links = parts.links;
+    let refresh = fields.refresh.or(parts.refresh.filter(|_| options.link_tags.meta));
+    if let Some(refresh) = refresh {
+        gathered.refresh = resolve_refresh(&refresh, &exchange.url, &mut links, &mut resolver);
+    }
+    if links.over > 0 {
+        gathered.problems.push(GatherProblem::LinksOverLimit { count: links.over });
+    }
+    gathered.links = resolver.links(links.taken);
+    gathered.redirect = target_of(LinkKind::Redirect, gathered);
+    gathered.canonical = target_of(LinkKind::Canonical, gathered)
+        .or_else(|| fields.canonical.and_then(|c| resolver.resolve(c)));
+    gathered.problems.extend(resolver.into_problems());
+}
+
+fn target_of(kind: LinkKind, gathered: &Gathered) -> Option<CrawlUrl> {
+    gathered.links.iter().find(|link| link.kind == kind).map(|link| link.url.clone())
+}
+
+/// A refresh of the page itself leads nowhere else and is no link.
+fn resolve_refresh(
+    refresh: &RawRefresh,
+    page: &CrawlUrl,
+    links: &mut LinkSink<'_>,
+    resolver: &mut Resolver,
+) -> Option<Refresh> {
+    let seconds = refresh.seconds;
+    if refresh.reference.is_empty() {
+        return Some(Refresh { seconds, url: page.clone() });
+    }
+    let url = resolver.resolve(&refresh.reference)?;
+    links.push(RawLink {
+        reference: refresh.reference.clone().into(),
+        kind: LinkKind::Refresh,
+        rel: LinkRel::default(),
+        anchor: String::new(),
+    });
+    Some(Refresh { seconds, url })
+}

@@ -1,0 +1,109 @@
+//! What `gather` found.
+
+use model::{CrawlUrl, Link};
+
+use crate::Language;
+
+/// Bytes of an example shown in a problem: enough to recognise it.
+const EXAMPLE_CHARS_MAX: usize = 200;
+const EXAMPLES_MAX: usize = 5;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Gathered {
+    /// What the body is, by declaration and by its bytes; empty when there was neither.
+    pub media_type: String,
+    /// What the server called it; empty when it did not say.
+    pub declared_type: String,
+    /// Name of the encoding the text was decoded from; empty when nothing was decoded.
+    pub charset: String,
+    pub title: String,
+    pub description: String,
+    /// Level 1 to 6 and text.
+    pub headings: Vec<(u8, String)>,
+    /// Title and visible text: white space folded, blocks on lines of their own. Of a text/plain body
+    /// the text as it is.
+    pub text: String,
+    pub language: Option<Language>,
+    /// In document order, those of header fields first.
+    pub links: Vec<Link>,
+    pub canonical: Option<CrawlUrl>,
+    /// What references were resolved against: the page itself, or its `<base href>`.
+    pub base: Option<CrawlUrl>,
+    /// Target of a redirect (`Location` of a 3xx answer); also among the links.
+    pub redirect: Option<CrawlUrl>,
+    pub refresh: Option<Refresh>,
+    pub noindex: bool,
+    pub nofollow: bool,
+    pub noarchive: bool,
+    /// xxh3 of the body.
+    pub content_hash: u64,
+    /// xxh3 of `text`.
+    pub text_hash: u64,
+    /// Near duplicates differ in few bits: see [`crate::simhash_distance`].
+    pub simhash: u64,
+    /// At most one of each kind.
+    pub problems: Vec<GatherProblem>,
+}
+
+/// From `<meta http-equiv=refresh>` or the `Refresh` header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refresh {
+    pub seconds: u64,
+    /// The page itself when it only asks to be loaded again.
+    pub url: CrawlUrl,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GatherProblem {
+    /// The bytes are not text, whatever the server calls them: nothing was read.
+    NotText {
+        declared: String,
+        found: String,
+    },
+    /// Text of a media type that is not wanted: nothing was read.
+    NotWanted {
+        media_type: String,
+    },
+    /// An encoding that must not be decoded (the standard's "replacement" labels).
+    Undecodable,
+    /// Some bytes are not valid in the page's encoding; they became U+FFFD.
+    Malformed {
+        charset: String,
+    },
+    InvalidUrls(Examples),
+    LongUrls(Examples),
+    LinksOverLimit {
+        count: u64,
+    },
+}
+
+impl GatherProblem {
+    /// For counters and reports.
+    pub fn word(&self) -> &'static str {
+        match self {
+            GatherProblem::NotText { .. } => "not-text",
+            GatherProblem::NotWanted { .. } => "not-wanted",
+            GatherProblem::Undecodable => "undecodable",
+            GatherProblem::Malformed { .. } => "malformed-text",
+            GatherProblem::InvalidUrls(_) => "invalid-urls",
+            GatherProblem::LongUrls(_) => "long-urls",
+            GatherProblem::LinksOverLimit { .. } => "links-over-limit",
+        }
+    }
+}
+
+/// How many, and the first few of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Examples {
+    pub count: u64,
+    pub first: Vec<String>,
+}
+
+impl Examples {
+    pub(crate) fn add(&mut self, example: &str) {
+        self.count += 1;
+        if self.first.len() < EXAMPLES_MAX {
+            self.first.push(example.chars().take(EXAMPLE_CHARS_MAX).collect());
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Character references (`&amp;`, `&#233;`) in text and attributes. The table is `htmlize`'s; the five
+//! or six that make up nearly all of them are known here, so that ordinary pages never ask for it.
+
+use std::borrow::Cow;
+
+use memchr::memchr;
+
+/// The longest name in the table is 32 bytes with its `&` and `;`.
+const NAME_BYTES_MAX: usize = 32;
+
+pub(crate) fn decode_attribute(raw: &str) -> Cow<'_, str> {
+    if memchr(b'&', raw.as_bytes()).is_none() {
+        return Cow::Borrowed(raw);
+    }
+    htmlize::unescape_attribute(raw)
+}
+
+/// Hands `text` to `push` in pieces, references decoded.
+pub(crate) fn push_decoded(text: &str, mut push: impl FnMut(&str)) {
+    let mut rest = text;
+    while let Some(at) = memchr(b'&', rest.as_bytes()) {
+        push(&rest[..at]);
+        rest = &rest[at..];
+        if let Some((length, plain)) = common(rest) {
+            push(plain);
+            rest = &rest[length..];
+        } else {
+            let length = reference_length(rest.as_bytes());
+            push(&htmlize::unescape(&rest[..length]));
+            rest = &rest[length..];
+        }
+    }
+    push(rest);
+}
+
+/// Bytes used and what they stand for.
+fn common(text: &str) -> Option<(usize, &'static str)> {
+    const COMMON: [(&str, &str); 7] = [
+        ("&amp;", "&"),
+        ("&nbsp;", "\u{a0}"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&apos;", "'"),
+    ];
+    COMMON.iter().find(|(name, _)| text.starts_with(name)).map(|&(name, plain)| (name.len(), plain))
+}
+
+/// How far a reference can reach from its `&`: all that the standard would look at to decide it.
+fn reference_length(bytes: &[u8]) -> usize {
+    let numeric = bytes.get(1) == Some(&b'#');
+    let first = if numeric { 2 } else { 1 };
+    // A number may have any number of digits; a name is bounded.
+    let longest = if numeric { bytes.len() } else { bytes.len().min(NAME_BYTES_MAX) };
+    let body = bytes.get(first..longest).unwrap_or_default();
+    let end = body.iter().position(|b| !b.is_ascii_alphanumeric()).unwrap_or(body.len()) + first;
+    let end = if bytes.get(end) == Some(&b';') { end + 1 } else { end };
+    end.min(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{decode_attribute, push_decoded};
+
+    fn decoded(text: &str) -> String {
+        let mut out = String::new();
+        push_decoded(text, |piece| out.push_str(piece));
+        out
+    }
+
+    #[test]
+    fn text_is_decoded_as_the_whole_table_would() {
+        let long = format!("&{};", "x".repeat(100));
+        for text in [
+            "a &amp; b",
+            "&",
+            "&&amp;&",
+            "&notit; &not &notin;",
+            "&#233;&#xe9;&#128;&#0;&#xD800;",
+            "&#99999999999999999999;",
+            "&amp",
+            "&ampx",
+            "&CounterClockwiseContourIntegral;",
+            "é&eacute;é",
+            "&#;&#x;&#",
+            &long,
+            "&#38;amp;",
+        ] {
+            assert_eq!(decoded(text), htmlize::unescape(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn attributes_keep_what_looks_like_a_parameter() {
+        assert_eq!(decode_attribute("?a=1&copy=2&amp;b=3&lt;"), "?a=1&copy=2&b=3<");
+    }
+}

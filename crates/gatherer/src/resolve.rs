@@ -1,0 +1,151 @@
+//! References to links: resolved against the page or its `<base>`, through `CrawlUrl` only.
+
+use model::{CrawlUrl, Link, UrlBase, UrlError};
+
+use crate::{Examples, GatherProblem, page::RawLink};
+
+/// Resolves a page's references and keeps account of those that cannot be.
+#[derive(Debug)]
+pub(crate) struct Resolver {
+    base: UrlBase,
+    /// `<base href>` is in force: `#top` may then lead elsewhere.
+    has_base: bool,
+    url_bytes_max: usize,
+    invalid: Examples,
+    long: Examples,
+}
+
+impl Resolver {
+    /// A `<base>` that is no URL is as if it were not there, and counted.
+    pub(crate) fn new(page: &CrawlUrl, base_href: Option<&str>, url_bytes_max: usize) -> Resolver {
+        let mut resolver = Resolver {
+            base: page.base(),
+            has_base: false,
+            url_bytes_max,
+            invalid: Examples::default(),
+            long: Examples::default(),
+        };
+        if let Some(url) = base_href.and_then(|href| resolver.resolve(href)) {
+            resolver.base = url.base();
+            resolver.has_base = true;
+        }
+        resolver
+    }
+
+    pub(crate) fn base(&self) -> &CrawlUrl {
+        self.base.url()
+    }
+
+    /// `None` for what is no link (`mailto:` and the like) and for what is no URL, which is counted.
+    pub(crate) fn resolve(&mut self, reference: &str) -> Option<CrawlUrl> {
+        let reference = trim(reference);
+        if reference.len() > self.url_bytes_max {
+            // `data:` and `javascript:` are long by nature and were no links anyway.
+            if !has_other_scheme(reference) {
+                self.long.add(reference);
+            }
+            return None;
+        }
+        match self.base.join(reference) {
+            Ok(url) => Some(url),
+            Err(UrlError::Scheme(_)) => None,
+            Err(UrlError::Invalid(_)) if has_other_scheme(reference) => None,
+            Err(UrlError::Invalid(_)) => {
+                self.invalid.add(reference);
+                None
+            }
+        }
+    }
+
+    /// Links in the order given. One inside the page itself is none.
+    pub(crate) fn links(&mut self, raw: Vec<RawLink<'_>>) -> Vec<Link> {
+        let mut links = Vec::with_capacity(raw.len());
+        for link in raw {
+            if !self.has_base && trim(&link.reference).starts_with('#') {
+                continue;
+            }
+            if let Some(url) = self.resolve(&link.reference) {
+                let position = links.len() as u32;
+                let RawLink { kind, rel, anchor, .. } = link;
+                links.push(Link { url, kind, rel, anchor, position });
+            }
+        }
+        links
+    }
+
+    pub(crate) fn into_problems(self) -> impl Iterator<Item = GatherProblem> {
+        let invalid = (self.invalid.count > 0).then_some(GatherProblem::InvalidUrls(self.invalid));
+        let long = (self.long.count > 0).then_some(GatherProblem::LongUrls(self.long));
+        invalid.into_iter().chain(long)
+    }
+}
+
+/// As the URL standard does before anything else.
+fn trim(reference: &str) -> &str {
+    reference.trim_matches(|c| c <= ' ')
+}
+
+/// Whether the reference names a scheme that cannot be crawled.
+fn has_other_scheme(reference: &str) -> bool {
+    let Some((scheme, _)) = reference.split_once(':') else { return false };
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+        && !scheme.eq_ignore_ascii_case("http")
+        && !scheme.eq_ignore_ascii_case("https")
+}
+
+#[cfg(test)]
+mod tests {
+    use model::CrawlUrl;
+
+    use super::{GatherProblem, Resolver};
+
+    fn resolver(base: Option<&str>) -> Resolver {
+        let page = CrawlUrl::parse("http://a.test/dir/page").expect("a valid URL");
+        Resolver::new(&page, base, 100)
+    }
+
+    #[test]
+    fn other_schemes_are_no_links_and_no_problem() {
+        let mut resolver = resolver(None);
+        let long_data = format!("data:,{}", "x".repeat(200));
+        for reference in [
+            "javascript:void(0)",
+            " mailto:a@b.test",
+            "tel:+1",
+            "data:text/html,x",
+            "ftp://a.test/",
+            "about:blank",
+            "JavaScript:",
+            "whatsapp://send?x",
+            long_data.as_str(),
+        ] {
+            assert_eq!(resolver.resolve(reference), None, "{reference}");
+        }
+        assert_eq!(resolver.into_problems().count(), 0);
+    }
+
+    #[test]
+    fn what_is_no_url_is_counted_with_examples() {
+        let mut resolver = resolver(None);
+        for i in 0..8 {
+            assert_eq!(resolver.resolve(&format!("http://[{i}")), None);
+        }
+        assert_eq!(resolver.resolve(&"y".repeat(101)), None);
+        let problems: Vec<_> = resolver.into_problems().collect();
+        let [GatherProblem::InvalidUrls(invalid), GatherProblem::LongUrls(long)] = &problems[..]
+        else {
+            panic!("{problems:?}");
+        };
+        assert_eq!((invalid.count, invalid.first.len(), long.count), (8, 5, 1));
+        assert_eq!(invalid.first[0], "http://[0");
+    }
+
+    #[test]
+    fn a_base_counts_unless_it_is_no_url() {
+        let url = |base: &str| resolver(Some(base)).resolve("x").map(|u| u.to_string());
+        assert_eq!(url("/other/").as_deref(), Some("http://a.test/other/x"));
+        assert_eq!(url("http://[").as_deref(), Some("http://a.test/dir/x"));
+        assert_eq!(url("data:,").as_deref(), Some("http://a.test/dir/x"));
+    }
+}
