@@ -109,7 +109,9 @@ impl Segment {
         // Read as it comes: a torn length must not reserve memory for what is not there.
         let mut body = Vec::new();
         (&mut self.file).take(length as u64).read_to_end(&mut body)?;
-        let Some(record) = decode(&body, sum) else { return Ok(Next::Torn) };
+        // A wrong length at the end of a file would otherwise find the right bytes.
+        let whole = body.len() == length;
+        let Some(record) = decode(&body, sum).filter(|_| whole) else { return Ok(Next::Torn) };
         self.offset += (FRAME_BYTES + length) as u64;
         Ok(Next::Record(record))
     }

@@ -104,6 +104,19 @@ fn a_segment_cut_at_any_byte_reads_as_the_records_before_the_cut() {
 }
 
 #[test]
+fn a_last_record_that_claims_to_be_longer_is_torn() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = LinkWriter::open(dir.path(), None).unwrap();
+    add(&mut writer, 0, &some_links());
+    writer.sync().unwrap();
+    let path = segment_path(dir.path(), 1);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[HEADER_BYTES as usize] += 1;
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(read_all(dir.path(), None), []);
+}
+
+#[test]
 fn opening_cuts_back_to_the_settled_mark() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = LinkWriter::with_segment_bytes(dir.path(), None, 200).unwrap();
