@@ -21,6 +21,17 @@ pub trait Clock: Send + Sync {
     /// Completes at `at` or later; at once when `at` has passed.
     fn sleep_until(&self, at: Timestamp) -> BoxFuture<'static, ()>;
 
+    /// As [`Clock::sleep_until`], but comes back holding a [`Busy`] guard, so that simulated time cannot
+    /// slip away between waking up and the first thing done about it. This default suits only clocks
+    /// whose guards are empty: a simulated clock must not count the sleeper as busy while it sleeps.
+    fn wake_at(&self, at: Timestamp) -> BoxFuture<'static, Busy> {
+        let (sleep, busy) = (self.sleep_until(at), self.busy());
+        Box::pin(async move {
+            sleep.await;
+            busy
+        })
+    }
+
     /// While the guard lives, simulated time stands still. The real clock gives an empty guard.
     fn busy(&self) -> Busy;
 }

@@ -1,1 +1,38 @@
-//! The workbench: who may be visited now.
+//! The workbench: which of the sites in hand may be visited now, and with which page.
+//!
+//! A pure state machine given `now`: it owns no clock, spawns nothing and makes no request. The loop that
+//! does asks [`Workbench::acquire`] and tells what happened; every rule of politeness is a plain unit test.
+//!
+//! Invariants, each with its test:
+//! - A site's next polite moment is the maximum of every signal (`pace.rs`); no visit begins before it.
+//! - At most `connections` visits to a host at once, those of other sites' robots.txt redirects included.
+//! - No page without a valid robots.txt answer of its origin, and none that it forbids.
+//! - Pages of a site go out level by level: none of level k+1 while one of level k or less is open.
+//! - `site_pages_max` and `pages_max` are never exceeded: a slot is reserved before the visit.
+//! - Whatever waits is either on the list of moments, or behind an event the caller will report: nothing
+//!   is forgotten (heritrix3#203 was a queue that nobody woke).
+//!
+//! Read `bench.rs` for what can be asked and told, `choose.rs` for the flow, `frontier.rs` for the order of pages, `pace.rs` for the clock.
+
+mod address;
+mod bench;
+mod choose;
+mod conclude;
+mod frontier;
+mod options;
+mod pace;
+mod seat;
+mod step;
+mod waiting;
+
+pub use bench::Workbench;
+pub use frontier::{Known, Offered};
+pub use options::Options;
+pub use step::{
+    Assignment, AssignmentId, Drained, Excluded, Note, Reason, Released, Removed, SiteRef, Step,
+};
+
+#[cfg(test)]
+mod property;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,500 @@
+//! The public data of `conformance/robots.json`, row by row, and our own points.
+//!
+//! Rows that carry `kind` and what we decided:
+//! - `degenerate` (g000–g003): an empty agent or URL cannot occur here, [`model::CrawlUrl`] always has a
+//!   path. Not checked.
+//! - `raw` (g063, g065): hold only for a matcher handed an unencoded URL. Ours are canonical, `/ツ` and
+//!   `/%E3%83%84` are one path, so the answer is the opposite one: allowed.
+//! - `conflict` (g066): `%62%61%7A` is `baz` by RFC 9309 section 2.2.2; Google compares octets. We follow
+//!   the RFC: allowed.
+
+use std::time::{Duration, Instant};
+
+use model::{
+    CrawlUrl, Exchange, FailureKind, FetchFailure, Headers, Purpose, RobotsAnswer, RobotsCopy,
+    Stopped, Timestamp, Timing,
+};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::{
+    Next, Robots, answered, decode, is_unreachable,
+    lines::{Directive, lines},
+    pattern,
+};
+
+/// Rows without `kind` that we answer otherwise, with the reason.
+const DEPARTURES: &[(&str, &str)] = &[(
+    "g040",
+    "an agent of two words: Google matches none of them, crawler-commons (c250-c258, c272) each; both \
+     cannot hold, and ours is one word",
+)];
+
+/// Rows with `kind` that we answer, and how.
+const DECIDED: &[(&str, bool)] = &[("g063", true), ("g065", true), ("g066", true)];
+
+fn conformance() -> Option<Value> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/conformance/robots.json");
+    match std::fs::read_to_string(path) {
+        Ok(text) => Some(serde_json::from_str(&text).expect("robots.json is JSON")),
+        Err(_) => {
+            println!("skipped: no conformance data");
+            None
+        }
+    }
+}
+
+/// A test row's agent may be a whole User-Agent header: its first word that the file names is our token.
+fn token_of<'a>(robots: &Robots, agent: &'a str) -> &'a str {
+    let mut tokens = agent.split(' ').map(|word| word.split('/').next().unwrap_or(word));
+    tokens.find(|token| robots.names(token)).unwrap_or("nobody")
+}
+
+fn verdict_of_row(data: &Value, row: &Value) -> bool {
+    let body = data["bodies"][row["body"].as_str().expect("body")].as_str().expect("text");
+    let robots = Robots::parse(body.as_bytes());
+    let url = CrawlUrl::parse(row["url"].as_str().expect("url")).expect("valid url");
+    let token = token_of(&robots, row["ua"].as_str().expect("ua"));
+    robots.verdict(token, url.path_and_query()).allowed
+}
+
+#[test]
+fn every_public_verdict_is_reproduced() {
+    let Some(data) = conformance() else { return };
+    let (mut checked, mut wrong) = (0, Vec::new());
+    for row in data["cases"].as_array().expect("cases") {
+        let id = row["id"].as_str().expect("id");
+        let expected = row["allow"].as_bool().expect("allow");
+        let departs = DEPARTURES.iter().any(|(departure, _)| *departure == id);
+        if row.get("kind").is_some() {
+            if let Some((_, decided)) = DECIDED.iter().find(|(decided, _)| *decided == id) {
+                assert_eq!(verdict_of_row(&data, row), *decided, "{id}");
+            }
+            continue;
+        }
+        checked += 1;
+        if (verdict_of_row(&data, row) == expected) == departs {
+            wrong.push(id);
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {checked}: {wrong:?}", wrong.len());
+    assert_eq!(checked, 470);
+}
+
+#[test]
+fn lines_marks_and_line_ends_are_counted_as_the_public_rows_say() {
+    let Some(data) = conformance() else { return };
+    for row in data["syntax"].as_array().expect("syntax") {
+        let bytes = base64(row["body_b64"].as_str().expect("body"));
+        let text = decode(&bytes);
+        let found: Vec<_> = lines(&text).collect();
+        let unknown = found.iter().filter(|line| line.directive == Directive::Unknown).count();
+        let valid = found.len() - unknown;
+        let name = &row["test"];
+        if let Some(expected) = row["valid_directives"].as_u64() {
+            assert_eq!(valid as u64, expected, "{name}");
+        }
+        if let Some(expected) = row["unknown_directives"].as_u64() {
+            assert_eq!(unknown as u64, expected, "{name}");
+        }
+        if let Some(expected) = row["last_line"].as_u64() {
+            assert_eq!(found.last().map(|line| u64::from(line.number)), Some(expected), "{name}");
+        }
+        if let Some(expected) = row["sitemap"].as_str() {
+            assert_eq!(Robots::parse(&bytes).sitemaps(), [expected], "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_path_of_a_url_is_what_the_public_rows_say() {
+    let Some(data) = conformance() else { return };
+    let mut checked = 0;
+    for row in data["path_of_url"].as_array().expect("rows") {
+        let (url, path) = (row[0].as_str().expect("url"), row[1].as_str().expect("path"));
+        // Rows without a scheme ask a matcher that takes any text; here only whole URLs exist.
+        if !url.starts_with("http") {
+            continue;
+        }
+        checked += 1;
+        assert_eq!(CrawlUrl::parse(url).expect("valid").path_and_query(), path);
+    }
+    assert_eq!(checked, 6);
+}
+
+#[test]
+fn patterns_are_escaped_as_the_public_rows_say() {
+    let Some(data) = conformance() else { return };
+    for row in data["escape_pattern"].as_array().expect("rows") {
+        let (text, escaped) = (row[0].as_str().expect("text"), row[1].as_str().expect("escaped"));
+        assert_eq!(pattern::normal(text), escaped.as_bytes());
+    }
+}
+
+#[test]
+fn our_token_is_valid_and_a_group_is_found_only_by_a_valid_one() {
+    let Some(data) = conformance() else { return };
+    for row in data["valid_agents"].as_array().expect("rows") {
+        let (agent, valid) = (row[0].as_str().expect("agent"), row[1].as_bool().expect("valid"));
+        let file = format!("User-agent: {agent}\nDisallow: /\n");
+        let found = !Robots::parse(file.as_bytes()).verdict(agent, "/").allowed;
+        assert_eq!(found, valid, "{agent:?}");
+    }
+    let token = super::TOKEN;
+    assert!(token.bytes().all(|b| b.is_ascii_lowercase()));
+}
+
+#[test]
+fn whole_files_in_every_encoding_and_spelling_are_read() {
+    let file = |name: &str| {
+        let folder =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/conformance/robots_files/");
+        std::fs::read(format!("{folder}{name}")).ok()
+    };
+    let check = |name: &str, token: &str, path: &str, allowed: bool| match file(name) {
+        None => println!("skipped: {name}"),
+        Some(bytes) => assert_eq!(
+            Robots::parse(&bytes).verdict(token, path).allowed,
+            allowed,
+            "{name} {token} {path}"
+        ),
+    };
+    for name in ["robots-with-utf8-bom.txt", "robots-with-utf16le-bom.txt"] {
+        check(name, "any", "/login.aspx", false);
+    }
+    check("robots-with-utf16be-bom.txt", "any", "/login.aspx", false);
+    check("directive-typos-robots.txt", "bot1", "/desallow/x", false);
+    check("directive-typos-robots.txt", "bot1", "/dissalow/x", false);
+    check("directive-typos-robots.txt", "bot2", "/useragent/", false);
+    check("directive-typos-robots.txt", "bot3", "/useg-agent/", false);
+    check("directive-typos-robots.txt", "bot4", "/useragent-no-colon/", false);
+    check("format-errors-robots.txt", "bot1", "/whitespace-before-colon/", false);
+    check("format-errors-robots.txt", "bot1", "/no-colon/", false);
+    check("format-errors-robots.txt", "bot2", "/no-colon-useragent/", false);
+    check("merge-rules.txt", "wget", "/tmp/bar", false);
+    check("merge-rules.txt", "wget", "/foo/bar", true);
+    check("malformed-path.txt", "any", "/wiki/Wikipedia_talk%3Mediation_Committee/", false);
+    let Some(bytes) = file("crawl-delay-group-merging.txt") else { return };
+    let robots = Robots::parse(&bytes);
+    let delay = |token| robots.crawl_delay(token).map(|d| d.as_secs());
+    assert_eq!((delay("mybot"), delay("yourbot"), delay("other")), (Some(10), None, Some(30)));
+    assert!(!robots.verdict("mybot", "/private/x").allowed);
+}
+
+#[test]
+fn a_verdict_names_its_line_as_written() {
+    let robots = Robots::parse(b"User-agent: *\n\n  Disallow:  /a # why\nAllow: /a/b\n");
+    let verdict = robots.verdict("harvestman", "/a/x");
+    assert_eq!(verdict.rule.as_deref(), Some("Disallow:  /a # why"));
+    assert_eq!((verdict.allowed, verdict.line), (false, 3));
+    assert_eq!(robots.verdict("harvestman", "/a/b").line, 4);
+    assert_eq!(robots.verdict("harvestman", "/").rule, None);
+}
+
+#[test]
+fn crawl_delay_takes_the_longest_that_binds_us_and_no_nonsense() {
+    let check = |text: &str, expected: Option<f64>| {
+        let delay = Robots::parse(text.as_bytes()).crawl_delay("harvestman");
+        assert_eq!(delay.map(|d| d.as_secs_f64()), expected, "{text}");
+    };
+    check("User-agent: *\nCrawl-delay: 3", Some(3.0));
+    check("User-agent: *\ncrawl-delay: 0.5 # s\n", Some(0.5));
+    // The delay stands above our name: it was said to the others.
+    check("User-agent: *\nCrawl-delay: 3\nUser-agent: Harvestman\nDisallow: /x\n", None);
+    check("User-agent: *\nCrawl-delay: 3\nDisallow:\nUser-agent: harvestman\nDisallow: /x\n", None);
+    check("User-agent: harvestman\nCrawl-delay: 3\nCrawl-delay: 9\n", Some(9.0));
+    for nonsense in ["-1", "x", "", "NaN", "inf", "1e400"] {
+        check(&format!("User-agent: *\nCrawl-delay: {nonsense}"), None);
+    }
+}
+
+#[test]
+fn hostile_patterns_and_files_take_linear_time() {
+    let mut file = String::from("User-agent: *\n");
+    for _ in 0..40 {
+        file.push_str(&format!(
+            "Disallow: /{}b$\nDisallow: /{}b\n",
+            "*a".repeat(30),
+            "*a*".repeat(3000)
+        ));
+    }
+    file.push_str(&"Disallow: /<a<a<a<a<a\n".repeat(1000));
+    file.push_str(&format!("Disallow: /{}\n", "<a".repeat(8000)));
+    let path = format!("/{}", "a".repeat(2000));
+    let began = Instant::now();
+    let rules = Robots::parse(file.as_bytes()).rules("harvestman");
+    assert!(rules.verdict(&path).allowed);
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+}
+
+#[test]
+fn words_after_the_first_500_kib_are_not_read() {
+    let mut file = b"User-agent: *\nDisallow: /early\n".to_vec();
+    file.resize(600_000, b'#');
+    file.extend(b"\nDisallow: /late\n");
+    let robots = Robots::parse(&file);
+    assert!(!robots.verdict("harvestman", "/early").allowed);
+    assert!(robots.verdict("harvestman", "/late").allowed);
+}
+
+#[test]
+fn old_encodings_match_the_url_they_mean() {
+    let robots = Robots::parse(b"User-agent: *\nDisallow: /caf\xe9/\n");
+    assert!(!robots.verdict("harvestman", "/caf%C3%A9/x").allowed);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_can_be_read_and_asked(bytes: Vec<u8>, path in "/[ -~]{0,40}") {
+        let robots = Robots::parse(&bytes);
+        let _ = robots.verdict("harvestman", &path);
+        let _ = robots.crawl_delay("harvestman");
+    }
+
+    #[test]
+    fn matching_agrees_with_trying_everything(
+        pattern in "/[ab*]{0,6}\\$?", path in "/[ab]{0,8}",
+    ) {
+        let fast = pattern::Pattern::new(&pattern).matches(&pattern::normal(&path));
+        prop_assert_eq!(fast, tries(pattern.as_bytes(), path.as_bytes()));
+    }
+}
+
+/// The definition of a match, exponential and plain.
+fn tries(pattern: &[u8], path: &[u8]) -> bool {
+    match (pattern, path) {
+        ([], _) => true,
+        ([b'$'], path) => path.is_empty(),
+        ([b'*', rest @ ..], _) => (0..=path.len()).any(|at| tries(rest, &path[at..])),
+        ([a, rest @ ..], [b, path @ ..]) => a == b && tries(rest, path),
+        _ => false,
+    }
+}
+
+const NOW: Timestamp = Timestamp(1_800_000_000_000);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+fn exchange(status: u16, body: &str, headers: &[(&str, &str)]) -> Exchange {
+    let mut fields = Headers::new();
+    headers.iter().for_each(|(name, value)| fields.push(name, value));
+    Exchange {
+        url: CrawlUrl::parse("http://h.example/robots.txt").expect("valid"),
+        purpose: Purpose::Robots,
+        started: NOW,
+        address: None,
+        request_head: Default::default(),
+        response_head: Default::default(),
+        status,
+        headers: fields,
+        wire_body: Default::default(),
+        entity: Default::default(),
+        body: body.to_owned().into(),
+        stopped: None,
+        timing: Timing::default(),
+    }
+}
+
+fn failure(kind: FailureKind) -> FetchFailure {
+    FetchFailure { kind, detail: "no".to_owned(), address: None, timing: Timing::default() }
+}
+
+fn ask(
+    old: Option<&RobotsCopy>,
+    outcome: Result<&Exchange, &FetchFailure>,
+    hops: u8,
+    now: Timestamp,
+) -> Next {
+    let url = CrawlUrl::parse("http://h.example/").expect("valid");
+    answered(old, &url.origin(), outcome, hops, now)
+}
+
+fn copy_of(next: Next) -> RobotsCopy {
+    match next {
+        Next::Copy(copy) => copy,
+        Next::FollowTo(url) => panic!("no copy but {url}"),
+    }
+}
+
+fn fetched(status: u16, body: &str) -> RobotsCopy {
+    copy_of(ask(None, Ok(&exchange(status, body, &[])), 0, NOW))
+}
+
+fn allows(copy: &RobotsCopy, path: &str) -> bool {
+    match &copy.answer {
+        RobotsAnswer::Rules(text) => Robots::read(text).verdict("harvestman", path).allowed,
+        RobotsAnswer::Unavailable { .. } => true,
+        RobotsAnswer::Unreachable { .. } => false,
+    }
+}
+
+const FORBID_X: &str = "User-agent: *\nDisallow: /x\n";
+
+#[test]
+fn f01_f49_success_is_parsed_for_a_day_and_an_empty_file_allows_all() {
+    let copy = fetched(200, FORBID_X);
+    assert!(!allows(&copy, "/x") && allows(&copy, "/y"));
+    assert_eq!(copy.expires, NOW.plus(DAY));
+    for empty in [fetched(204, ""), fetched(200, "")] {
+        assert!(allows(&empty, "/x"));
+    }
+}
+
+#[test]
+fn f02_f03_five_redirects_are_followed_across_hosts_for_the_origin_first_asked() {
+    for status in [301, 302, 303, 307, 308] {
+        for hops in 0..5 {
+            let moved = exchange(status, "", &[("Location", "https://other.example/r")]);
+            let target = CrawlUrl::parse("https://other.example/r").expect("valid");
+            assert_eq!(ask(None, Ok(&moved), hops, NOW), Next::FollowTo(target));
+        }
+    }
+    let mut answer = exchange(200, FORBID_X, &[]);
+    answer.url = CrawlUrl::parse("https://other.example/r").expect("valid");
+    let copy = copy_of(ask(None, Ok(&answer), 5, NOW));
+    assert_eq!(copy.origin.as_str(), "http://h.example");
+    assert!(!allows(&copy, "/x"));
+}
+
+#[test]
+fn f04_f05_the_sixth_redirect_and_those_that_lead_nowhere_are_unavailable() {
+    let moved = exchange(302, "", &[("Location", "/robots.txt")]);
+    assert!(allows(&copy_of(ask(None, Ok(&moved), 5, NOW)), "/x"));
+    for headers in [&[][..], &[("Location", "ftp://x/")], &[("Location", "http://[")]] {
+        let copy = copy_of(ask(None, Ok(&exchange(302, "", headers)), 0, NOW));
+        assert_eq!(copy.answer, RobotsAnswer::Unavailable { status: 302 });
+    }
+}
+
+#[test]
+fn f10_to_f16_client_errors_allow_all_for_a_day() {
+    for status in [400, 401, 403, 404, 410, 418, 451] {
+        let copy = fetched(status, FORBID_X);
+        assert_eq!(copy.answer, RobotsAnswer::Unavailable { status });
+        assert_eq!(copy.expires, NOW.plus(DAY));
+    }
+}
+
+#[test]
+fn f20_f30_to_f34_server_errors_and_429_forbid_all_for_now() {
+    for status in [429, 500, 502, 503, 504, 599] {
+        let copy = fetched(status, FORBID_X);
+        assert!(is_unreachable(&copy) && !allows(&copy, "/y"), "{status}");
+        assert_eq!(copy.expires, NOW.plus(super::UNREACHABLE_FIRST_WAIT));
+        assert_eq!(copy.unreachable_since, Some(NOW));
+    }
+}
+
+#[test]
+fn f40_network_failures_forbid_all_for_now() {
+    use FailureKind::*;
+    for kind in [ConnectRefused, DnsUnknown, DnsTrouble, Tls, Timeout, ConnectTimeout, Reset] {
+        assert!(is_unreachable(&copy_of(ask(None, Err(&failure(kind)), 0, NOW))));
+    }
+}
+
+#[test]
+fn f41_rules_read_earlier_stay_in_use_while_unreachable_also_after_months() {
+    let mut copy = fetched(200, FORBID_X);
+    let mut now = copy.expires;
+    for _ in 0..500 {
+        copy = copy_of(ask(Some(&copy), Ok(&exchange(503, "", &[])), 0, now));
+        assert!(!allows(&copy, "/x") && allows(&copy, "/y"));
+        assert_eq!(copy.fetched, NOW);
+        assert!(copy.expires > now);
+        now = copy.expires;
+    }
+    assert!(now > NOW.plus(60 * DAY));
+}
+
+#[test]
+fn f30_without_a_copy_the_wait_grows_and_after_30_days_all_is_allowed() {
+    let mut copy = fetched(503, "");
+    let mut waits = Vec::new();
+    while is_unreachable(&copy) {
+        let now = copy.expires;
+        assert!(now < NOW.plus(31 * DAY));
+        copy = copy_of(ask(Some(&copy), Err(&failure(FailureKind::Timeout)), 0, now));
+        waits.push(copy.expires.since(now).as_secs());
+    }
+    assert_eq!(waits[..4], [60, 120, 240, 480]);
+    assert_eq!(waits.iter().max(), Some(&(6 * 3600)));
+    assert!(copy.expires > NOW.plus(30 * DAY));
+    let still = copy_of(ask(Some(&copy), Ok(&exchange(500, "", &[])), 0, copy.expires));
+    assert!(allows(&still, "/x"), "still away: still given up");
+    let back = copy_of(ask(Some(&still), Ok(&exchange(200, FORBID_X, &[])), 0, still.expires));
+    assert!(!allows(&back, "/x") && back.unreachable_since.is_none());
+}
+
+#[test]
+fn a_missing_file_is_no_copy_that_could_stay_in_use() {
+    let missing = fetched(404, "");
+    let now = missing.expires;
+    let copy = copy_of(ask(Some(&missing), Ok(&exchange(503, "", &[])), 0, now));
+    assert!(is_unreachable(&copy));
+}
+
+#[test]
+fn f43_f44_f46_the_first_500_kib_count_and_a_cut_at_our_limit_is_an_answer() {
+    let mut body = "User-agent: *\n#".to_owned();
+    body.push_str(&"x".repeat(511_880 - body.len()));
+    body.push_str("\nDisallow: /x\n");
+    assert!(body.len() <= 512_000);
+    assert!(!allows(&fetched(200, &body), "/x"));
+    let mut endless = exchange(200, &body, &[]);
+    endless.stopped = Some(Stopped::Length);
+    assert!(!allows(&copy_of(ask(None, Ok(&endless), 0, NOW)), "/x"));
+}
+
+#[test]
+fn f45_an_html_page_forbids_nothing() {
+    let copy = fetched(200, "<!DOCTYPE html><html><body><p>Not found: sorry</p></body></html>");
+    assert!(allows(&copy, "/x"));
+}
+
+#[test]
+fn f47_an_answer_cut_off_is_no_answer() {
+    for stopped in [Stopped::Disconnect, Stopped::Time, Stopped::Coding] {
+        let mut half = exchange(200, "User", &[]);
+        half.stopped = Some(stopped);
+        assert!(is_unreachable(&copy_of(ask(None, Ok(&half), 0, NOW))));
+    }
+}
+
+#[test]
+fn f42_f48_a_304_renews_the_copy_for_another_day() {
+    let first = exchange(200, FORBID_X, &[("ETag", "\"1\"")]);
+    let copy = copy_of(ask(None, Ok(&first), 0, NOW));
+    assert_eq!(copy.etag.as_deref(), Some("\"1\""));
+    let later = copy.expires;
+    let renewed = copy_of(ask(Some(&copy), Ok(&exchange(304, "", &[])), 0, later));
+    assert_eq!((renewed.fetched, renewed.expires), (later, later.plus(DAY)));
+    assert!(!allows(&renewed, "/x"));
+    assert!(is_unreachable(&copy_of(ask(None, Ok(&exchange(304, "", &[])), 0, NOW))));
+}
+
+#[test]
+fn f50_each_scheme_host_and_port_has_its_own_file() {
+    let origin = |url: &str| CrawlUrl::parse(url).expect("valid").origin().robots_url();
+    let urls = ["http://h.example/a", "https://h.example/a", "http://h.example:8080/a"];
+    let files: Vec<String> = urls.iter().map(|url| origin(url).to_string()).collect();
+    assert_eq!(
+        files,
+        [
+            "http://h.example/robots.txt",
+            "https://h.example/robots.txt",
+            "http://h.example:8080/robots.txt"
+        ]
+    );
+}
+
+fn base64(text: &str) -> Vec<u8> {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let value = |b: u8| DIGITS.iter().position(|&d| d == b).map(|at| at as u32);
+    let digits: Vec<u32> = text.bytes().filter_map(value).collect();
+    let mut bytes = Vec::new();
+    for four in digits.chunks(4) {
+        let word = four.iter().fold(0, |word, digit| word << 6 | digit) << (6 * (4 - four.len()));
+        bytes.extend(&word.to_be_bytes()[1..four.len()]);
+    }
+    bytes
+}

@@ -1,0 +1,306 @@
+//! The state machine itself: who is next, what a visit changes, who waits for what.
+//!
+//! Every site in hand is in exactly one place: on the list of moments (`ready`), in an address's line, behind
+//! an event (a visit under way, a name being resolved, a page not yet gathered, a slot), or drained.
+//! `reschedule` puts it there; every call that tells something ends in it. All of it is O(log n) in the
+//! number of sites.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    net::IpAddr,
+    time::Duration,
+};
+
+use model::{
+    Exchange, FetchFailure, Fingerprint, Origin, Page, Resolution, SiteKey, SiteLease, Timestamp,
+};
+
+use super::{
+    AssignmentId, Drained, Known, Offered, Options, Reason, Released, Removed, SiteRef, Step,
+    address::Addresses,
+    pace::{Ended, Pace},
+    seat::Seat,
+};
+
+pub struct Workbench {
+    pub(super) options: Options,
+    pub(super) seats: HashMap<SiteKey, Seat>,
+    /// Clocks and names: of the sites in hand, and for as long as they matter of those that were, or that
+    /// a robots.txt was redirected to.
+    pub(super) hosts: HashMap<SiteKey, Host>,
+    pub(super) addresses: Addresses,
+    /// The list of moments: who is to be looked at when; the number keeps the order of arrival.
+    pub(super) ready: BTreeSet<(Timestamp, u64, Who)>,
+    pub(super) flights: HashMap<AssignmentId, Flight>,
+    pub(super) drained: BTreeMap<SiteKey, Reason>,
+    pub(super) wait_for_slot: Vec<SiteKey>,
+    pub(super) pages_fetched: u64,
+    pub(super) pages_reserved: u64,
+    pub(super) pages_in_hand: usize,
+    pub(super) numbers: u64,
+    pub(super) stopping: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Who {
+    Site(SiteKey),
+    Address(IpAddr),
+}
+
+#[derive(Debug)]
+pub(super) struct Host {
+    pub(super) pace: Pace,
+    pub(super) gap: Duration,
+    pub(super) in_flight: usize,
+    pub(super) name: Name,
+    /// Sites to look at when a visit ends or the name is resolved.
+    pub(super) waiting: Vec<SiteKey>,
+}
+
+#[derive(Debug)]
+pub(super) enum Name {
+    Unknown,
+    Resolving,
+    Resolved(Resolution),
+    Failed(FetchFailure),
+}
+
+/// A visit under way.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub(super) site: SiteRef,
+    pub(super) host: SiteKey,
+    pub(super) started: Timestamp,
+    pub(super) errand: Errand,
+}
+
+#[derive(Debug)]
+pub(super) enum Errand {
+    Robots { origin: Origin, hops: u8 },
+    Page { fp: Fingerprint, reserved: bool, failures: u16 },
+}
+
+impl Workbench {
+    /// `pages_fetched`: pages of the whole crawl that have answered with content so far.
+    pub fn new(options: Options, pages_fetched: u64) -> Workbench {
+        Workbench {
+            options,
+            seats: HashMap::new(),
+            hosts: HashMap::new(),
+            addresses: Addresses::default(),
+            ready: BTreeSet::new(),
+            flights: HashMap::new(),
+            drained: BTreeMap::new(),
+            wait_for_slot: Vec::new(),
+            pages_fetched,
+            pages_reserved: 0,
+            pages_in_hand: 0,
+            numbers: 0,
+            stopping: false,
+        }
+    }
+
+    /// Takes a site in hand. Its candidates must have been judged: every page it brings may be visited as
+    /// far as the seeder is concerned.
+    ///
+    /// # Panics
+    /// When the site is already in hand: a lease is exclusive.
+    pub fn add(&mut self, lease: SiteLease, now: Timestamp) {
+        let (key, clock) = (lease.site.key.clone(), lease.site.clock);
+        let seat = Seat::new(lease, &self.options);
+        let gap = seat.gap(&self.options);
+        let host = self.host(&key);
+        host.gap = gap;
+        host.pace.restore(&clock, now);
+        let earlier = self.seats.insert(key.clone(), seat);
+        assert!(earlier.is_none(), "site {key} was added while in hand");
+        self.reschedule(&key, now);
+        self.prune(now);
+    }
+
+    /// More pages from the Global Frontier; `more`: there are still others.
+    pub fn refill(&mut self, site: &SiteKey, pages: Vec<Page>, more: bool, now: Timestamp) {
+        if let Some(seat) = self.seats.get_mut(site) {
+            seat.frontier.refill(pages, more);
+            self.reschedule(site, now);
+        }
+    }
+
+    /// Gives the site back. Visits under way are still to be released; their clock goes on.
+    pub fn remove(&mut self, site: &SiteKey, now: Timestamp) -> Option<Removed> {
+        self.unschedule(site);
+        let seat = self.seats.remove(site)?;
+        self.pages_in_hand -= seat.counted;
+        let clock = self.clock_of(site, now);
+        Some(Removed { site: seat.site, clock, pages: seat.frontier.into_pages() })
+    }
+
+    /// The next thing to do. Call until it says `Wait` or `Idle`.
+    pub fn acquire(&mut self, now: Timestamp) -> Step {
+        if self.stopping || self.flights.len() >= self.options.fetches_max {
+            return Step::Idle;
+        }
+        loop {
+            let Some((at, number, who)) = self.ready.pop_first() else { return Step::Idle };
+            if at > now {
+                self.ready.insert((at, number, who));
+                return Step::Wait(at);
+            }
+            let step = match who {
+                Who::Site(site) => self.step(&site, now),
+                Who::Address(address) => self.next_in_line(address, now),
+            };
+            if let Some(step) = step {
+                return step;
+            }
+        }
+    }
+
+    /// The answer to [`Step::Resolve`].
+    pub fn resolved(
+        &mut self,
+        site: &SiteKey,
+        answer: Result<Resolution, FetchFailure>,
+        now: Timestamp,
+    ) {
+        self.host(site).name = match answer {
+            Ok(resolution) => Name::Resolved(resolution),
+            Err(failure) => Name::Failed(failure),
+        };
+        self.wake(site, now);
+    }
+
+    /// A visit is over, well or badly.
+    ///
+    /// # Panics
+    /// When the assignment was never made or is released twice: the count of connections would be wrong.
+    pub fn release(
+        &mut self,
+        id: AssignmentId,
+        answer: Result<&Exchange, &FetchFailure>,
+        now: Timestamp,
+    ) -> Released {
+        let Some(flight) = self.flights.remove(&id) else { panic!("{id:?} is not under way") };
+        let mut notes = Vec::new();
+        let after = self.judge(&flight.errand, answer, now);
+        let retry_after = self.retry_after(answer, now, &mut notes);
+        let (connecting, response) = times(answer);
+        let started = match answer {
+            Ok(exchange) => exchange.started,
+            Err(_) => flight.started.plus(connecting),
+        };
+        let ended = Ended { started, response, step: after.site, retry_after };
+        let host = self.hosts.get_mut(&flight.host).expect("a host with visits is never forgotten");
+        host.in_flight -= 1;
+        host.pace.ended(ended, &self.options, now);
+        if let Some(seat) = self.seats.get_mut(&flight.site.key) {
+            seat.in_flight = seat.in_flight.saturating_sub(1);
+        }
+        let released = self.conclude(&flight, answer, after.page, notes, now);
+        self.wake(&flight.host, now);
+        self.reschedule(&flight.site.key, now);
+        released
+    }
+
+    /// The links of a page have been offered. Only for pages that were answered.
+    pub fn gathered(&mut self, site: &SiteKey, fp: Fingerprint, now: Timestamp) {
+        if let Some(seat) = self.seats.get_mut(site) {
+            seat.frontier.gathered(fp);
+            self.stir(site, now);
+        }
+    }
+
+    /// A page handed out before goes back into the queue, for `page.due`.
+    pub fn retry(&mut self, site: &SiteKey, page: Page, now: Timestamp) {
+        if let Some(seat) = self.seats.get_mut(site) {
+            seat.frontier.retry(page);
+            self.reschedule(site, now);
+        }
+    }
+
+    /// `Unsure` also for a site not in hand.
+    pub fn known(&self, site: &SiteKey, fp: Fingerprint) -> Known {
+        self.seats.get(site).map_or(Known::Unsure, |seat| seat.frontier.known(fp))
+    }
+
+    /// A page found while the site is in hand. Where [`Known::Unsure`], ask the Global Frontier first.
+    pub fn offer(&mut self, site: &SiteKey, page: Page, now: Timestamp) -> Offered {
+        let room = self.pages_in_hand < self.options.pages_in_hand_max;
+        let queue_max = self.options.site_queue_max;
+        let Some(seat) = self.seats.get_mut(site) else { return Offered::Full };
+        let room = room && seat.frontier.len() < queue_max;
+        let offered = seat.frontier.offer(page, room);
+        if offered != Offered::Known {
+            self.stir(site, now);
+        }
+        offered
+    }
+
+    /// A page of this level, of which only the Global Frontier knows whether it is new, was given to it:
+    /// there may be something to refill.
+    pub fn expect_more(&mut self, site: &SiteKey, level: u16, now: Timestamp) {
+        if let Some(seat) = self.seats.get_mut(site) {
+            seat.frontier.expect_more(level);
+            self.stir(site, now);
+        }
+    }
+
+    /// Sites with nothing to hand out. Each is told once, and again whenever something happened to it that
+    /// left it so.
+    pub fn drained(&mut self) -> Vec<Drained> {
+        let drained = std::mem::take(&mut self.drained).into_iter();
+        let site = |key: &SiteKey| self.seats.get(key).map(|seat| seat.site.clone());
+        drained.filter_map(|(key, reason)| Some(Drained { site: site(&key)?, reason })).collect()
+    }
+
+    /// No more assignments: what is under way may end.
+    pub fn stop(&mut self) {
+        self.stopping = true;
+    }
+
+    /// Takes effect with the next [`Workbench::acquire`].
+    pub fn set_fetches_max(&mut self, fetches_max: usize) {
+        self.options.fetches_max = fetches_max;
+    }
+
+    /// The limit on pages in all is reached by pages that did answer; nothing new will be handed out.
+    pub fn limit_reached(&self) -> bool {
+        self.options.pages_max.is_some_and(|max| self.pages_fetched >= max)
+    }
+
+    pub fn pages_fetched(&self) -> u64 {
+        self.pages_fetched
+    }
+
+    /// Pages waiting in memory.
+    pub fn pages_in_hand(&self) -> usize {
+        self.pages_in_hand
+    }
+
+    /// The pages of a site that a refill must leave out: waiting or open. The caller adds those gathered
+    /// but not yet settled.
+    pub fn pages_of(&self, site: &SiteKey) -> Vec<Fingerprint> {
+        self.seats.get(site).map_or(Vec::new(), |seat| seat.frontier.in_hand().collect())
+    }
+
+    pub fn sites_in_hand(&self) -> usize {
+        self.seats.len()
+    }
+
+    pub fn in_flight(&self) -> usize {
+        self.flights.len()
+    }
+
+    pub fn holds(&self, site: &SiteKey) -> bool {
+        self.seats.contains_key(site)
+    }
+}
+
+/// Time spent connecting, and time the server took to answer.
+fn times(answer: Result<&Exchange, &FetchFailure>) -> (Duration, Duration) {
+    let timing = match answer {
+        Ok(exchange) => exchange.timing,
+        Err(failure) => failure.timing,
+    };
+    (timing.connect + timing.tls, timing.first_byte + timing.download)
+}

@@ -1,0 +1,227 @@
+//! A site's place at the workbench: its Local Frontier and the robots.txt of its origins.
+
+use std::{collections::HashMap, net::IpAddr, time::Duration};
+
+use model::{
+    Condition, CrawlUrl, Fingerprint, Origin, Page, Refusal, RefusalReason, RobotsAnswer,
+    RobotsCopy, SiteKey, SiteLease, Timestamp,
+};
+
+use super::{
+    Options, SiteRef,
+    frontier::{Head, LocalFrontier},
+};
+use crate::robots::{self, Robots, Rules};
+
+#[derive(Debug)]
+pub(super) struct Seat {
+    pub site: SiteRef,
+    pub frontier: LocalFrontier,
+    /// At most four: two schemes on two ports.
+    origins: HashMap<Origin, OriginRules>,
+    /// Courtesy pause without `Crawl-delay`.
+    pause: Duration,
+    /// Pages with content so far, and those under way that may join them.
+    pub fetched: u64,
+    pub reserved: u64,
+    /// Visits under way on this site's behalf.
+    pub in_flight: usize,
+    /// Its place on the list of moments.
+    pub scheduled: Option<(Timestamp, u64)>,
+    /// Its place in an address's line.
+    pub in_line: Option<(IpAddr, u64)>,
+    /// Waits for a visit to end, or a name to be resolved, at this host.
+    pub waits_for: Option<SiteKey>,
+    pub waits_for_slot: bool,
+    /// Its share of the pages in hand, as last counted.
+    pub counted: usize,
+}
+
+#[derive(Debug, Default)]
+struct OriginRules {
+    copy: Option<RobotsCopy>,
+    rules: Rules,
+    /// A redirect to follow, or the fetch under way.
+    hunt: Option<Hunt>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Hunt {
+    pub url: CrawlUrl,
+    pub hops: u8,
+    pub under_way: bool,
+}
+
+/// What the site wants next.
+#[derive(Debug)]
+pub(super) enum Want {
+    Robots {
+        origin: Origin,
+        url: CrawlUrl,
+        hops: u8,
+    },
+    Page {
+        fp: Fingerprint,
+        url: CrawlUrl,
+    },
+    Exclude {
+        fp: Fingerprint,
+        refusal: Refusal,
+    },
+    /// A robots.txt is under way, or a page of a lower level is open.
+    Event,
+    Refill,
+    NoSlot,
+    Later(Timestamp),
+    Nothing,
+}
+
+impl Seat {
+    pub fn new(lease: SiteLease, options: &Options) -> Seat {
+        let site = lease.site;
+        let mut seat = Seat {
+            site: SiteRef { key: site.key, id: site.id, fence: lease.fence },
+            frontier: LocalFrontier::new(lease.pages, lease.known, lease.more),
+            origins: HashMap::new(),
+            pause: options.pause_of(site.counters.known),
+            fetched: site.counters.fetched,
+            reserved: 0,
+            in_flight: 0,
+            scheduled: None,
+            in_line: None,
+            waits_for: None,
+            waits_for_slot: false,
+            counted: 0,
+        };
+        for copy in site.robots {
+            let origin = copy.origin.clone();
+            seat.robots_read(&origin, copy, &options.token);
+        }
+        seat
+    }
+
+    /// Nothing is under way, so nothing will happen by itself.
+    pub fn is_quiet(&self) -> bool {
+        self.in_flight == 0 && !self.frontier.has_open()
+    }
+
+    /// The site's start-to-start gap: both origins share the clock, so the longest delay binds.
+    pub fn gap(&self, options: &Options) -> Duration {
+        self.crawl_delay().unwrap_or_default().min(options.crawl_delay_max).max(self.pause)
+    }
+
+    pub fn crawl_delay(&self) -> Option<Duration> {
+        self.origins.values().filter_map(|origin| origin.rules.crawl_delay()).max()
+    }
+
+    /// Pages of an origin are held back because its robots.txt cannot be read.
+    pub fn is_unreachable(&self, now: Timestamp) -> bool {
+        let mut copies = self.origins.values().filter_map(|origin| origin.copy.as_ref());
+        copies.any(|copy| copy.expires > now && robots::is_unreachable(copy))
+    }
+
+    /// What the next visit would be, without its clock. Pages of an origin that is unreachable for now are
+    /// put aside on the way.
+    pub fn want(&mut self, slot: bool, now: Timestamp) -> Want {
+        self.frontier.promote(now);
+        loop {
+            let page = match self.frontier.head(slot) {
+                Head::Page(page) => page,
+                Head::Barrier => return Want::Event,
+                Head::Refill => return Want::Refill,
+                Head::NoSlot => return Want::NoSlot,
+                Head::Later(at) => return Want::Later(at),
+                Head::Empty => return Want::Nothing,
+            };
+            let origin = page.url.origin();
+            match Standing::of(self.origins.get(&origin), &origin, now) {
+                Standing::UnderWay => return Want::Event,
+                Standing::Ask { url, hops } => return Want::Robots { origin, url, hops },
+                Standing::HeldUntil(until) => {
+                    let fp = page.url.fingerprint();
+                    let page = self.frontier.take(fp).expect("the head is in the queue");
+                    self.frontier.hold(page, until);
+                }
+                Standing::Rules(rules) => return verdict(rules, page),
+            }
+        }
+    }
+
+    pub fn hunt(&mut self, origin: &Origin, url: CrawlUrl, hops: u8, under_way: bool) {
+        let entry = self.origins.entry(origin.clone()).or_default();
+        entry.hunt = Some(Hunt { url, hops, under_way });
+    }
+
+    /// The fetch came to nothing that counts: ask afresh.
+    pub fn hunt_over(&mut self, origin: &Origin) {
+        if let Some(entry) = self.origins.get_mut(origin) {
+            entry.hunt = None;
+        }
+    }
+
+    pub fn robots_read(&mut self, origin: &Origin, copy: RobotsCopy, token: &str) {
+        let entry = self.origins.entry(origin.clone()).or_default();
+        let unchanged = entry.copy.as_ref().is_some_and(|old| old.answer == copy.answer);
+        if !unchanged {
+            entry.rules = match &copy.answer {
+                RobotsAnswer::Rules(text) => Robots::read(text).rules(token),
+                RobotsAnswer::Unavailable { .. } | RobotsAnswer::Unreachable { .. } => {
+                    Rules::default()
+                }
+            };
+        }
+        entry.copy = Some(copy);
+        entry.hunt = None;
+    }
+
+    pub fn copy_of(&self, origin: &Origin) -> Option<&RobotsCopy> {
+        self.origins.get(origin)?.copy.as_ref()
+    }
+
+    /// For asking whether the file has changed.
+    pub fn condition_of(&self, origin: &Origin) -> Option<Condition> {
+        let copy = self.copy_of(origin)?;
+        let condition =
+            Condition { etag: copy.etag.clone(), last_modified: copy.last_modified.clone() };
+        let holds = matches!(copy.answer, RobotsAnswer::Rules(_));
+        (holds && condition != Condition::default()).then_some(condition)
+    }
+}
+
+/// Where an origin stands with its robots.txt.
+enum Standing<'a> {
+    UnderWay,
+    Ask { url: CrawlUrl, hops: u8 },
+    HeldUntil(Timestamp),
+    Rules(&'a Rules),
+}
+
+impl<'a> Standing<'a> {
+    fn of(entry: Option<&'a OriginRules>, origin: &Origin, now: Timestamp) -> Standing<'a> {
+        let Some(entry) = entry else {
+            return Standing::Ask { url: origin.robots_url(), hops: 0 };
+        };
+        match (&entry.hunt, &entry.copy) {
+            (Some(hunt), _) if hunt.under_way => Standing::UnderWay,
+            (Some(hunt), _) => Standing::Ask { url: hunt.url.clone(), hops: hunt.hops },
+            (None, Some(copy)) if copy.expires > now => {
+                if robots::is_unreachable(copy) {
+                    Standing::HeldUntil(copy.expires)
+                } else {
+                    Standing::Rules(&entry.rules)
+                }
+            }
+            (None, _) => Standing::Ask { url: origin.robots_url(), hops: 0 },
+        }
+    }
+}
+
+fn verdict(rules: &Rules, page: &Page) -> Want {
+    let fp = page.url.fingerprint();
+    let verdict = rules.verdict(page.url.path_and_query());
+    if verdict.allowed {
+        return Want::Page { fp, url: page.url.clone() };
+    }
+    let rule = format!("robots.txt: {}", verdict.rule.unwrap_or_default());
+    Want::Exclude { fp, refusal: Refusal { reason: RefusalReason::Robots, rule } }
+}

@@ -1,0 +1,200 @@
+//! Waiting: where a site stands while it has nothing to do, and who wakes it.
+
+use std::net::IpAddr;
+
+use model::{SiteClock, SiteKey, Timestamp};
+
+use super::{
+    Reason, Workbench,
+    bench::{Host, Name, Who},
+    pace::Pace,
+    seat::Want,
+};
+
+impl Workbench {
+    /// After an event that may give the site something to do, unless it is already where it belongs.
+    pub(super) fn stir(&mut self, site: &SiteKey, now: Timestamp) {
+        let soonest = self.moment_of(site).unwrap_or(now).clamp(now, now.plus(self.options.far));
+        let Some(seat) = self.seats.get(site) else { return };
+        let placed = seat.scheduled.is_some_and(|(at, _)| at <= soonest)
+            || seat.in_line.is_some()
+            || seat.waits_for.is_some();
+        if placed {
+            self.recount(site);
+        } else {
+            self.reschedule(site, now);
+        }
+    }
+
+    /// Puts the site where it waits.
+    pub(super) fn reschedule(&mut self, site: &SiteKey, now: Timestamp) {
+        self.unschedule(site);
+        self.recount(site);
+        let slot = self.slot_free(site);
+        let Some(seat) = self.seats.get_mut(site) else { return };
+        let (quiet, want) = (seat.is_quiet(), seat.want(slot, now));
+        let held = matches!(want, Want::Later(_)) && seat.is_unreachable(now);
+        let (host, not_before) = match want {
+            Want::Exclude { .. } => (None, now),
+            Want::Robots { url, .. } => (Some(url.site()), now),
+            Want::Page { .. } => (Some(site.clone()), now),
+            Want::Later(at) => (Some(site.clone()), at),
+            Want::NoSlot => return self.wait_for_slot(site),
+            Want::Refill => return self.drain(site, quiet, Reason::NeedsRefill),
+            Want::Nothing => return self.drain(site, quiet, Reason::Done),
+            Want::Event => return,
+        };
+        let Some(host) = host else { return self.schedule(site, now) };
+        match self.moment_of(&host) {
+            Some(moment) => {
+                let at = moment.max(not_before);
+                self.schedule(site, at);
+                if held {
+                    self.drain(site, quiet, Reason::RobotsUnreachable(at));
+                } else if at > now.plus(self.options.far) {
+                    self.drain(site, quiet, Reason::NotBefore(at));
+                }
+            }
+            None => {
+                self.host(&host).waiting.push(site.clone());
+                if let Some(seat) = self.seats.get_mut(site) {
+                    seat.waits_for = Some(host);
+                }
+            }
+        }
+    }
+
+    /// `None`: only an event will tell.
+    pub(super) fn moment_of(&mut self, host: &SiteKey) -> Option<Timestamp> {
+        let connections = self.options.connections;
+        let host = self.host(host);
+        let free = host.in_flight < connections && !matches!(host.name, Name::Resolving);
+        free.then(|| host.pace.moment(host.gap))
+    }
+
+    pub(super) fn schedule(&mut self, site: &SiteKey, at: Timestamp) {
+        let number = self.number();
+        if let Some(seat) = self.seats.get_mut(site) {
+            seat.scheduled = Some((at, number));
+            self.ready.insert((at, number, Who::Site(site.clone())));
+        }
+    }
+
+    pub(super) fn unschedule(&mut self, site: &SiteKey) {
+        self.drained.remove(site);
+        let Some(seat) = self.seats.get_mut(site) else { return };
+        if let Some((at, number)) = seat.scheduled.take() {
+            self.ready.remove(&(at, number, Who::Site(site.clone())));
+        }
+        if let Some((address, number)) = seat.in_line.take() {
+            self.addresses.leave(address, number, site);
+        }
+        if let Some(host) = seat.waits_for.take()
+            && let Some(host) = self.hosts.get_mut(&host)
+        {
+            host.waiting.retain(|waiting| waiting != site);
+        }
+    }
+
+    pub(super) fn drain(&mut self, site: &SiteKey, quiet: bool, reason: Reason) {
+        if quiet {
+            self.drained.insert(site.clone(), reason);
+        }
+    }
+
+    pub(super) fn wait_for_slot(&mut self, site: &SiteKey) {
+        let Some(seat) = self.seats.get_mut(site) else { return };
+        let site_full =
+            self.options.site_pages_max.is_some_and(|max| seat.fetched + seat.reserved >= max);
+        if site_full && seat.reserved > 0 {
+            return; // Its own visit under way will tell.
+        }
+        if site_full || self.pages_reserved == 0 {
+            let quiet = seat.is_quiet();
+            return self.drain(site, quiet, Reason::Limit);
+        }
+        if !std::mem::replace(&mut seat.waits_for_slot, true) {
+            self.wait_for_slot.push(site.clone());
+        }
+    }
+
+    /// Everybody who waited for this host looks again.
+    pub(super) fn wake(&mut self, host: &SiteKey, now: Timestamp) {
+        let Some(entry) = self.hosts.get_mut(host) else { return };
+        for site in std::mem::take(&mut entry.waiting) {
+            if let Some(seat) = self.seats.get_mut(&site) {
+                seat.waits_for = None;
+                self.reschedule(&site, now);
+            }
+        }
+    }
+
+    pub(super) fn watch(&mut self, address: IpAddr) {
+        if let Some(free) = self.addresses.watch(address) {
+            let number = self.number();
+            self.ready.insert((free, number, Who::Address(address)));
+        }
+    }
+
+    pub(super) fn slot_free(&self, site: &SiteKey) -> bool {
+        let room = |max: Option<u64>, taken: u64| max.is_none_or(|max| taken < max);
+        let Some(seat) = self.seats.get(site) else { return false };
+        room(self.options.pages_max, self.pages_fetched + self.pages_reserved)
+            && room(self.options.site_pages_max, seat.fetched + seat.reserved)
+    }
+
+    pub(super) fn recount(&mut self, site: &SiteKey) {
+        if let Some(seat) = self.seats.get_mut(site) {
+            let pages = seat.frontier.len();
+            self.pages_in_hand = self.pages_in_hand - seat.counted + pages;
+            seat.counted = pages;
+        }
+    }
+
+    pub(super) fn host(&mut self, site: &SiteKey) -> &mut Host {
+        // A lookup first: nearly every call finds it, and an entry would need its own key.
+        if !self.hosts.contains_key(site) {
+            self.hosts.insert(
+                site.clone(),
+                Host {
+                    pace: Pace::default(),
+                    gap: self.options.pause,
+                    in_flight: 0,
+                    name: Name::Unknown,
+                    waiting: Vec::new(),
+                },
+            );
+        }
+        self.hosts.get_mut(site).expect("it was just inserted if absent")
+    }
+
+    pub(super) fn clock_of(&mut self, site: &SiteKey, now: Timestamp) -> SiteClock {
+        let host = self.host(site);
+        host.pace.stored(host.gap, now)
+    }
+
+    pub(super) fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    /// Forgets clocks of hosts not in hand whose moment has passed, and addresses that bind nobody. Done
+    /// when there are twice as many as sites, so that its cost per site is constant.
+    pub(super) fn prune(&mut self, now: Timestamp) {
+        const SLACK: usize = 1024;
+        let bound = 2 * self.seats.len() + SLACK;
+        if self.hosts.len() > bound {
+            let seats = &self.seats;
+            self.hosts.retain(|key, host| {
+                seats.contains_key(key)
+                    || host.in_flight > 0
+                    || !host.waiting.is_empty()
+                    || matches!(host.name, Name::Resolving)
+                    || host.pace.moment(host.gap) > now
+            });
+        }
+        if self.addresses.len() > bound {
+            self.addresses.prune(now);
+        }
+    }
+}
