@@ -6,7 +6,13 @@
 pub mod cli;
 pub mod commands;
 pub mod config;
+pub mod crawling;
 pub mod exit;
+pub mod pipeline;
 pub mod progress;
+mod setup;
+mod show_progress;
+mod signals;
 pub mod summary;
 pub mod terminal;
+mod times;

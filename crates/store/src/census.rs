@@ -164,6 +164,11 @@ impl Census {
         )
     }
 
+    /// The seeds, and what they redirected to.
+    pub fn seeds(&self) -> Result<Vec<CrawlUrl>, StoreError> {
+        crate::frontier::seed_urls(&self.sql).map_err(|e| self.error(e))
+    }
+
     /// All about a page, or `None` when it was never seen (see then [`Census::decisions_on`]).
     pub fn page(&self, url: &CrawlUrl) -> Result<Option<PageStory>, StoreError> {
         let (site, fp) = (url.site(), url.fingerprint().0 as i64);

@@ -15,6 +15,7 @@ mod connect;
 mod cookie_date;
 mod cookies;
 mod decode;
+mod decode_body;
 mod dns;
 mod engine;
 mod fetcher;
@@ -38,6 +39,7 @@ mod tests;
 
 pub use cidr::{Cidr, CidrError};
 pub use cookies::CookieJar;
+pub use decode_body::decode_body;
 pub use dns::{DnsOptions, DnsResolver};
 pub use fetcher::HttpFetcher;
 pub use guard::{AddressRefused, Guard};

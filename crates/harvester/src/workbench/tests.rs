@@ -810,3 +810,31 @@ fn releasing_twice_is_a_mistake_that_is_not_hidden() {
     let stranger = Assignment { id: AssignmentId(99), ..bench.visit(START) };
     bench.fail(&stranger, FailureKind::Reset, START);
 }
+
+#[test]
+fn ten_thousand_sites_cost_no_more_each_than_a_few() {
+    let began = std::time::Instant::now();
+    let mut bench = Bench::new(Options { fetches_max: 20_000, ..Options::default() });
+    for n in 0..10_000 {
+        let host = format!("h{n}.example");
+        bench.bench.add(open_lease(&host, &["/1", "/2"], ""), START);
+    }
+    bench.shared = Some(address(1));
+    let mut now = START;
+    let mut visits = 0;
+    while visits < 20_000 {
+        match bench.step(now) {
+            Step::Visit(visit) => {
+                bench.bench.release(visit.id, Ok(&answer(&visit, 200, now)), now);
+                bench.bench.gathered(&visit.site.key, visit.url.fingerprint(), now);
+                visits += 1;
+            }
+            Step::Wait(until) => now = until,
+            step => panic!("{step:?} after {visits} visits"),
+        }
+    }
+    // All on one address: 20,000 visits an eighth of the pause apart, but for two of a site in a row.
+    assert!(now.since(START) > Duration::from_secs(4000));
+    // Debug builds take about 1 s; anything quadratic takes minutes.
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+}

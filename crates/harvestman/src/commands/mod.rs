@@ -13,9 +13,17 @@ use crate::{
     terminal::remark,
 };
 
+mod check;
 mod completions;
 mod config;
+mod crawl;
+mod demo;
+mod explain;
 mod init;
+mod seed;
+mod show;
+mod simweb;
+mod status;
 
 /// Where a collection lives when nobody says otherwise.
 pub const COLLECTION: &str = "./harvest";
@@ -86,20 +94,16 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Completions(args) => completions::run(&args),
         Command::Config(args) => config::run(&context, &args),
         Command::Init => init::run(&context),
-        Command::Crawl(_) => not_built("crawl"),
-        Command::Run(_) => not_built("run"),
-        Command::Seed(_) => not_built("seed"),
-        Command::Status => not_built("status"),
-        Command::Explain(_) => not_built("explain"),
-        Command::Show(_) => not_built("show"),
-        Command::Check => not_built("check"),
-        Command::Simweb(_) => not_built("simweb"),
-        Command::Demo(_) => not_built("demo"),
+        Command::Crawl(args) => crawl::crawl(&context, &args),
+        Command::Run(args) => crawl::run(&context, &args),
+        Command::Seed(args) => seed::run(&context, &args),
+        Command::Status => status::run(&context),
+        Command::Explain(args) => explain::run(&context, &args),
+        Command::Show(args) => show::run(&context, &args),
+        Command::Check => check::run(&context),
+        Command::Simweb(args) => simweb::run(&context, &args),
+        Command::Demo(args) => demo::run(&context, &args),
     }
-}
-
-fn not_built(command: &str) -> Result<Exit, Failure> {
-    Err(Failure::usage(format!("{command} is not built yet"), "use a later version"))
 }
 
 /// What the crates trace goes to standard error: warnings always, more with `-v`, or as the variable

@@ -1,11 +1,9 @@
 //! What a text of the configuration must look like: one small function per kind of text.
 //!
-//! These are checks of form, made at the border so that a mistake is told with its file and line. The
-//! crates that use the values parse them for themselves.
+//! These checks are made at the border so that a mistake is told with its file and line, by the parsers
+//! of the crates that use the values.
 
-use std::net::IpAddr;
-
-use model::CrawlUrl;
+use harvester::http::{Cidr, Override, Proxy};
 use regex::Regex;
 
 /// Either nothing is wrong, or what is and what to write instead.
@@ -42,47 +40,19 @@ pub fn regex(text: &str) -> Result<(), Wrong> {
 
 /// An address, or a range of them: `127.0.0.1`, `10.0.0.0/8`, `fc00::/7`.
 pub fn cidr(text: &str) -> Result<(), Wrong> {
-    let (address, bits) = match text.split_once('/') {
-        Some((address, bits)) => (address, Some(bits)),
-        None => (text, None),
-    };
     let instead = "write an address or a range such as 127.0.0.1, 10.0.0.0/8 or fc00::/7";
-    let Ok(address) = address.parse::<IpAddr>() else {
-        return wrong(format!("{address:?} is no IP address"), instead);
-    };
-    let bits_max = if address.is_ipv4() { 32 } else { 128 };
-    match bits.map(str::parse::<u8>) {
-        None => Ok(()),
-        Some(Ok(bits)) if bits <= bits_max => Ok(()),
-        Some(_) => wrong(format!("the part after / must be 0 to {bits_max}"), instead),
-    }
+    text.parse::<Cidr>().map(drop).or_else(|error| wrong(error.to_string(), instead))
 }
 
-/// `PATTERN=ADDR`: a host or `*.host`, and the address to use for it.
+/// `PATTERN=ADDR[:PORT]`: a host or `*.host`, and where connections for it go.
 pub fn resolve(text: &str) -> Result<(), Wrong> {
     let instead = "write PATTERN=ADDRESS such as '*.example=127.0.0.1'";
-    let Some((pattern, address)) = text.split_once('=') else {
-        return wrong("there is no = in it", instead);
-    };
-    let host = pattern.strip_prefix("*.").unwrap_or(pattern);
-    let plain = |c: char| !c.is_whitespace() && !matches!(c, '/' | '*' | ':' | '@');
-    if pattern != "*" && (host.is_empty() || !host.chars().all(plain)) {
-        return wrong(format!("{pattern:?} is neither a host nor *.host"), instead);
-    }
-    let address = address.trim_start_matches('[').trim_end_matches(']');
-    match address.parse::<IpAddr>() {
-        Ok(_) => Ok(()),
-        Err(_) => wrong(format!("{address:?} is no IP address"), instead),
-    }
+    text.parse::<Override>().map(drop).or_else(|error| wrong(error.to_string(), instead))
 }
 
 pub fn proxy(text: &str) -> Result<(), Wrong> {
     let instead = "write an HTTP proxy such as http://proxy.example:3128";
-    match CrawlUrl::parse(text) {
-        Ok(url) if url.scheme() == "http" => Ok(()),
-        Ok(_) => wrong("a proxy is spoken to over http://, not https://", instead),
-        Err(error) => wrong(error.to_string(), instead),
-    }
+    text.parse::<Proxy>().map(drop).or_else(|error| wrong(error.to_string(), instead))
 }
 
 /// Something a webmaster can write to or look up, safe inside a header.

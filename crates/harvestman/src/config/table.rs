@@ -201,9 +201,9 @@ pub static KEYS: &[Key] = &[
         .doc("A volume is sealed at this size and the next one begun.")
         .example("\"100MB\""),
     // Coming back.
-    Key::new("revisit.policy", Kind::OneOf(POLICIES), "\"once\"")
+    Key::new("revisit.policy", Kind::OneOf(POLICIES), "\"fixed\"")
         .doc("When a fetched page is due again: never, or after a fixed period.")
-        .example("\"fixed\"")
+        .example("\"once\"")
         .common(),
     Key::new("revisit.period", Kind::Time, "\"7d\"")
         .doc("The period of the policy \"fixed\".")

@@ -67,6 +67,9 @@ CREATE TABLE pages (
 -- its revisits without stepping over everything that still waits.
 CREATE INDEX pages_due ON pages (site, fetched, level, due, fp) WHERE due IS NOT NULL;
 
+-- Few: read at every start, to know what the seeds cover.
+CREATE INDEX pages_seed ON pages (site, fp) WHERE seed = 1;
+
 CREATE TABLE page_facts (
     site           INTEGER NOT NULL,
     fp             INTEGER NOT NULL,

@@ -1,0 +1,27 @@
+//! `crawl`: one pass over all that is new or due. `run`: the same without an end.
+
+use model::CrawlUrl;
+use seeder::parse_seed;
+
+use super::Context;
+use crate::{
+    cli::{CrawlArgs, RunArgs},
+    crawling::Crawl,
+    exit::{Exit, Failure},
+};
+
+pub fn crawl(context: &Context, args: &CrawlArgs) -> Result<Exit, Failure> {
+    let seeds = seeds(&args.urls)?;
+    let config = context.config(args.flags.values())?;
+    Crawl { context, config, seeds, fresh: args.fresh, forever: false }.run()
+}
+
+pub fn run(context: &Context, args: &RunArgs) -> Result<Exit, Failure> {
+    let config = context.config(args.flags.values())?;
+    Crawl { context, config, seeds: Vec::new(), fresh: false, forever: true }.run()
+}
+
+/// What was typed as URLs; the first that is none ends the command before anything is touched.
+pub fn seeds(typed: &[String]) -> Result<Vec<CrawlUrl>, Failure> {
+    typed.iter().map(|text| parse_seed(text).map_err(|why| Failure::bad_url(text, &why))).collect()
+}

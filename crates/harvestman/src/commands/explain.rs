@@ -1,0 +1,170 @@
+//! `explain`: why a URL is or is not crawled, and when it will be visited next; from the database and the
+//! rules alone, without a request.
+
+use std::fmt::Write;
+
+use harvester::{clock::RealClock, robots::Robots};
+use model::{Candidate, Clock, CrawlUrl, RobotsAnswer, SpiderId, Timestamp};
+use seeder::{RuleStep, SeedSet, StepVerdict, parse_seed};
+use serde_json::{Value, json};
+use store::{
+    census::{Census, DecisionEntry, PageStory},
+    collection::Collection,
+};
+
+use super::Context;
+use crate::{
+    cli::ExplainArgs,
+    exit::{Exit, Failure},
+    setup,
+    terminal::{print, printable},
+    times,
+};
+
+const DECISIONS_SHOWN: u32 = 20;
+
+pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
+    let url = parse_seed(&args.url).map_err(|why| Failure::bad_url(&args.url, &why))?;
+    let config = context.config(Vec::new())?;
+    let rules = setup::rules(&config)?;
+    let census = Census::open(&Collection::open(&context.folder)?)?;
+    let url = url.with_form(&rules.form);
+    let mut seeds = SeedSet::default();
+    census.seeds()?.iter().for_each(|seed| seeds.join(seed));
+    let story = census.page(&url)?;
+    let candidate = Candidate {
+        url: url.clone(),
+        spider: SpiderId(1),
+        level: story.as_ref().map_or(0, |story| story.page.level),
+        hops: 0,
+        seed: story.as_ref().is_some_and(|story| story.page.seed),
+        referrer: None,
+    };
+    let mut steps = rules.explain(&candidate, &seeds);
+    steps.push(robots_step(&census, &url, &config.etiquette.robots_token())?);
+    let decisions = census.decisions_on(url.site().as_str(), DECISIONS_SHOWN)?;
+    let now = RealClock::new().now();
+    let explanation = Explanation { url, story, steps, decisions, now };
+    print(&match context.json {
+        true => format!("{:#}\n", explanation.json()),
+        false => explanation.text(),
+    })?;
+    Ok(Exit::Done)
+}
+
+struct Explanation {
+    url: CrawlUrl,
+    story: Option<PageStory>,
+    steps: Vec<RuleStep>,
+    decisions: Vec<DecisionEntry>,
+    now: Timestamp,
+}
+
+impl Explanation {
+    fn json(&self) -> Value {
+        let steps: Vec<Value> = self
+            .steps
+            .iter()
+            .map(|step| {
+                let refused = step.verdict == StepVerdict::Decided;
+                json!({ "rule": step.rule, "refused": refused, "why": step.why })
+            })
+            .collect();
+        json!({
+            "url": self.url.as_str(),
+            "site": self.url.site().as_str(),
+            "verdict": self.verdict(),
+            "known": self.story.is_some(),
+            "page": self.story.as_ref().map(|story| &story.page),
+            "facts": self.story.as_ref().and_then(|story| story.facts.as_ref()),
+            "visits": self.story.as_ref().map(|story| &story.visits),
+            "rules": steps,
+            "decisions_on_site": self.decisions,
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("{}\n{}\n", printable(self.url.as_str()), self.verdict());
+        if let Some(story) = &self.story {
+            self.write_story(&mut text, story);
+        }
+        text.push_str("rules, in order:\n");
+        for step in &self.steps {
+            let sign = if step.verdict == StepVerdict::Decided { "refused" } else { "passed " };
+            let _ =
+                writeln!(text, "  {sign}  {:<36} {}", printable(&step.rule), printable(&step.why));
+        }
+        if self.story.is_none() && !self.decisions.is_empty() {
+            text.push_str("refused on this site so far:\n");
+            for entry in &self.decisions {
+                let _ = writeln!(
+                    text,
+                    "  {:>8}  {} ({}), such as {}",
+                    entry.count,
+                    entry.reason,
+                    printable(&entry.rule),
+                    printable(&entry.example)
+                );
+            }
+        }
+        text
+    }
+
+    fn write_story(&self, text: &mut String, story: &PageStory) {
+        let page = &story.page;
+        let _ = writeln!(
+            text,
+            "state {}, level {}, {} visits{}",
+            page.state.word(),
+            page.level,
+            page.visits,
+            if page.seed { ", a seed" } else { "" }
+        );
+        if let Some(last) = story.visits.last() {
+            let when = last.times.last().map_or_else(String::new, |at| times::ago(*at, self.now));
+            let outcome = match &last.failure {
+                Some(failure) => failure.clone(),
+                None => format!("status {}", last.status),
+            };
+            let _ = writeln!(text, "last visit {when}: {outcome}");
+        }
+        let next = match page.due {
+            Some(due) => times::until(due, self.now),
+            None => "not by itself".to_owned(),
+        };
+        let _ = writeln!(text, "next visit {next}");
+    }
+
+    fn verdict(&self) -> String {
+        let refused = self.steps.iter().find(|step| step.verdict == StepVerdict::Decided);
+        match (refused, &self.story) {
+            (Some(step), _) => format!("not crawled: {}", step.rule),
+            (None, Some(_)) => "crawled: every rule lets it pass".to_owned(),
+            (None, None) => "would be crawled, but no link or seed has led to it yet".to_owned(),
+        }
+    }
+}
+
+/// robots.txt is asked last, as it is in a crawl; from the copy at hand.
+fn robots_step(census: &Census, url: &CrawlUrl, token: &str) -> Result<RuleStep, Failure> {
+    let step = |rule: &str, verdict, why: String| RuleStep { rule: rule.to_owned(), verdict, why };
+    let Some(copy) = census.robots(url)? else {
+        let why = "not read yet: it is asked for before the first page".to_owned();
+        return Ok(step("robots.txt", StepVerdict::Passed, why));
+    };
+    Ok(match copy.answer {
+        RobotsAnswer::Rules(text) => {
+            let verdict = Robots::read(&text).verdict(token, url.path_and_query());
+            let line = verdict.rule.unwrap_or_else(|| "no rule speaks of it".to_owned());
+            let decided = if verdict.allowed { StepVerdict::Passed } else { StepVerdict::Decided };
+            step("robots.txt", decided, line)
+        }
+        RobotsAnswer::Unavailable { status } => {
+            step("robots.txt", StepVerdict::Passed, format!("there is none (status {status})"))
+        }
+        RobotsAnswer::Unreachable { why } => {
+            let why = format!("it cannot be read for now, so nothing is visited: {why}");
+            step("robots.txt", StepVerdict::Decided, why)
+        }
+    })
+}

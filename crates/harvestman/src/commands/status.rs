@@ -1,0 +1,187 @@
+//! `status`: what the collection holds, how the last run went, and where its time went. Works while a
+//! crawl runs. The JSON names are a promise to scripts.
+
+use std::fmt::Write;
+
+use harvester::clock::RealClock;
+use model::{Clock, Counts, Timestamp};
+use serde_json::{Value, json};
+use store::{
+    census::{Census, SiteEntry},
+    collection::Collection,
+    runs::{Run, RunState},
+};
+
+use super::Context;
+use crate::{
+    exit::{Exit, Failure},
+    pipeline::tally::Tally,
+    progress::{bytes, number},
+    terminal::{print, printable},
+    times,
+};
+
+const SITES_SHOWN: u32 = 10;
+
+pub fn run(context: &Context) -> Result<Exit, Failure> {
+    let collection = Collection::open(&context.folder)?;
+    let census = Census::open(&collection)?;
+    let report = Report {
+        counts: census.counts()?,
+        run: census.last_run()?,
+        sites: census.sites(SITES_SHOWN)?,
+        refusals: census.refusals()?,
+        next_due: census.next_pages(1)?.first().and_then(|page| page.due),
+        folder: collection.dir().display().to_string(),
+        now: RealClock::new().now(),
+    };
+    print(&if context.json { format!("{:#}\n", report.json()) } else { report.text() })?;
+    Ok(Exit::Done)
+}
+
+struct Report {
+    counts: Counts,
+    run: Option<Run>,
+    sites: Vec<SiteEntry>,
+    refusals: Vec<(String, u64)>,
+    next_due: Option<Timestamp>,
+    folder: String,
+    now: Timestamp,
+}
+
+impl Report {
+    fn json(&self) -> Value {
+        let counts = &self.counts;
+        let tally = self.tally();
+        let shares: serde_json::Map<String, Value> = tally
+            .time
+            .shares()
+            .into_iter()
+            .map(|(name, share)| (name.to_owned(), json!(share)))
+            .collect();
+        json!({
+            "collection": self.folder,
+            "state": self.run.as_ref().map_or("new", |run| run.state.word()),
+            "reason": self.run.as_ref().map_or("", |run| run.reason.as_str()),
+            "pages": {
+                "known": counts.pages_known, "fetched": counts.pages_fetched,
+                "failed": counts.pages_failed + counts.pages_gone, "refused": counts.refused,
+                "redirected": counts.pages_redirected, "gone": counts.pages_gone,
+                "waiting": counts.pages_waiting, "excluded": counts.pages_excluded,
+                "candidates": counts.candidates,
+            },
+            "sites": { "known": counts.sites_known },
+            "visits": counts.visits,
+            "versions": counts.versions,
+            "bytes": counts.bytes,
+            "next_due": self.next_due.map(times::iso),
+            "refused": self.refusals.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+            "run": self.run.as_ref().map(|run| json!({
+                "started": times::iso(run.started), "ended": run.ended.map(times::iso),
+                "seconds": self.seconds(run), "pages_per_second": self.rate(run), "pid": run.pid,
+                "figures": run.stats, "time": shares,
+            })),
+        })
+    }
+
+    fn text(&self) -> String {
+        let counts = &self.counts;
+        let mut text = format!("collection  {}\n", printable(&self.folder));
+        self.write_run(&mut text);
+        let _ = writeln!(
+            text,
+            "pages       {} known: {} fetched, {} waiting, {} redirects, {} failing, {} gone",
+            number(counts.pages_known),
+            number(counts.pages_fetched),
+            number(counts.pages_waiting),
+            number(counts.pages_redirected),
+            number(counts.pages_failed),
+            number(counts.pages_gone),
+        );
+        let _ = writeln!(
+            text,
+            "history     {} visits, {} versions, {} over the wire",
+            number(counts.visits),
+            number(counts.versions),
+            bytes(counts.bytes)
+        );
+        if let Some(due) = self.next_due {
+            let _ = writeln!(text, "next due    {}", times::until(due, self.now));
+        }
+        self.write_refusals(&mut text);
+        self.write_sites(&mut text);
+        text
+    }
+
+    fn write_run(&self, text: &mut String) {
+        let Some(run) = &self.run else {
+            text.push_str("state       new: nothing crawled yet\n");
+            return;
+        };
+        let reason = match run.reason.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", printable(&run.reason)),
+        };
+        let when = match run.ended {
+            Some(ended) => format!("ended {}", times::ago(ended, self.now)),
+            None => format!("started {}", times::ago(run.started, self.now)),
+        };
+        let _ = writeln!(text, "state       {}{reason}, {when}", run.state.word());
+        let tally = self.tally();
+        let _ = writeln!(
+            text,
+            "last run    {} pages, {:.1}/s, {} requests, {} failed",
+            number(tally.fetched),
+            self.rate(run),
+            number(tally.requests),
+            number(tally.failed)
+        );
+        let shares =
+            tally.time.shares().map(|(name, share)| format!("{name} {:.1} %", share * 100.0));
+        let _ = writeln!(text, "time        {}", shares.join(", "));
+    }
+
+    fn write_refusals(&self, text: &mut String) {
+        if self.refusals.is_empty() {
+            return;
+        }
+        let parts: Vec<String> =
+            self.refusals.iter().map(|(reason, n)| format!("{reason} {}", number(*n))).collect();
+        let _ =
+            writeln!(text, "refused     {} ({})", number(self.counts.refused), parts.join(", "));
+    }
+
+    fn write_sites(&self, text: &mut String) {
+        let _ = writeln!(text, "sites       {} known", number(self.counts.sites_known));
+        for site in &self.sites {
+            let counters = &site.counters;
+            let _ = writeln!(
+                text,
+                "  {:<40} {:>8} known {:>8} fetched {:>6} failed{}",
+                printable(&site.site),
+                number(counters.known),
+                number(counters.fetched),
+                number(counters.failed),
+                if site.in_hand { "  in hand" } else { "" },
+            );
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        let stats = self.run.as_ref().map(|run| run.stats.clone()).unwrap_or_default();
+        serde_json::from_value(stats).unwrap_or_default()
+    }
+
+    fn seconds(&self, run: &Run) -> f64 {
+        let last = match run.state {
+            RunState::Running => self.now,
+            _ => run.ended.unwrap_or(run.heartbeat),
+        };
+        last.since(run.started).as_secs_f64()
+    }
+
+    fn rate(&self, run: &Run) -> f64 {
+        let seconds = self.seconds(run);
+        if seconds > 0.0 { self.tally().fetched as f64 / seconds } else { 0.0 }
+    }
+}

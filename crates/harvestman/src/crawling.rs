@@ -1,0 +1,347 @@
+//! One crawl from its first to its last word: open the collection, recover, crawl, say how it went.
+//!
+//! `crawl`, `run` and `demo` are this with different plans.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError, RwLock},
+    time::Duration,
+};
+
+use harvester::{clock::RealClock, workbench::Workbench};
+use model::{Archive, Candidate, Clock, CrawlUrl, Frontier, SpiderId, Timestamp, Verdict, limits};
+use seeder::SeedSet;
+use store::{
+    census::Census,
+    collection::{Collection, CrawlLock},
+    frontier::SqliteFrontier,
+    links::LinkWriter,
+    runs::{RunId, RunState},
+    warc::{RecordIds, Recovery, WarcArchive},
+};
+use tokio::sync::watch;
+
+use crate::{
+    commands::Context,
+    config::Config,
+    exit::{Exit, Failure},
+    pipeline::{
+        self, Mailbox, Outcome, Parts,
+        adopt::{Adopter, Adoptions},
+        gather::GatherStage,
+        harvest::{Ended, Plan, seed_candidate},
+        payloads::Payloads,
+        tally::{Progress, Tally},
+    },
+    progress::{Display, Mode},
+    setup::Setup,
+    show_progress::Watcher,
+    signals,
+    summary::{Refused, Summary},
+    terminal::print,
+};
+
+/// What is to be crawled, and how long.
+pub struct Crawl<'a> {
+    pub context: &'a Context,
+    pub config: Config,
+    pub seeds: Vec<CrawlUrl>,
+    /// Visit all known pages now.
+    pub fresh: bool,
+    pub forever: bool,
+}
+
+impl Crawl<'_> {
+    pub fn run(self) -> Result<Exit, Failure> {
+        let setup = Setup::new(&self.config, &self.context.folder)?;
+        let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
+        let (fetch, resolve) = setup.network(&self.config, &clock)?;
+        let mut house = House::open(&self, &setup, &clock)?;
+        house.recover(&self, &clock)?;
+        let seeded = house.seed(&self, &clock)?;
+        let plan = self.plan(clock.now());
+        let run = house.frontier.start_run(std::process::id(), clock.now())?;
+        let counts = house.frontier.counts()?;
+        let known_before = counts.pages_known + counts.candidates;
+        if known_before == 0 && seeded == 0 {
+            return Err(self.nothing_to_do());
+        }
+        let parts = Parts {
+            desk: Box::new(house.frontier),
+            archive: house.archive,
+            links: house.links,
+            run: Some(run),
+            fetch,
+            resolve,
+            clock: clock.clone(),
+            workbench: Workbench::new(setup.workbench, counts.pages_fetched),
+            rules: house.stage.rules.clone(),
+            seeds: house.stage.seeds.clone(),
+            policy: setup.policy,
+            stage: house.stage,
+            gather_threads: setup.gather_threads,
+            fetch_limits: setup.fetch_limits,
+            settle_every: limits::SETTLE_EVERY,
+        };
+        let begun = clock.now();
+        let outcome = self.drive(parts, plan)?;
+        let elapsed = clock.now().since(begun);
+        let exit = self.farewell(outcome, run, elapsed, &house.collection, clock.now());
+        drop(house.lock);
+        exit
+    }
+
+    fn plan(&self, now: Timestamp) -> Plan {
+        Plan {
+            forever: self.forever,
+            deadline: self.config.crawl.time.map(|time| now.plus(time)),
+            fetches_max: self.config.etiquette.max_fetches,
+            sites_in_hand: self.config.harvester.sites_in_hand,
+            site_pages_max: self.config.crawl.site_pages,
+            discovered_urls_max: self.config.crawl.discovered_urls,
+            holder: format!("process {}", std::process::id()),
+            cookies: self.config.fetch.cookies,
+        }
+    }
+
+    /// One runtime thread: fetching is waiting, and what it takes of CPU is small beside gathering.
+    fn drive(&self, parts: Parts, plan: Plan) -> Result<Outcome, Failure> {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| {
+                Failure::fault(
+                    format!("cannot start: {e}"),
+                    "check the limits on open files and threads",
+                )
+            })?;
+        let (progress, watched) = watch::channel(Progress::default());
+        let mailbox = Mailbox::new(&plan);
+        let display = Display::new(Mode::choose(self.context.quiet, self.context.verbose));
+        let watcher = Watcher::new(display, &self.config);
+        runtime.block_on(async {
+            signals::listen(mailbox.sender());
+            let shown = tokio::spawn(watcher.run(watched));
+            let outcome = pipeline::crawl(parts, plan, mailbox, progress).await;
+            let _ = shown.await;
+            outcome.map_err(Failure::from)
+        })
+    }
+
+    fn nothing_to_do(&self) -> Failure {
+        Failure::usage(
+            format!("{} knows no pages yet", self.context.folder.display()),
+            "say where to begin: harvestman crawl https://example.org",
+        )
+    }
+
+    fn farewell(
+        &self,
+        outcome: Outcome,
+        run: RunId,
+        elapsed: Duration,
+        collection: &Collection,
+        now: Timestamp,
+    ) -> Result<Exit, Failure> {
+        let Outcome { ended, tally, counts, mut desk } = outcome;
+        let (state, reason) = words(&ended);
+        let stats = serde_json::to_value(&tally).unwrap_or_default();
+        if let Err(error) = desk.end_run(run, (state, &reason), &stats, now) {
+            tracing::warn!(%error, "the end of the run could not be written down");
+        }
+        drop(desk);
+        if let Ended::Fault(error) = ended {
+            return Err(error.into());
+        }
+        let next_due = match &ended {
+            Ended::Done { next_due } => *next_due,
+            _ => None,
+        };
+        let summary = self.summary(
+            &tally,
+            reason,
+            elapsed,
+            collection,
+            (counts.pages_waiting, next_due),
+            now,
+        )?;
+        if self.context.json {
+            print(&format!("{}\n", summary.json()))?;
+        } else {
+            self.context.say(&summary.text());
+        }
+        Ok(exit_of(&ended, &tally))
+    }
+
+    fn summary(
+        &self,
+        tally: &Tally,
+        reason: String,
+        elapsed: Duration,
+        collection: &Collection,
+        (waiting, next_due): (u64, Option<Timestamp>),
+        now: Timestamp,
+    ) -> Result<Summary, Failure> {
+        let census = Census::open(collection)?;
+        let refused = census.decisions(None, 1_000)?.into_iter().filter_map(|entry| {
+            let reason = model::RefusalReason::from_word(&entry.reason)?;
+            Some(Refused { reason, rule: entry.rule, count: entry.count, example: entry.example })
+        });
+        Ok(Summary {
+            reason,
+            elapsed,
+            fetched: tally.fetched,
+            versions: tally.versions,
+            unchanged: tally.unchanged,
+            redirected: tally.redirected,
+            failed: tally.failed,
+            bytes: tally.bytes,
+            errors: tally.errors.clone().into_iter().collect(),
+            refused: refused.collect(),
+            waiting,
+            collection: collection.dir().display().to_string(),
+            next_due: next_due.map(|at| crate::times::until(at, now)),
+            resume: self.resume(),
+            without_contact: self.config.etiquette.contact.is_none()
+                && self.config.etiquette.user_agent.is_none(),
+        })
+    }
+
+    fn resume(&self) -> String {
+        let place = match self.context.named {
+            true => format!(" -C {}", self.context.folder.display()),
+            false => String::new(),
+        };
+        format!("harvestman{place} crawl")
+    }
+}
+
+/// The opened collection.
+struct House {
+    collection: Collection,
+    lock: CrawlLock,
+    frontier: SqliteFrontier,
+    archive: Arc<dyn Archive>,
+    links: LinkWriter,
+    stage: Arc<GatherStage>,
+    recovery: Option<Recovery>,
+    body_bytes_max: u64,
+    spider: SpiderId,
+}
+
+impl House {
+    fn open(crawl: &Crawl<'_>, setup: &Setup, clock: &Arc<dyn Clock>) -> Result<House, Failure> {
+        let folder = &crawl.context.folder;
+        let collection = match crawl.seeds.is_empty() {
+            true => Collection::open(folder)?,
+            false => Collection::open_or_create(folder)?,
+        };
+        let lock = collection.lock()?;
+        let mut frontier = SqliteFrontier::open(&collection.database())?;
+        let spider = frontier.spider("default", clock.now())?;
+        frontier.recover_leases(clock.now())?;
+        let marks = frontier.marks()?;
+        let links = LinkWriter::open(&collection.links(), marks.links)?;
+        let (archive, recovery) = WarcArchive::open(
+            &collection.volumes(),
+            setup.warc.clone(),
+            marks.archive.unwrap_or_default(),
+        )?;
+        let archive: Arc<dyn Archive> = Arc::new(archive);
+        let mut seeds = SeedSet::default();
+        for seed in frontier.seeds()? {
+            seeds.join(&seed);
+        }
+        let stage = GatherStage {
+            archive: archive.clone(),
+            options: setup.gather.clone(),
+            rules: Arc::new(setup.rules.clone()),
+            seeds: Arc::new(RwLock::new(seeds)),
+            policy: setup.policy.clone(),
+            payloads: Mutex::new(Payloads::new(Payloads::ENTRIES_MAX)),
+            ids: RecordIds::from_system(),
+            clock: clock.clone(),
+        };
+        Ok(House {
+            collection,
+            lock,
+            frontier,
+            archive,
+            links,
+            stage: Arc::new(stage),
+            recovery: Some(recovery),
+            body_bytes_max: setup.fetch_limits.body_bytes_max,
+            spider,
+        })
+    }
+
+    /// Adopts what an earlier process archived but did not settle.
+    fn recover(&mut self, crawl: &Crawl<'_>, clock: &Arc<dyn Clock>) -> Result<(), Failure> {
+        let Some(recovery) = self.recovery.take() else { return Ok(()) };
+        for warning in &recovery.warnings {
+            crawl.context.say(&format!("recovery: {warning}"));
+        }
+        let mut adopter = Adopter {
+            frontier: &mut self.frontier,
+            archive: &self.archive,
+            links: &mut self.links,
+            stage: &self.stage,
+            clock: &**clock,
+            holder: "recovery",
+            body_bytes_max: self.body_bytes_max,
+        };
+        let done = adopter.adopt_all(recovery)?;
+        if done != Adoptions::default() {
+            let Adoptions { pages, robots, strays } = done;
+            crawl.context.say(&format!(
+                "recovered from an unclean end: {pages} pages and {robots} robots.txt taken from the archive"
+            ));
+            if strays > 0 {
+                tracing::warn!(strays, "records in the archive belong to no known page");
+            }
+        }
+        if crawl.fresh {
+            self.frontier.make_all_due(clock.now())?;
+        }
+        Ok(())
+    }
+
+    /// The seeds of this command enter the frontier; those a rule refuses are named.
+    fn seed(&mut self, crawl: &Crawl<'_>, clock: &Arc<dyn Clock>) -> Result<usize, Failure> {
+        let mut candidates: Vec<Candidate> = Vec::new();
+        {
+            let mut seeds = self.stage.seeds.write().unwrap_or_else(PoisonError::into_inner);
+            crawl.seeds.iter().for_each(|url| seeds.join(url));
+            for url in &crawl.seeds {
+                let url = url.with_form(&self.stage.rules.form);
+                let candidate = Candidate { spider: self.spider, ..seed_candidate(url) };
+                match self.stage.rules.judge(&candidate, &seeds) {
+                    Verdict::Accept => candidates.push(candidate),
+                    Verdict::Reject(refusal) => {
+                        let url = candidate.url;
+                        crawl.context.say(&format!("seed refused: {url} ({})", refusal.rule));
+                    }
+                }
+            }
+        }
+        self.frontier.admit(&candidates, clock.now())?;
+        Ok(candidates.len())
+    }
+}
+
+fn words(ended: &Ended) -> (RunState, String) {
+    match ended {
+        Ended::Done { .. } => (RunState::Done, "all done".to_owned()),
+        Ended::PagesLimit => (RunState::Limit, "page limit reached".to_owned()),
+        Ended::TimeLimit => (RunState::Limit, "time limit reached".to_owned()),
+        Ended::Stopped => (RunState::Stopped, "stopped".to_owned()),
+        Ended::Fault(error) if error.is_disk_full() => (RunState::DiskFull, error.to_string()),
+        Ended::Fault(error) => (RunState::Failed, error.to_string()),
+    }
+}
+
+/// Nothing fetched is an exit of its own only when something was tried.
+fn exit_of(ended: &Ended, tally: &Tally) -> Exit {
+    let tried = tally.failed + tally.excluded > 0 || tally.requests > tally.robots;
+    match ended {
+        Ended::Done { .. } if tally.fetched == 0 && tried => Exit::NothingFetched,
+        _ => Exit::Done,
+    }
+}

@@ -1,0 +1,217 @@
+//! The pipeline: the one place where the roles meet, where tasks are born and channels are made.
+//!
+//! ```text
+//!            check-out                assignments             exchanges
+//! Frontier ───────────▶ harvest loop ───────────▶ fetchers ───────────▶ harvest loop
+//!    ▲                   (workbench)                                        │ jobs
+//!    │ one transaction                                                      ▼
+//! writer ◀──────────── harvest loop ◀──────────────────────────────── gather threads
+//!          check-ins                 reports: archived, gathered, judged
+//! ```
+//! One runtime thread fetches and runs the loop, a few threads gather, one writes. All channels are
+//! bounded; the loop's own accounting keeps them from ever being full (see [`harvest`]).
+
+use std::{
+    sync::{Arc, Mutex, RwLock, mpsc},
+    thread,
+    time::Duration,
+};
+
+use harvester::workbench::{Assignment, Workbench};
+use manager::Policy;
+use model::{
+    Archive, Clock, Counts, Fetch, FetchLimits, FetchRequest, Resolve, SiteKey, StoreError, limits,
+};
+use seeder::{SeedSet, SpiderRules};
+use store::{links::LinkWriter, runs::RunId};
+use tokio::sync::{
+    mpsc::{Receiver, Sender, channel},
+    watch,
+};
+
+pub mod adopt;
+pub mod desk;
+pub mod gather;
+mod hand;
+pub mod harvest;
+pub mod messages;
+pub mod payloads;
+pub mod settle;
+pub mod tally;
+mod writer;
+
+use desk::Desk;
+use gather::GatherStage;
+use harvest::{Ended, Harvest, Plan, State, UNSETTLED_MAX};
+use messages::Event;
+use tally::{Progress, Tally};
+use writer::Writer;
+
+/// Everything a crawl is made of.
+pub struct Parts {
+    pub desk: Box<dyn Desk>,
+    pub archive: Arc<dyn Archive>,
+    pub links: LinkWriter,
+    pub run: Option<RunId>,
+    pub fetch: Arc<dyn Fetch>,
+    pub resolve: Arc<dyn Resolve>,
+    pub clock: Arc<dyn Clock>,
+    pub workbench: Workbench,
+    pub rules: Arc<SpiderRules>,
+    pub seeds: Arc<RwLock<SeedSet>>,
+    pub policy: Policy,
+    pub stage: Arc<GatherStage>,
+    pub gather_threads: usize,
+    pub fetch_limits: FetchLimits,
+    /// Longest wait of a check-in for company; zero under simulated time.
+    pub settle_every: Duration,
+}
+
+/// How a crawl went.
+pub struct Outcome {
+    pub ended: Ended,
+    pub tally: Tally,
+    pub counts: Counts,
+    /// The store, for the last words about the run.
+    pub desk: Box<dyn Desk>,
+}
+
+/// The loop's mailbox: where signals and other watchers of a crawl send to.
+pub struct Mailbox {
+    sender: Sender<Event>,
+    receiver: Receiver<Event>,
+}
+
+impl Mailbox {
+    pub fn new(plan: &Plan) -> Mailbox {
+        // Everything that can be under way at once, so that nobody who reports ever waits.
+        let capacity = 2 * plan.fetches_max + limits::GATHER_QUEUE + UNSETTLED_MAX + 1_024;
+        let (sender, receiver) = channel(capacity);
+        Mailbox { sender, receiver }
+    }
+
+    pub fn sender(&self) -> Sender<Event> {
+        self.sender.clone()
+    }
+}
+
+/// Crawls to the end of the plan, then waits until every stage has put down its work.
+pub async fn crawl(
+    parts: Parts,
+    plan: Plan,
+    mailbox: Mailbox,
+    progress: watch::Sender<Progress>,
+) -> Result<Outcome, StoreError> {
+    let Mailbox { sender: events, receiver: mut inbox } = mailbox;
+    let archive = parts.archive.clone();
+    let (orders, order_box) = mpsc::sync_channel(UNSETTLED_MAX * 2 + 4 * plan.sites_in_hand + 64);
+    let (jobs, job_box) = mpsc::sync_channel(limits::GATHER_QUEUE + plan.fetches_max);
+
+    let gatherers = start_gatherers(parts.stage.clone(), job_box, parts.gather_threads, &events)?;
+    let writer = Writer {
+        desk: parts.desk,
+        archive: parts.archive,
+        links: parts.links,
+        run: parts.run,
+        clock: parts.clock.clone(),
+        events: events.clone(),
+        settle_every: parts.settle_every,
+    };
+    let writer = start("writer", move || writer.run(&order_box))?;
+
+    let robots_limits = FetchLimits {
+        body_bytes_max: limits::ROBOTS_BYTES_MAX,
+        media_types: vec!["*/*".to_owned()],
+        ..parts.fetch_limits.clone()
+    };
+    let spawner = Spawner {
+        fetch: parts.fetch,
+        resolve: parts.resolve,
+        clock: parts.clock.clone(),
+        events: events.clone(),
+    };
+    drop(events);
+    let harvest = Harvest {
+        plan,
+        workbench: parts.workbench,
+        clock: parts.clock,
+        spawner,
+        jobs,
+        orders,
+        rules: parts.rules,
+        seeds: parts.seeds,
+        policy: parts.policy,
+        fetch_limits: Arc::new(parts.fetch_limits),
+        robots_limits: Arc::new(robots_limits),
+        progress,
+        state: State::default(),
+    };
+    let (ended, tally, counts) = harvest.run(&mut inbox).await;
+    // The loop has hung up on the other stages; closing the inbox frees whoever still wants to report.
+    drop(inbox);
+    for thread in gatherers {
+        if thread.join().is_err() {
+            tracing::error!("a gather thread panicked");
+        }
+    }
+    let Ok(desk) = writer.join() else {
+        return Err(StoreError::Poisoned { detail: "the writer panicked".to_owned() });
+    };
+    if !matches!(ended, Ended::Fault(_)) {
+        archive.seal()?;
+    }
+    Ok(Outcome { ended, tally, counts, desk })
+}
+
+/// Sends fetchers and resolvers out; their reports come back as events.
+pub struct Spawner {
+    fetch: Arc<dyn Fetch>,
+    resolve: Arc<dyn Resolve>,
+    clock: Arc<dyn Clock>,
+    events: Sender<Event>,
+}
+
+impl Spawner {
+    fn fetch(&self, assignment: Assignment, request: FetchRequest) {
+        let (fetch, clock, events) = (self.fetch.clone(), self.clock.clone(), self.events.clone());
+        tokio::spawn(async move {
+            let answer = Box::new(fetch.fetch(request).await);
+            let (assignment, busy) = (Box::new(assignment), clock.busy());
+            let _ = events.send(Event::Fetched { assignment, answer, busy }).await;
+        });
+    }
+
+    fn resolve(&self, site: SiteKey) {
+        let (resolve, clock, events) =
+            (self.resolve.clone(), self.clock.clone(), self.events.clone());
+        tokio::spawn(async move {
+            let begun = clock.micros();
+            let outcome = resolve.resolve(site.host()).await;
+            let took = Duration::from_micros(clock.micros().saturating_sub(begun));
+            let busy = clock.busy();
+            let _ = events.send(Event::Resolved { site, outcome, took, busy }).await;
+        });
+    }
+}
+
+fn start_gatherers(
+    stage: Arc<GatherStage>,
+    jobs: mpsc::Receiver<messages::GatherJob>,
+    threads: usize,
+    events: &Sender<Event>,
+) -> Result<Vec<thread::JoinHandle<()>>, StoreError> {
+    let jobs = Arc::new(Mutex::new(jobs));
+    let spawn = |_| {
+        let (stage, jobs, events) = (stage.clone(), jobs.clone(), events.clone());
+        start("gatherer", move || stage.run(&jobs, &events))
+    };
+    (0..threads.max(1)).map(spawn).collect()
+}
+
+fn start<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<thread::JoinHandle<T>, StoreError> {
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(work);
+    thread.map_err(|error| StoreError::io("start a thread for", name, error))
+}

@@ -1,0 +1,195 @@
+//! Adoption: records that were archived but not settled when the process died are gathered and settled
+//! now, not fetched again.
+//!
+//! Records come in the order they were written, and each is settled before the next is read: a page
+//! found by one record may be the page of the next.
+
+use std::sync::Arc;
+
+use harvester::{failure::after_visit, http::decode_body, robots};
+use model::{
+    Archive, Candidate, CheckOut, Clock, EntryKind, Frontier, NewPage, Page, Refill, Release,
+    Settlement, SiteDelta, SiteLease, StoreError, limits,
+};
+use store::{
+    links::LinkWriter,
+    warc::{Adopted, Recovery},
+};
+
+use super::{
+    gather::{Filed, GatherStage},
+    messages::PageReport,
+    settle::Seen,
+};
+
+pub struct Adopter<'a> {
+    pub frontier: &'a mut dyn Frontier,
+    pub archive: &'a Arc<dyn Archive>,
+    pub links: &'a mut LinkWriter,
+    pub stage: &'a GatherStage,
+    pub clock: &'a dyn Clock,
+    pub holder: &'a str,
+    pub body_bytes_max: u64,
+}
+
+/// What adoption did, for the log and the user.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Adoptions {
+    pub pages: u64,
+    pub robots: u64,
+    /// Records whose page nobody knows: they stay in the archive.
+    pub strays: u64,
+}
+
+impl Adopter<'_> {
+    pub fn adopt_all(&mut self, recovery: Recovery) -> Result<Adoptions, StoreError> {
+        let mut done = Adoptions::default();
+        for adopted in recovery.adopt {
+            self.adopt(adopted?, &mut done)?;
+        }
+        Ok(done)
+    }
+
+    fn adopt(&mut self, mut adopted: Adopted, done: &mut Adoptions) -> Result<(), StoreError> {
+        let exchange = &mut adopted.exchange;
+        decode_body(exchange, self.body_bytes_max);
+        let lease = self.lease(&adopted)?;
+        let Some(lease) = lease else {
+            done.strays += 1;
+            return self.settle(&adopted, None, Settlement::default());
+        };
+        if adopted.exchange.url.path() == "/robots.txt" {
+            done.robots += 1;
+            return self.adopt_robots(&adopted, &lease);
+        }
+        match self.page(&adopted, &lease)? {
+            Some(page) => {
+                done.pages += 1;
+                self.adopt_page(&adopted, page, &lease)
+            }
+            None => {
+                done.strays += 1;
+                let settlement =
+                    Settlement { deltas: vec![delta(&lease)], ..Settlement::default() };
+                self.settle(&adopted, None, settlement)
+            }
+        }
+    }
+
+    fn lease(&mut self, adopted: &Adopted) -> Result<Option<SiteLease>, StoreError> {
+        let request = CheckOut {
+            now: self.clock.now(),
+            holder: self.holder.to_owned(),
+            lease: limits::LEASE,
+            sites_max: 1,
+            pages_max: 0,
+            slack: std::time::Duration::ZERO,
+            known_max: 0,
+            site_pages_max: None,
+            only: Some(vec![adopted.exchange.url.site()]),
+        };
+        Ok(self.frontier.check_out(&request)?.pop())
+    }
+
+    fn page(&mut self, adopted: &Adopted, lease: &SiteLease) -> Result<Option<Page>, StoreError> {
+        let request = Refill {
+            site: lease.site.id,
+            fence: lease.fence,
+            now: self.clock.now(),
+            pages_max: 1,
+            except: Vec::new(),
+            only: vec![adopted.exchange.url.fingerprint()],
+        };
+        Ok(self.frontier.refill(&request)?.pop())
+    }
+
+    fn adopt_robots(&mut self, adopted: &Adopted, lease: &SiteLease) -> Result<(), StoreError> {
+        let origin = adopted.exchange.url.origin();
+        let old = lease.site.robots.iter().find(|copy| copy.origin == origin);
+        let now = adopted.exchange.started;
+        let next = robots::answered(old, &origin, Ok(&adopted.exchange), 0, now);
+        let mut delta = delta(lease);
+        // A redirected robots.txt is asked for again: its further hops may not have been archived.
+        if let robots::Next::Copy(copy) = next {
+            delta.robots.push(copy);
+        }
+        self.settle(adopted, None, Settlement { deltas: vec![delta], ..Settlement::default() })
+    }
+
+    fn adopt_page(
+        &mut self,
+        adopted: &Adopted,
+        page: Page,
+        lease: &SiteLease,
+    ) -> Result<(), StoreError> {
+        let exchange = &adopted.exchange;
+        let after = after_visit(Ok(exchange.status), page.failures, self.clock.now()).page;
+        let seen = match &adopted.kind {
+            EntryKind::Response => Seen::New,
+            EntryKind::NotModified(_) => Seen::Before,
+            EntryKind::SamePayload(refers) if refers.target_uri == exchange.url.as_str() => {
+                Seen::Before
+            }
+            EntryKind::SamePayload(_) => Seen::Elsewhere(None),
+        };
+        let filed = Filed {
+            location: adopted.location,
+            record_id: adopted.record_id,
+            digest: adopted.payload_digest,
+            seen,
+        };
+        let (report, decisions) = self.stage.read(exchange, page, &filed, after);
+        let mut delta = delta(lease);
+        delta.admitted = report.internal.iter().map(|candidate| self.admitted(candidate)).collect();
+        delta.updates.push(report.update.clone());
+        let candidates = report.external.clone();
+        let settlement =
+            Settlement { deltas: vec![delta], candidates, decisions, ..Settlement::default() };
+        self.settle(adopted, Some((&report, lease)), settlement)
+    }
+
+    fn admitted(&self, candidate: &Candidate) -> NewPage {
+        NewPage {
+            url: candidate.url.clone(),
+            spider: candidate.spider,
+            level: candidate.level,
+            hops: candidate.hops,
+            seed: candidate.seed,
+            due: self.clock.now(),
+        }
+    }
+
+    fn settle(
+        &mut self,
+        adopted: &Adopted,
+        found: Option<(&PageReport, &SiteLease)>,
+        mut settlement: Settlement,
+    ) -> Result<(), StoreError> {
+        if let Some((report, lease)) = found.filter(|(report, _)| !report.links.is_empty()) {
+            let source = report.page.url.fingerprint();
+            self.links.append(source, lease.site.id, adopted.exchange.started, &report.links)?;
+        }
+        self.archive.settled(adopted.location);
+        self.links.sync()?;
+        settlement.now = self.clock.now();
+        settlement.links = Some(self.links.position());
+        settlement.mark = Some(self.archive.mark());
+        self.frontier.check_in(&settlement)
+    }
+}
+
+/// Gives the site back at once; that its pause is owed in full was noted when its lease was released.
+fn delta(lease: &SiteLease) -> SiteDelta {
+    SiteDelta {
+        site: lease.site.id,
+        key: lease.site.key.clone(),
+        fence: lease.fence,
+        updates: Vec::new(),
+        admitted: Vec::new(),
+        robots: Vec::new(),
+        clock: None,
+        seeded: false,
+        duplicates: 0,
+        release: Release::NotBefore(lease.until.minus(limits::LEASE)),
+    }
+}

@@ -1,0 +1,63 @@
+//! The writer's view of a store: the Global Frontier, the requests of other processes, and the run's row.
+
+use model::{Frontier, StoreError, Timestamp};
+use store::{
+    control::Request,
+    frontier::SqliteFrontier,
+    runs::{RunId, RunState},
+};
+
+pub trait Desk: Frontier {
+    /// What other processes ask of this crawl, oldest first.
+    fn requests(&mut self, now: Timestamp) -> Result<Vec<Request>, StoreError>;
+
+    fn request_done(&mut self, id: i64, result: &str, now: Timestamp) -> Result<(), StoreError>;
+
+    fn heartbeat(
+        &mut self,
+        run: RunId,
+        stats: &serde_json::Value,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
+
+    /// The run is over: why, in a word and in a sentence.
+    fn end_run(
+        &mut self,
+        run: RunId,
+        end: (RunState, &str),
+        stats: &serde_json::Value,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
+}
+
+/// Requests taken up at a time: the rest waits a second.
+const REQUESTS_MAX: usize = 100;
+
+impl Desk for SqliteFrontier {
+    fn requests(&mut self, now: Timestamp) -> Result<Vec<Request>, StoreError> {
+        SqliteFrontier::requests(self, REQUESTS_MAX, now)
+    }
+
+    fn request_done(&mut self, id: i64, result: &str, now: Timestamp) -> Result<(), StoreError> {
+        SqliteFrontier::request_done(self, id, result, now)
+    }
+
+    fn heartbeat(
+        &mut self,
+        run: RunId,
+        stats: &serde_json::Value,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        SqliteFrontier::heartbeat(self, run, stats, now)
+    }
+
+    fn end_run(
+        &mut self,
+        run: RunId,
+        (state, reason): (RunState, &str),
+        stats: &serde_json::Value,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        SqliteFrontier::end_run(self, run, state, reason, stats, now)
+    }
+}

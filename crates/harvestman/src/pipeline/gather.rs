@@ -1,0 +1,214 @@
+//! The gather stage: threads that archive an answer, then read it, then judge its links.
+//!
+//! Archive first: no parser sees a byte before the record is in the volume's buffer. These threads share
+//! nothing but the archive, the seeds' reach and a bounded memory of payloads already stored.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, PoisonError, RwLock, mpsc::Receiver},
+    time::Duration,
+};
+
+use gatherer::{GatherOptions, Gathered, gather};
+use harvester::failure::PageAfter;
+use model::{
+    Archive, ArchiveEntry, Clock, Decision, EntryKind, Exchange, Page, RecordId, RecordLocation,
+    RefersTo, StoreError,
+};
+use seeder::{SeedSet, Sorted, SpiderRules, sort_links};
+use store::warc::{RecordIds, sha1};
+use tokio::sync::mpsc::Sender;
+
+use super::{
+    messages::{Event, GatherJob, PageReport, Report, ReportSubject, Subject},
+    payloads::Payloads,
+    settle::{self, Seen},
+};
+
+/// How often a full disk is tried again.
+const FULL_DISK_RETRY: Duration = Duration::from_secs(2);
+
+/// What all gather threads work with.
+pub struct GatherStage {
+    pub archive: Arc<dyn Archive>,
+    pub options: GatherOptions,
+    pub rules: Arc<SpiderRules>,
+    pub seeds: Arc<RwLock<SeedSet>>,
+    pub policy: manager::Policy,
+    pub payloads: Mutex<Payloads>,
+    pub ids: RecordIds,
+    pub clock: Arc<dyn Clock>,
+}
+
+impl GatherStage {
+    /// One thread's loop; ends when the harvest loop hangs up.
+    pub fn run(&self, jobs: &Mutex<Receiver<GatherJob>>, events: &Sender<Event>) {
+        loop {
+            let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(job) = job else { return };
+            let event = match self.work(job, events) {
+                Ok(report) => Event::Gathered(Box::new(report)),
+                Err(error) => Event::Fault(error),
+            };
+            if events.blocking_send(event).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn work(&self, job: GatherJob, events: &Sender<Event>) -> Result<Report, StoreError> {
+        let begun = self.clock.micros();
+        let GatherJob { assignment, exchange, subject, clock, busy } = job;
+        let (subject, location, decisions) = match subject {
+            Subject::Robots(copy) => {
+                let filed = self.file(&exchange, None, events)?;
+                (ReportSubject::Robots(copy), filed.location, Vec::new())
+            }
+            Subject::Page { page, after } => {
+                let filed = self.file(&exchange, Some(&page), events)?;
+                let (report, decisions) = self.read(&exchange, *page, &filed, after);
+                (ReportSubject::Page(Box::new(report)), filed.location, decisions)
+            }
+        };
+        let took = Duration::from_micros(self.clock.micros().saturating_sub(begun));
+        Ok(Report { assignment, subject, location, decisions, clock, took, busy })
+    }
+
+    /// Appends the exchange to the volume: whole, or as a revisit of what is there already.
+    fn file(
+        &self,
+        exchange: &Exchange,
+        page: Option<&Page>,
+        events: &Sender<Event>,
+    ) -> Result<Filed, StoreError> {
+        let digest = sha1(&[&exchange.entity]);
+        let (kind, seen) = self.kind_of(exchange, page, &digest);
+        let record_id = self.ids.make();
+        let entry = ArchiveEntry { exchange, record_id, payload_digest: digest, kind };
+        let location = self.append_when_there_is_room(&entry, events)?;
+        if seen == Seen::New && exchange.status == 200 && exchange.stopped.is_none() {
+            let mut payloads = self.payloads.lock().unwrap_or_else(PoisonError::into_inner);
+            payloads.remember(&digest, &exchange.url, exchange.started, exchange.entity.len());
+        }
+        Ok(Filed { location, record_id, digest, seen })
+    }
+
+    fn kind_of(
+        &self,
+        exchange: &Exchange,
+        page: Option<&Page>,
+        digest: &[u8; 20],
+    ) -> (EntryKind, Seen) {
+        let last = page.and_then(|page| page.last.as_ref());
+        if exchange.status == 304 {
+            if let Some(last) = last {
+                let target_uri = exchange.url.as_str().to_owned();
+                let refers = RefersTo {
+                    target_uri,
+                    date: last.record_date,
+                    payload_digest: last.payload_digest,
+                };
+                return (EntryKind::NotModified(refers), Seen::Before);
+            }
+        }
+        if exchange.status != 200 || exchange.stopped.is_some() {
+            return (EntryKind::Response, Seen::New);
+        }
+        if let Some(last) = last.filter(|last| last.payload_digest == *digest) {
+            let target_uri = exchange.url.as_str().to_owned();
+            let refers = RefersTo { target_uri, date: last.record_date, payload_digest: *digest };
+            return (EntryKind::SamePayload(refers), Seen::Before);
+        }
+        let payloads = self.payloads.lock().unwrap_or_else(PoisonError::into_inner);
+        match payloads.recall(digest) {
+            Some((url, date)) if exchange.entity.len() >= Payloads::BYTES_MIN => {
+                let duplicate_of = (url.site() == exchange.url.site()).then(|| url.fingerprint());
+                let refers =
+                    RefersTo { target_uri: url.as_str().to_owned(), date, payload_digest: *digest };
+                (EntryKind::SamePayload(refers), Seen::Elsewhere(duplicate_of))
+            }
+            _ => (EntryKind::Response, Seen::New),
+        }
+    }
+
+    fn append_when_there_is_room(
+        &self,
+        entry: &ArchiveEntry<'_>,
+        events: &Sender<Event>,
+    ) -> Result<RecordLocation, StoreError> {
+        let mut paused = false;
+        loop {
+            match self.archive.append(entry) {
+                Err(error) if error.is_disk_full() && !events.is_closed() => {
+                    paused = true;
+                    let _ = events.blocking_send(Event::Paused(Some(error.to_string())));
+                    std::thread::sleep(FULL_DISK_RETRY);
+                }
+                outcome => {
+                    if paused {
+                        let _ = events.blocking_send(Event::Paused(None));
+                    }
+                    return outcome;
+                }
+            }
+        }
+    }
+
+    /// Gathers an archived answer and judges its links. Also the way records are adopted after a crash.
+    pub fn read(
+        &self,
+        exchange: &Exchange,
+        page: Page,
+        filed: &Filed,
+        after: PageAfter,
+    ) -> (PageReport, Vec<Decision>) {
+        // The gatherer promises not to panic; should it break the promise, one page is poor, not the crawl.
+        let gathered = catch_unwind(AssertUnwindSafe(|| gather(exchange, &self.options)))
+            .unwrap_or_else(|_| {
+                tracing::error!(url = %exchange.url, "the gatherer panicked on this page");
+                Gathered::default()
+            });
+        let sorted = self.sort(&page, &gathered);
+        let now = self.clock.now();
+        let verdict =
+            settle::Answered { exchange, gathered: &gathered, filed, now, policy: &self.policy };
+        let (update, refused) = settle::update(&page, &verdict, after, &sorted);
+        let again = settle::asks_again(&page, exchange, &gathered);
+        let mut decisions = sorted.refused;
+        decisions.extend(refused);
+        let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
+        let report = PageReport {
+            page,
+            update,
+            internal: sorted.internal,
+            external: sorted.external,
+            links: gathered.links,
+            duplicate,
+            again,
+        };
+        (report, decisions)
+    }
+
+    fn sort(&self, page: &Page, gathered: &Gathered) -> Sorted {
+        if page.seed {
+            self.follow_seed(gathered);
+        }
+        let seeds = self.seeds.read().unwrap_or_else(PoisonError::into_inner);
+        sort_links(page, &gathered.links, gathered.nofollow, &self.rules, &seeds)
+    }
+
+    /// What a seed redirects to joins the seeds' scope: http to https, bare to www.
+    fn follow_seed(&self, gathered: &Gathered) {
+        if let Some(target) = &gathered.redirect {
+            self.seeds.write().unwrap_or_else(PoisonError::into_inner).join(target);
+        }
+    }
+}
+
+/// Where an exchange is, and whether its payload was there before.
+pub struct Filed {
+    pub location: RecordLocation,
+    pub record_id: RecordId,
+    pub digest: [u8; 20],
+    pub seen: Seen,
+}

@@ -1,0 +1,399 @@
+//! The harvest loop: the one place that knows what is under way.
+//!
+//! It asks the workbench who may be visited now, sends fetchers out, hands answers to the gather threads,
+//! admits what they found, and checks everything in through the writer. It owns all crawl state, so that
+//! limits are exact; it never blocks, because it takes on no more than the bounded channels can hold.
+
+use std::{
+    sync::{Arc, RwLock, mpsc::SyncSender},
+    time::Duration,
+};
+
+use harvester::workbench::{Drained, Reason, Step, Workbench};
+use manager::Policy;
+use model::{
+    CheckOut, Clock, Counts, FetchLimits, Refill, Release, SiteKey, SiteLease, StoreError,
+    Timestamp, limits,
+};
+use seeder::{SeedSet, SpiderRules};
+use tokio::sync::{mpsc::Receiver, watch};
+
+use super::{
+    Spawner,
+    hand::Hand,
+    messages::{Event, GatherJob, Order, Settle},
+    tally::{Progress, Tally},
+};
+
+mod admit;
+mod answers;
+mod requests;
+
+pub use requests::seed_candidate;
+
+/// A pass ends when nothing is due within this time: short waits (a retry, a pause) are sat out.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Check-ins that may wait for the writer before no more visits are begun.
+pub const UNSETTLED_MAX: usize = 2_000;
+/// How often leases are looked over, and the display and the run's row are refreshed.
+const BEAT: Duration = Duration::from_millis(500);
+
+/// What a crawl is to do.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// `run`: go on until stopped. `crawl`: end when nothing is due.
+    pub forever: bool,
+    /// Stop at this moment.
+    pub deadline: Option<Timestamp>,
+    pub fetches_max: usize,
+    pub sites_in_hand: usize,
+    pub site_pages_max: Option<u64>,
+    /// URLs of a site that no seed named.
+    pub discovered_urls_max: u64,
+    pub holder: String,
+    pub cookies: bool,
+}
+
+/// Why a crawl is over.
+#[derive(Debug)]
+pub enum Ended {
+    /// Nothing is due (any more); when the next page is, if ever.
+    Done { next_due: Option<Timestamp> },
+    /// The user's limit on pages.
+    PagesLimit,
+    /// The user's limit on time.
+    TimeLimit,
+    /// Ctrl-C, a signal, or `stop`.
+    Stopped,
+    /// Our own machine failed.
+    Fault(StoreError),
+}
+
+pub struct Harvest {
+    pub plan: Plan,
+    pub workbench: Workbench,
+    pub clock: Arc<dyn Clock>,
+    pub spawner: Spawner,
+    pub jobs: SyncSender<GatherJob>,
+    pub orders: SyncSender<Order>,
+    pub rules: Arc<SpiderRules>,
+    pub seeds: Arc<RwLock<SeedSet>>,
+    pub policy: Policy,
+    pub fetch_limits: Arc<FetchLimits>,
+    pub robots_limits: Arc<FetchLimits>,
+    pub progress: watch::Sender<Progress>,
+    pub state: State,
+}
+
+/// What is under way.
+#[derive(Default)]
+pub struct State {
+    pub hand: Hand,
+    pub tally: Tally,
+    pub counts: Counts,
+    started: Timestamp,
+    in_flight: usize,
+    resolving: usize,
+    gathering: usize,
+    unsettled: usize,
+    checking_out: bool,
+    /// Ask the frontier again at this moment.
+    check_at: Option<Timestamp>,
+    next_due: Option<Timestamp>,
+    paused: Option<String>,
+    held_by_user: bool,
+    stopping: Option<Stopping>,
+    released: bool,
+    beat: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stopping {
+    Pages,
+    Time,
+    Asked,
+}
+
+impl Harvest {
+    /// Runs to the end. Dropping the channels afterwards tells the other stages that it is over.
+    pub async fn run(mut self, events: &mut Receiver<Event>) -> (Ended, Tally, Counts) {
+        self.state.started = self.clock.now();
+        self.state.check_at = Some(self.state.started);
+        let ended = loop {
+            let wake = self.advance();
+            if let Some(ended) = self.over() {
+                break ended;
+            }
+            let first = tokio::select! {
+                biased;
+                event = events.recv() => event,
+                () = self.clock.sleep_until(wake) => None,
+            };
+            if let Some(ended) = self.take(first, events) {
+                break ended;
+            }
+        };
+        self.beat(true);
+        (ended, self.state.tally, self.state.counts)
+    }
+
+    /// Handles the event that woke us and all that came with it.
+    fn take(&mut self, first: Option<Event>, events: &mut Receiver<Event>) -> Option<Ended> {
+        let mut next = first;
+        while let Some(event) = next {
+            if let Event::Fault(error) = event {
+                return Some(Ended::Fault(error));
+            }
+            self.handle(event);
+            next = events.try_recv().ok();
+        }
+        None
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Resolved { site, outcome, took, busy: _busy } => {
+                self.state.resolving -= 1;
+                self.state.tally.time.dns_ms += took.as_millis() as u64;
+                self.workbench.resolved(&site, outcome, self.clock.now());
+            }
+            Event::Fetched { assignment, answer, busy } => self.fetched(*assignment, *answer, busy),
+            Event::Gathered(report) => self.gathered(*report),
+            Event::CheckedOut { leases, next_due, busy: _busy } => {
+                self.checked_out(leases, next_due)
+            }
+            Event::Refilled { site, pages, more, busy: _busy } => {
+                if let Some(held) = self.state.hand.get(&site) {
+                    held.refilling = false;
+                }
+                let pages = self.judge_candidates(&site, pages);
+                self.workbench.refill(&site, pages, more, self.clock.now());
+            }
+            Event::Settled { messages, counts, store } => {
+                self.state.unsettled -= messages;
+                self.state.counts = counts;
+                self.state.tally.time.store_us += store.as_micros() as u64;
+            }
+            Event::Requests(requests) => requests.into_iter().for_each(|r| self.request(r)),
+            Event::Paused(why) => self.state.paused = why,
+            Event::Stop => self.stop(Stopping::Asked),
+            Event::Fault(_) => unreachable!("faults end the loop before they are handled"),
+        }
+    }
+
+    /// Does all that can be done now; says when to look again if nothing happens before.
+    fn advance(&mut self) -> Timestamp {
+        let now = self.clock.now();
+        if self.plan.deadline.is_some_and(|deadline| now >= deadline) {
+            self.stop(Stopping::Time);
+        }
+        let mut wake = now.plus(BEAT);
+        if self.may_begin() {
+            wake = wake.min(self.acquire(now));
+            self.give_back_drained(now);
+            self.check_out(now);
+        }
+        self.finish_if_stopping(now);
+        if now.since(self.state.beat) >= BEAT {
+            self.beat(false);
+        }
+        let soonest = [self.state.check_at, self.plan.deadline].into_iter().flatten().min();
+        soonest.filter(|at| *at > now).map_or(wake, |at| wake.min(at))
+    }
+
+    fn may_begin(&self) -> bool {
+        let state = &self.state;
+        state.stopping.is_none() && state.paused.is_none() && !state.held_by_user
+    }
+
+    fn has_room(&self) -> bool {
+        let state = &self.state;
+        state.in_flight < self.plan.fetches_max
+            && state.gathering < limits::GATHER_QUEUE
+            && state.unsettled < UNSETTLED_MAX
+    }
+
+    fn acquire(&mut self, now: Timestamp) -> Timestamp {
+        while self.has_room() {
+            match self.workbench.acquire(now) {
+                Step::Resolve(site) => {
+                    self.state.resolving += 1;
+                    self.spawner.resolve(site);
+                }
+                Step::Visit(assignment) => self.visit(*assignment, now),
+                Step::Exclude(excluded) => self.exclude(*excluded, now),
+                Step::Failed(assignment, failure, released) => {
+                    let busy = self.clock.busy();
+                    self.no_answer(*assignment, &failure, *released, busy, now);
+                }
+                Step::Wait(until) => return until,
+                Step::Idle => break,
+            }
+        }
+        now.plus(BEAT)
+    }
+
+    fn give_back_drained(&mut self, now: Timestamp) {
+        for Drained { site, reason } in self.workbench.drained() {
+            let Some(held) = self.state.hand.get(&site.key) else { continue };
+            if !held.is_quiet() {
+                // Something of it is on its way and will stir the workbench, which then tells again.
+                held.drained = Some(reason);
+                continue;
+            }
+            self.put_down(&site.key, reason, now);
+        }
+    }
+
+    fn put_down(&mut self, site: &SiteKey, reason: Reason, now: Timestamp) {
+        match reason {
+            Reason::NeedsRefill => self.ask_for_more(site, now),
+            Reason::Done | Reason::Limit => self.give_back(site, now, now),
+            Reason::NotBefore(at) | Reason::RobotsUnreachable(at) => self.give_back(site, at, now),
+        }
+    }
+
+    fn ask_for_more(&mut self, site: &SiteKey, now: Timestamp) {
+        let except = self.workbench.pages_of(site);
+        let Some(held) = self.state.hand.get(site) else { return };
+        held.refilling = true;
+        let request = Refill {
+            site: held.id,
+            fence: held.fence,
+            now,
+            pages_max: limits::REFILL_PAGES,
+            except,
+            only: Vec::new(),
+        };
+        self.order(Order::Refill(site.clone(), request, self.clock.busy()));
+    }
+
+    fn give_back(&mut self, site: &SiteKey, not_before: Timestamp, now: Timestamp) {
+        let clock = self.workbench.remove(site, now).map(|removed| removed.clock);
+        let Some(mut held) = self.state.hand.remove(site) else { return };
+        let delta = held.farewell(clock, Release::NotBefore(not_before), now);
+        self.settle(Settle { deltas: vec![delta], busy: self.clock.busy(), ..Settle::default() });
+        self.state.check_at = Some(now);
+    }
+
+    fn check_out(&mut self, now: Timestamp) {
+        let room = self.plan.sites_in_hand.saturating_sub(self.state.hand.len());
+        let wanted = room >= self.plan.sites_in_hand.div_ceil(4) || self.state.hand.is_empty();
+        let due = self.state.check_at.is_some_and(|at| at <= now);
+        if self.state.checking_out || room == 0 || !wanted || !due {
+            return;
+        }
+        let fair = limits::PAGES_IN_HAND_MAX / self.plan.sites_in_hand.max(1);
+        let request = CheckOut {
+            now,
+            holder: self.plan.holder.clone(),
+            lease: limits::LEASE,
+            sites_max: room.min(limits::CHECK_OUT_SITES),
+            pages_max: fair.clamp(limits::CHECK_OUT_PAGES_MIN, limits::REFILL_PAGES),
+            slack: Duration::ZERO,
+            known_max: limits::KNOWN_IN_MEMORY_MAX,
+            site_pages_max: self.plan.site_pages_max,
+            only: None,
+        };
+        self.state.checking_out = true;
+        self.order(Order::CheckOut(request, self.clock.busy()));
+    }
+
+    fn checked_out(&mut self, leases: Vec<SiteLease>, next_due: Option<Timestamp>) {
+        let now = self.clock.now();
+        self.state.checking_out = false;
+        // Sites came: there may be more. None came: ask again when the next is due.
+        self.state.check_at = if leases.is_empty() { next_due } else { Some(now) };
+        self.state.next_due = next_due;
+        for mut lease in leases {
+            self.state.hand.add(&lease, self.plan.cookies, now);
+            let site = lease.site.key.clone();
+            lease.pages = self.judge_candidates(&site, lease.pages);
+            self.workbench.add(lease, now);
+        }
+    }
+
+    fn stop(&mut self, why: Stopping) {
+        self.state.stopping.get_or_insert(why);
+        self.workbench.stop();
+    }
+
+    /// Stopping: once nothing is in flight, every site is given back and the writer told to hurry.
+    fn finish_if_stopping(&mut self, now: Timestamp) {
+        if self.state.stopping.is_none() && self.workbench.limit_reached() {
+            self.stop(Stopping::Pages);
+        }
+        let quiet =
+            self.state.in_flight == 0 && self.state.gathering == 0 && !self.state.checking_out;
+        if self.state.stopping.is_none() || !quiet || self.state.released {
+            return;
+        }
+        for site in self.state.hand.keys() {
+            self.give_back(&site, now, now);
+        }
+        self.order(Order::Flush);
+        self.state.released = true;
+    }
+
+    fn over(&mut self) -> Option<Ended> {
+        let state = &self.state;
+        let quiet = state.in_flight == 0
+            && state.resolving == 0
+            && state.gathering == 0
+            && !state.checking_out
+            && state.unsettled == 0;
+        match state.stopping {
+            // A full disk may never have room again: what is archived is adopted at the next start.
+            Some(Stopping::Asked) if state.paused.is_some() && state.in_flight == 0 => {
+                Some(Ended::Stopped)
+            }
+            Some(why) if state.released && quiet => Some(match why {
+                Stopping::Pages => Ended::PagesLimit,
+                Stopping::Time => Ended::TimeLimit,
+                Stopping::Asked => Ended::Stopped,
+            }),
+            Some(_) => None,
+            None if self.plan.forever || !quiet || !state.hand.is_empty() => None,
+            None => {
+                let horizon = self.clock.now().plus(PATIENCE);
+                let idle = state.check_at.is_none_or(|at| at > horizon);
+                idle.then_some(Ended::Done { next_due: state.next_due })
+            }
+        }
+    }
+
+    /// Refreshes leases, the display and the run's row.
+    fn beat(&mut self, last: bool) {
+        let now = self.clock.now();
+        self.state.beat = now;
+        let stale = self.state.hand.to_renew(now);
+        if !stale.is_empty() && !last {
+            self.settle(Settle { deltas: stale, busy: self.clock.busy(), ..Settle::default() });
+        }
+        let state = &self.state;
+        self.progress.send_replace(Progress {
+            started: state.started,
+            elapsed: now.since(state.started),
+            tally: state.tally.clone(),
+            counts: state.counts.clone(),
+            sites_in_hand: state.hand.len(),
+            pages_in_hand: self.workbench.pages_in_hand(),
+            in_flight: state.in_flight,
+            paused: state.paused.clone(),
+            stopping: state.stopping.is_some(),
+        });
+    }
+
+    fn settle(&mut self, settle: Settle) {
+        self.state.unsettled += 1;
+        self.order(Order::Settle(Box::new(settle)));
+    }
+
+    fn order(&mut self, order: Order) {
+        // The channel holds more than the loop ever has under way; it can only fail when the writer
+        // has gone, and then its fault is already in our event queue.
+        if let Err(error) = self.orders.try_send(order) {
+            tracing::debug!(%error, "the writer does not take orders any more");
+        }
+    }
+}

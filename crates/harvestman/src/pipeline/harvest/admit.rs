@@ -1,0 +1,177 @@
+//! Admission: only here, under the site's lease, do candidates become pages. So limits are exact.
+
+use std::sync::PoisonError;
+
+use harvester::workbench::{Known, Offered};
+use model::{
+    Candidate, Decision, NewPage, Page, PageState, Refusal, RefusalReason, SiteDelta, SiteKey,
+    Timestamp, Verdict,
+};
+
+use super::Harvest;
+use crate::pipeline::{messages::Settle, settle};
+
+impl Harvest {
+    /// A candidate of a site in hand: admitted unless known or over the site's limit.
+    pub(super) fn admit(
+        &mut self,
+        candidate: Candidate,
+        delta: &mut SiteDelta,
+        share: &mut Settle,
+        now: Timestamp,
+    ) {
+        let site = &delta.key.clone();
+        let known = self.workbench.known(site, candidate.url.fingerprint());
+        if known == Known::Yes {
+            self.find_again(candidate, delta, now);
+            return;
+        }
+        if self.is_full(site, candidate.seed) {
+            share.decisions.push(over_the_limit(&candidate, self.plan.discovered_urls_max));
+            return;
+        }
+        delta.seeded |= candidate.seed;
+        delta.admitted.push(new_row(&candidate, now));
+        if let Some(held) = self.state.hand.get(site) {
+            held.known += 1;
+            held.drained = None;
+            held.seeded |= candidate.seed;
+        }
+        match known {
+            Known::No => drop(self.workbench.offer(site, new_page(candidate, now), now)),
+            // Only the database can tell whether it is new: if so, it comes back with a refill.
+            _ => self.workbench.expect_more(site, candidate.level, now),
+        }
+    }
+
+    /// A page seen before may wait at a higher level than this link gives it.
+    fn find_again(&mut self, candidate: Candidate, delta: &mut SiteDelta, now: Timestamp) {
+        let site = &delta.key;
+        let row = new_row(&candidate, now);
+        if self.workbench.offer(site, new_page(candidate, now), now) == Offered::Lowered {
+            delta.admitted.push(row);
+        }
+    }
+
+    /// A candidate of another site: admitted at once when that site is in hand, else left to its next holder.
+    pub(super) fn admit_elsewhere(
+        &mut self,
+        candidate: Candidate,
+        share: &mut Settle,
+        now: Timestamp,
+    ) {
+        let site = candidate.url.site();
+        match self.state.hand.get(&site).map(|held| held.delta(now)) {
+            Some(mut delta) => {
+                self.admit(candidate, &mut delta, share, now);
+                if !delta.admitted.is_empty() {
+                    share.deltas.push(delta);
+                }
+            }
+            None => {
+                self.state.check_at = Some(now);
+                share.candidates.push(candidate);
+            }
+        }
+    }
+
+    /// Candidates that came with a lease are judged by its holder: admitted, or excluded with a reason.
+    pub(super) fn judge_candidates(&mut self, site: &SiteKey, pages: Vec<Page>) -> Vec<Page> {
+        let now = self.clock.now();
+        let (candidates, mut pages): (Vec<Page>, Vec<Page>) =
+            pages.into_iter().partition(|page| page.state == PageState::Candidate);
+        if candidates.is_empty() {
+            return pages;
+        }
+        let Some(mut delta) = self.state.hand.get(site).map(|held| held.delta(now)) else {
+            return pages;
+        };
+        let mut decisions = Vec::new();
+        for page in candidates {
+            match self.judge(site, &page) {
+                Verdict::Accept => {
+                    delta.seeded |= page.seed;
+                    delta.admitted.push(new_row(&candidate_of(&page), now));
+                    if let Some(held) = self.state.hand.get(site) {
+                        held.known += 1;
+                    }
+                    pages.push(Page { state: PageState::Known, ..page });
+                }
+                Verdict::Reject(refusal) => {
+                    delta.updates.push(settle::refused(&page));
+                    decisions.push(settle::decision(&page, refusal));
+                }
+            }
+        }
+        let busy = self.clock.busy();
+        self.settle(Settle { deltas: vec![delta], decisions, busy, ..Settle::default() });
+        pages
+    }
+
+    fn judge(&mut self, site: &SiteKey, page: &Page) -> Verdict {
+        if self.is_full(site, page.seed) {
+            let rule = limit_rule(self.plan.discovered_urls_max);
+            return Verdict::Reject(Refusal { reason: RefusalReason::Limit, rule });
+        }
+        let candidate = candidate_of(page);
+        let seeds = self.seeds.read().unwrap_or_else(PoisonError::into_inner);
+        self.rules.judge(&candidate, &seeds)
+    }
+
+    /// Sites that no seed named take only so many URLs (VN: 5,000).
+    fn is_full(&mut self, site: &SiteKey, seed: bool) -> bool {
+        let max = self.plan.discovered_urls_max;
+        self.state.hand.get(site).is_some_and(|held| !held.seeded && !seed && held.known >= max)
+    }
+}
+
+fn candidate_of(page: &Page) -> Candidate {
+    Candidate {
+        url: page.url.clone(),
+        spider: page.spider,
+        level: page.level,
+        hops: page.hops,
+        seed: page.seed,
+        referrer: None,
+    }
+}
+
+fn new_row(candidate: &Candidate, now: Timestamp) -> NewPage {
+    NewPage {
+        url: candidate.url.clone(),
+        spider: candidate.spider,
+        level: candidate.level,
+        hops: candidate.hops,
+        seed: candidate.seed,
+        due: now,
+    }
+}
+
+fn new_page(candidate: Candidate, now: Timestamp) -> Page {
+    Page {
+        url: candidate.url,
+        spider: candidate.spider,
+        state: PageState::Known,
+        level: candidate.level,
+        hops: candidate.hops,
+        seed: candidate.seed,
+        due: now,
+        failures: 0,
+        last: None,
+    }
+}
+
+fn limit_rule(max: u64) -> String {
+    format!("crawl.discovered_urls = {max}")
+}
+
+fn over_the_limit(candidate: &Candidate, max: u64) -> Decision {
+    Decision {
+        site: candidate.url.site().as_str().to_owned(),
+        reason: RefusalReason::Limit,
+        rule: limit_rule(max),
+        count: 1,
+        example: candidate.url.as_str().to_owned(),
+        referrer: None,
+    }
+}

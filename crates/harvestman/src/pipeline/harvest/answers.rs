@@ -1,0 +1,219 @@
+//! From an assignment to its check-in: sending a fetcher out, taking its answer, checking in what it brought.
+
+use harvester::{
+    failure::PageAfter,
+    workbench::{Assignment, Excluded, Note, Released},
+};
+use model::{
+    Busy, Exchange, FetchFailure, FetchRequest, Page, PageState, PageUpdate, Purpose, SiteDelta,
+    Timestamp,
+};
+
+use super::Harvest;
+use crate::pipeline::{
+    messages::{GatherJob, PageLinks, PageReport, Report, ReportSubject, Settle, Subject},
+    settle,
+    tally::failure_word,
+};
+
+impl Harvest {
+    pub(super) fn visit(&mut self, assignment: Assignment, now: Timestamp) {
+        let Some(held) = self.state.hand.get(&assignment.site.key) else { return };
+        held.drained = None;
+        held.in_flight += 1;
+        if held.in_flight == 1 {
+            self.state.tally.time.pause_ms += now.since(held.free_since).as_millis() as u64;
+        }
+        let limits = match assignment.purpose {
+            Purpose::Robots => &self.robots_limits,
+            _ => &self.fetch_limits,
+        };
+        let cookies = held.cookies.as_ref().and_then(|jar| jar.header_for(&assignment.url, now));
+        let request = FetchRequest {
+            url: assignment.url.clone(),
+            purpose: assignment.purpose,
+            addresses: assignment.addresses.clone(),
+            condition: assignment.condition.clone(),
+            cookies,
+            limits: limits.clone(),
+        };
+        self.state.in_flight += 1;
+        self.state.tally.requests += 1;
+        self.spawner.fetch(assignment, request);
+    }
+
+    pub(super) fn fetched(
+        &mut self,
+        assignment: Assignment,
+        answer: Result<Exchange, FetchFailure>,
+        busy: Busy,
+    ) {
+        let now = self.clock.now();
+        self.state.in_flight -= 1;
+        let released = self.workbench.release(assignment.id, answer.as_ref(), now);
+        self.tell(&assignment, &released);
+        if let Some(held) = self.state.hand.get(&assignment.site.key) {
+            held.in_flight -= 1;
+            held.free_since = now;
+            if let (Some(jar), Ok(exchange)) = (&mut held.cookies, &answer) {
+                jar.store(&exchange.url, &exchange.headers, now);
+            }
+        }
+        match answer {
+            Ok(exchange) => self.hand_over(assignment, exchange, released, busy),
+            Err(failure) => self.no_answer(assignment, &failure, released, busy, now),
+        }
+    }
+
+    fn tell(&self, assignment: &Assignment, released: &Released) {
+        for note in &released.notes {
+            let site = &assignment.site.key;
+            match note {
+                Note::CrawlDelayCapped { asked, kept } => {
+                    tracing::info!(%site, ?asked, ?kept, "crawl-delay is longer than is kept");
+                }
+                Note::RetryAfterCapped { asked, kept } => {
+                    tracing::info!(%site, ?asked, ?kept, "retry-after is longer than is kept");
+                }
+            }
+        }
+    }
+
+    fn hand_over(
+        &mut self,
+        mut assignment: Assignment,
+        exchange: Exchange,
+        released: Released,
+        busy: Busy,
+    ) {
+        let tally = &mut self.state.tally;
+        tally.bytes += (exchange.response_head.len() + exchange.wire_body.len()) as u64;
+        tally.time.download_ms += exchange.timing.total.as_millis() as u64;
+        tally.last = Some(exchange.url.clone());
+        let subject = match assignment.page.take() {
+            Some(page) => {
+                let after = released.page.unwrap_or(PageAfter::Fine);
+                Subject::Page { page: Box::new(page), after }
+            }
+            None => {
+                tally.robots += 1;
+                Subject::Robots(released.robots)
+            }
+        };
+        self.state.gathering += 1;
+        if let Some(held) = self.state.hand.get(&assignment.site.key) {
+            held.gathering += 1;
+        }
+        let clock = released.clock;
+        let assignment = Box::new(assignment);
+        let job = GatherJob { assignment, exchange, subject, clock, busy };
+        if self.jobs.try_send(job).is_err() {
+            tracing::error!("the gather threads do not take jobs any more");
+        }
+    }
+
+    /// A visit that brought no answer is checked in at once: there is nothing to gather.
+    pub(super) fn no_answer(
+        &mut self,
+        assignment: Assignment,
+        failure: &FetchFailure,
+        released: Released,
+        busy: Busy,
+        now: Timestamp,
+    ) {
+        let (url, kind, detail) = (&assignment.url, failure.kind, &failure.detail);
+        tracing::info!(%url, ?kind, %detail, "no answer");
+        self.state.tally.error(failure_word(kind));
+        self.state.tally.last_failure = Some((url.clone(), failure.detail.clone()));
+        let Some(held) = self.state.hand.get(&assignment.site.key) else { return };
+        let mut delta = held.delta(now);
+        delta.clock = Some(released.clock);
+        delta.robots.extend(released.robots);
+        if let Some(page) = &assignment.page {
+            self.state.tally.failed += 1;
+            let after = released.page.unwrap_or(PageAfter::Unchanged);
+            delta.updates.push(settle::failed(page, failure, &after, now, &self.policy));
+        }
+        self.settle(Settle { deltas: vec![delta], pages: 1, busy, ..Settle::default() });
+    }
+
+    pub(super) fn gathered(&mut self, report: Report) {
+        let Report { assignment, subject, location, decisions, clock, took, busy } = report;
+        let now = self.clock.now();
+        self.state.gathering -= 1;
+        self.state.tally.time.parse_us += took.as_micros() as u64;
+        let key = assignment.site.key;
+        let Some(held) = self.state.hand.get(&key) else { return };
+        held.gathering -= 1;
+        let mut delta = held.delta(now);
+        delta.clock = Some(clock);
+        let mut share =
+            Settle { decisions, record: Some(location), pages: 1, busy, ..Settle::default() };
+        match subject {
+            ReportSubject::Robots(copy) => delta.robots.extend(copy),
+            ReportSubject::Page(report) => self.admit_report(*report, &mut delta, &mut share, now),
+        }
+        share.deltas.insert(0, delta);
+        self.settle(share);
+        if let Some(held) = self.state.hand.get(&key).filter(|held| held.is_quiet())
+            && let Some(reason) = held.drained.take()
+        {
+            self.put_down(&key, reason, now);
+        }
+    }
+
+    fn admit_report(
+        &mut self,
+        report: PageReport,
+        delta: &mut SiteDelta,
+        share: &mut Settle,
+        now: Timestamp,
+    ) {
+        let PageReport { page, update, internal, external, links, duplicate, again } = report;
+        let fp = page.url.fingerprint();
+        self.count(&update);
+        delta.duplicates += u64::from(duplicate);
+        for candidate in internal {
+            self.admit(candidate, delta, share, now);
+        }
+        for candidate in external {
+            self.admit_elsewhere(candidate, share, now);
+        }
+        if !links.is_empty() {
+            share.links = Some(PageLinks { source: fp, site: delta.site, at: now, links });
+        }
+        self.workbench.gathered(&delta.key, fp, now);
+        if again {
+            self.workbench.retry(&delta.key, Page { hops: page.hops + 1, due: now, ..page }, now);
+        }
+        delta.updates.push(update);
+    }
+
+    /// robots.txt forbids the page: recorded, not visited.
+    pub(super) fn exclude(&mut self, excluded: Excluded, now: Timestamp) {
+        let Excluded { site, page, refusal } = excluded;
+        self.state.tally.excluded += 1;
+        let update = settle::excluded(&page, now, &self.policy);
+        let decisions = vec![settle::decision(&page, refusal)];
+        let Some(held) = self.state.hand.get(&site.key) else { return };
+        let deltas = vec![held.delta_with(update, now)];
+        let busy = self.clock.busy();
+        self.settle(Settle { deltas, decisions, pages: 1, busy, ..Settle::default() });
+    }
+
+    fn count(&mut self, update: &PageUpdate) {
+        let tally = &mut self.state.tally;
+        let Some(visit) = &update.visit else { return };
+        match update.state {
+            PageState::Fetched => tally.fetched += 1,
+            PageState::Redirected => tally.redirected += 1,
+            PageState::Excluded => tally.excluded += 1,
+            _ => {
+                tally.failed += 1;
+                tally.error(&format!("status-{}", visit.status));
+            }
+        }
+        tally.versions += u64::from(visit.change.is_version());
+        tally.unchanged += u64::from(visit.change.folds());
+    }
+}

@@ -1,0 +1,70 @@
+//! What other processes ask of a running crawl: more seeds, a pause, a visit now, a stop.
+
+use std::sync::PoisonError;
+
+use model::{Candidate, SpiderId, Verdict};
+use seeder::parse_seed;
+use store::control::{Command, Request};
+
+use super::{Harvest, Stopping};
+use crate::pipeline::messages::{Order, Settle};
+
+impl Harvest {
+    pub(super) fn request(&mut self, request: Request) {
+        let result = match request.command {
+            Command::Seed { urls, .. } => self.seed(&urls),
+            Command::Pause => {
+                self.state.held_by_user = true;
+                "paused".to_owned()
+            }
+            Command::Resume => {
+                self.state.held_by_user = false;
+                "resumed".to_owned()
+            }
+            Command::Stop => {
+                self.stop(Stopping::Asked);
+                "stopping".to_owned()
+            }
+            Command::Block { .. } | Command::VisitNow { .. } => {
+                "this version of the crawl does not know how to do this".to_owned()
+            }
+        };
+        self.order(Order::RequestDone(request.id, result));
+    }
+
+    fn seed(&mut self, urls: &[String]) -> String {
+        let now = self.clock.now();
+        let mut share = Settle { busy: self.clock.busy(), ..Settle::default() };
+        let (mut taken, mut refused) = (0, Vec::new());
+        for text in urls {
+            let verdict = parse_seed(text).and_then(|url| {
+                let candidate = seed_candidate(url);
+                let mut seeds = self.seeds.write().unwrap_or_else(PoisonError::into_inner);
+                seeds.join(&candidate.url);
+                match self.rules.judge(&candidate, &seeds) {
+                    Verdict::Accept => Ok(candidate),
+                    Verdict::Reject(refusal) => Err(refusal.rule),
+                }
+            });
+            match verdict {
+                Ok(candidate) => {
+                    self.admit_elsewhere(candidate, &mut share, now);
+                    taken += 1;
+                }
+                Err(why) => refused.push(format!("{text}: {why}")),
+            }
+        }
+        self.state.check_at = Some(now);
+        self.settle(share);
+        self.order(Order::Flush);
+        if refused.is_empty() {
+            return format!("{taken} taken");
+        }
+        format!("{taken} taken, {} refused: {}", refused.len(), refused.join("; "))
+    }
+}
+
+/// A seed as a candidate of the collection's first spider.
+pub fn seed_candidate(url: model::CrawlUrl) -> Candidate {
+    Candidate { url, spider: SpiderId(1), level: 0, hops: 0, seed: true, referrer: None }
+}

@@ -1,0 +1,138 @@
+//! What the stages of a crawl say to each other.
+//!
+//! Every message that stands for unfinished work carries a [`Busy`] guard, so that simulated time waits
+//! for it. All channels are bounded; the harvest loop counts what is under way and takes on no more
+//! than the channels can hold, so that no stage ever blocks on a full one.
+
+use std::time::Duration;
+
+use harvester::{failure::PageAfter, workbench::Assignment};
+use model::{
+    Busy, Candidate, CheckOut, Counts, Decision, Exchange, FetchFailure, Link, Page, PageUpdate,
+    RecordLocation, Refill, Resolution, RobotsCopy, SiteClock, SiteDelta, SiteKey, SiteLease,
+    StoreError, Timestamp,
+};
+use store::control::Request;
+
+/// To the harvest loop.
+pub enum Event {
+    Resolved {
+        site: SiteKey,
+        outcome: Result<Resolution, FetchFailure>,
+        took: Duration,
+        busy: Busy,
+    },
+    Fetched {
+        assignment: Box<Assignment>,
+        answer: Box<Result<Exchange, FetchFailure>>,
+        busy: Busy,
+    },
+    Gathered(Box<Report>),
+    CheckedOut {
+        leases: Vec<SiteLease>,
+        next_due: Option<Timestamp>,
+        busy: Busy,
+    },
+    Refilled {
+        site: SiteKey,
+        pages: Vec<Page>,
+        more: bool,
+        busy: Busy,
+    },
+    /// So many check-ins are in the database now.
+    Settled {
+        messages: usize,
+        counts: Counts,
+        store: Duration,
+    },
+    /// What other processes ask for.
+    Requests(Vec<Request>),
+    /// The disk is full, or is no longer.
+    Paused(Option<String>),
+    /// Our own machine failed: the crawl ends.
+    Fault(StoreError),
+    Stop,
+}
+
+/// To a gather thread.
+pub struct GatherJob {
+    pub assignment: Box<Assignment>,
+    pub exchange: Exchange,
+    pub subject: Subject,
+    /// The site's clock as this visit left it.
+    pub clock: SiteClock,
+    pub busy: Busy,
+}
+
+pub enum Subject {
+    /// robots.txt, or a hop on the way to it: archived, nothing gathered.
+    Robots(Option<RobotsCopy>),
+    Page {
+        page: Box<Page>,
+        after: PageAfter,
+    },
+}
+
+/// From a gather thread: an archived, gathered and judged answer.
+pub struct Report {
+    pub assignment: Box<Assignment>,
+    pub subject: ReportSubject,
+    pub location: RecordLocation,
+    pub decisions: Vec<Decision>,
+    pub clock: SiteClock,
+    pub took: Duration,
+    pub busy: Busy,
+}
+
+pub enum ReportSubject {
+    Robots(Option<RobotsCopy>),
+    Page(Box<PageReport>),
+}
+
+pub struct PageReport {
+    pub page: Page,
+    pub update: PageUpdate,
+    /// Candidates of the page's own site.
+    pub internal: Vec<Candidate>,
+    /// Candidates of other sites, inside the scope.
+    pub external: Vec<Candidate>,
+    pub links: Vec<Link>,
+    /// The same content is there under another URL of the site.
+    pub duplicate: bool,
+    /// It redirected to itself and set a cookie: worth one more try with the cookie.
+    pub again: bool,
+}
+
+/// To the writer.
+pub enum Order {
+    CheckOut(CheckOut, Busy),
+    Refill(SiteKey, Refill, Busy),
+    Settle(Box<Settle>),
+    /// Commit what waits now: nothing more is coming soon.
+    Flush,
+    /// The run's figures, for `status`.
+    Heartbeat(serde_json::Value),
+    /// What became of a request of another process.
+    RequestDone(i64, String),
+}
+
+/// One page's (or one site's) share of a settlement.
+#[derive(Default)]
+pub struct Settle {
+    pub deltas: Vec<SiteDelta>,
+    pub candidates: Vec<Candidate>,
+    pub decisions: Vec<Decision>,
+    /// The links of the page that the first delta is about.
+    pub links: Option<PageLinks>,
+    /// The record that has its visit once this is committed.
+    pub record: Option<RecordLocation>,
+    pub pages: usize,
+    pub busy: Busy,
+}
+
+pub struct PageLinks {
+    pub source: model::Fingerprint,
+    pub site: model::SiteId,
+    pub at: Timestamp,
+    pub links: Vec<Link>,
+}

@@ -1,0 +1,96 @@
+//! What the harvest loop counts: for the display, for `status`, and for the summary at the end.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use model::{Counts, CrawlUrl, FailureKind, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// One run's figures, kept in the run's row and shown by `status`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// Pages that answered with content in this run.
+    pub fetched: u64,
+    /// Of them, those whose content had changed or was new.
+    pub versions: u64,
+    pub unchanged: u64,
+    pub redirected: u64,
+    pub failed: u64,
+    pub excluded: u64,
+    pub requests: u64,
+    pub robots: u64,
+    /// Bytes that came over the wire.
+    pub bytes: u64,
+    /// Failures and error statuses by class.
+    pub errors: BTreeMap<String, u64>,
+    pub time: Shares,
+    /// The URL answered last, for the display.
+    #[serde(skip)]
+    pub last: Option<CrawlUrl>,
+    /// The URL that failed last, and why.
+    #[serde(skip)]
+    pub last_failure: Option<(CrawlUrl, String)>,
+}
+
+/// The class of a failure in one word.
+pub fn failure_word(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::DnsUnknown => "dns-unknown",
+        FailureKind::DnsTrouble => "dns-trouble",
+        FailureKind::AddressRefused => "address-refused",
+        FailureKind::ConnectRefused => "connect-refused",
+        FailureKind::ConnectTimeout => "connect-timeout",
+        FailureKind::Tls => "tls",
+        FailureKind::Proxy => "proxy",
+        FailureKind::Reset => "reset",
+        FailureKind::Timeout => "timeout",
+        FailureKind::BadHttp => "bad-http",
+        FailureKind::Aborted => "aborted",
+    }
+}
+
+/// Where the time went: sums over all sites and threads, so that only their proportions mean something.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Shares {
+    pub dns_ms: u64,
+    pub pause_ms: u64,
+    pub download_ms: u64,
+    pub parse_us: u64,
+    pub store_us: u64,
+}
+
+impl Shares {
+    /// (name, share of the whole) in the order of a page's journey.
+    pub fn shares(&self) -> [(&'static str, f64); 5] {
+        let parts = [
+            ("dns", self.dns_ms as f64),
+            ("pause", self.pause_ms as f64),
+            ("download", self.download_ms as f64),
+            ("parse", self.parse_us as f64 / 1_000.0),
+            ("store", self.store_us as f64 / 1_000.0),
+        ];
+        let sum: f64 = parts.iter().map(|(_, ms)| ms).sum();
+        parts.map(|(name, ms)| (name, if sum > 0.0 { ms / sum } else { 0.0 }))
+    }
+}
+
+impl Tally {
+    pub fn error(&mut self, class: &str) {
+        *self.errors.entry(class.to_owned()).or_default() += 1;
+    }
+}
+
+/// What the display shows, at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    pub started: Timestamp,
+    pub elapsed: Duration,
+    pub tally: Tally,
+    pub counts: Counts,
+    pub sites_in_hand: usize,
+    pub pages_in_hand: usize,
+    pub in_flight: usize,
+    pub paused: Option<String>,
+    pub stopping: bool,
+}

@@ -1,0 +1,222 @@
+//! The writer: the one thread that changes the database.
+//!
+//! It groups the check-ins that wait into one transaction, every 250 ms or 200 pages. Volumes and link
+//! segments are on disk before the commit that names them. A full disk makes it wait and try again; any
+//! other failure ends the crawl, because after a failed write only a restart knows what is on disk.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError},
+    },
+    time::Duration,
+};
+
+use model::{Archive, Busy, Clock, Settlement, SiteDelta, SiteId, StoreError, Timestamp, limits};
+use store::{links::LinkWriter, runs::RunId};
+use tokio::sync::mpsc::Sender;
+
+use super::{
+    desk::Desk,
+    messages::{Event, Order, Settle},
+};
+
+/// How often a full disk is tried again.
+const FULL_DISK_RETRY: Duration = Duration::from_secs(2);
+/// How often other processes' commands are looked for.
+const CONTROL_EVERY: Duration = Duration::from_secs(1);
+
+pub struct Writer {
+    pub desk: Box<dyn Desk>,
+    pub archive: Arc<dyn Archive>,
+    pub links: LinkWriter,
+    /// The run whose row is kept fresh; none in simulations.
+    pub run: Option<RunId>,
+    pub clock: Arc<dyn Clock>,
+    pub events: Sender<Event>,
+    /// Longest wait of a check-in for company; zero under simulated time.
+    pub settle_every: Duration,
+}
+
+/// The check-ins that wait for the next transaction.
+#[derive(Default)]
+struct Batch {
+    settlement: Settlement,
+    /// Where each site's delta is in the settlement: a site's check-ins become one.
+    by_site: HashMap<SiteId, usize>,
+    pages: usize,
+    busy: Vec<Busy>,
+    since: Option<Timestamp>,
+}
+
+impl Writer {
+    /// Serves orders until the harvest loop hangs up; then commits what is left and hands the desk back.
+    pub fn run(mut self, orders: &Receiver<Order>) -> Box<dyn Desk> {
+        let mut batch = Batch::default();
+        let mut looked = Timestamp::ZERO;
+        loop {
+            let order = match orders.recv_timeout(self.patience(&batch)) {
+                Ok(order) => Some(order),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            let outcome = order.map_or(Ok(()), |order| self.obey(order, &mut batch));
+            if let Err(error) = outcome.and_then(|()| self.commit_if_ripe(&mut batch)) {
+                self.say(Event::Fault(error));
+                return self.desk;
+            }
+            looked = self.look_for_requests(looked);
+        }
+        if let Err(error) = self.commit(&mut batch) {
+            self.say(Event::Fault(error));
+        }
+        self.desk
+    }
+
+    fn patience(&self, batch: &Batch) -> Duration {
+        match batch.since {
+            Some(since) => self.settle_every.saturating_sub(self.clock.now().since(since)),
+            None => CONTROL_EVERY,
+        }
+    }
+
+    fn obey(&mut self, order: Order, batch: &mut Batch) -> Result<(), StoreError> {
+        match order {
+            Order::Settle(settle) => self.add(*settle, batch),
+            Order::Flush => self.commit(batch),
+            Order::Heartbeat(stats) => match self.run {
+                Some(run) => self.desk.heartbeat(run, &stats, self.clock.now()),
+                None => Ok(()),
+            },
+            Order::RequestDone(id, result) => self.desk.request_done(id, &result, self.clock.now()),
+            Order::CheckOut(request, busy) => {
+                // What waits may change what is due.
+                self.commit(batch)?;
+                let leases = self.desk.check_out(&request)?;
+                let next_due = if leases.is_empty() { self.desk.next_due()? } else { None };
+                self.say(Event::CheckedOut { leases, next_due, busy });
+                Ok(())
+            }
+            Order::Refill(site, request, busy) => {
+                self.commit(batch)?;
+                let pages = self.desk.refill(&request)?;
+                let more = pages.len() >= request.pages_max;
+                self.say(Event::Refilled { site, pages, more, busy });
+                Ok(())
+            }
+        }
+    }
+
+    fn add(&mut self, settle: Settle, batch: &mut Batch) -> Result<(), StoreError> {
+        batch.since.get_or_insert(self.clock.now());
+        if let Some(found) = settle.links {
+            self.until_there_is_room(|writer| {
+                writer.links.append(found.source, found.site, found.at, &found.links).map(drop)
+            })?;
+        }
+        if let Some(location) = settle.record {
+            self.archive.settled(location);
+        }
+        for delta in settle.deltas {
+            batch.merge(delta);
+        }
+        batch.settlement.candidates.extend(settle.candidates);
+        batch.settlement.decisions.extend(settle.decisions);
+        batch.pages += settle.pages;
+        batch.busy.push(settle.busy);
+        Ok(())
+    }
+
+    fn commit_if_ripe(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
+        let Some(since) = batch.since else { return Ok(()) };
+        let ripe = batch.pages >= limits::SETTLE_PAGES
+            || self.clock.now().since(since) >= self.settle_every;
+        if ripe { self.commit(batch) } else { Ok(()) }
+    }
+
+    fn commit(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
+        if batch.since.is_none() {
+            return Ok(());
+        }
+        let begun = self.clock.micros();
+        batch.settlement.now = self.clock.now();
+        self.until_there_is_room(|writer| {
+            writer.archive.sync()?;
+            writer.links.sync()?;
+            batch.settlement.links = Some(writer.links.position());
+            batch.settlement.mark = Some(writer.archive.mark());
+            writer.desk.check_in(&batch.settlement)
+        })?;
+        let store = Duration::from_micros(self.clock.micros().saturating_sub(begun));
+        let done = std::mem::take(batch);
+        let counts = self.desk.counts()?;
+        self.say(Event::Settled { messages: done.busy.len(), counts, store });
+        drop(done.busy);
+        Ok(())
+    }
+
+    /// Runs `write`; when the disk is full says so, waits, and runs it again.
+    fn until_there_is_room(
+        &mut self,
+        mut write: impl FnMut(&mut Writer) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut paused = false;
+        loop {
+            match write(self) {
+                Err(error) if error.is_disk_full() && !self.events.is_closed() => {
+                    paused = true;
+                    self.say(Event::Paused(Some(error.to_string())));
+                    std::thread::sleep(FULL_DISK_RETRY);
+                }
+                outcome => {
+                    if paused {
+                        self.say(Event::Paused(None));
+                    }
+                    return outcome;
+                }
+            }
+        }
+    }
+
+    fn look_for_requests(&mut self, looked: Timestamp) -> Timestamp {
+        let now = self.clock.now();
+        if now.since(looked) < CONTROL_EVERY {
+            return looked;
+        }
+        match self.desk.requests(now) {
+            Ok(requests) if requests.is_empty() => {}
+            Ok(requests) => self.say(Event::Requests(requests)),
+            Err(error) => tracing::warn!(%error, "cannot read what other processes ask for"),
+        }
+        now
+    }
+
+    fn say(&self, event: Event) {
+        // The loop is gone only when the crawl is over: then nobody needs to know.
+        let _ = self.events.blocking_send(event);
+    }
+}
+
+impl Batch {
+    fn merge(&mut self, delta: SiteDelta) {
+        let deltas = &mut self.settlement.deltas;
+        match self.by_site.get(&delta.site) {
+            Some(&place) if deltas[place].fence == delta.fence => absorb(&mut deltas[place], delta),
+            _ => {
+                self.by_site.insert(delta.site, deltas.len());
+                deltas.push(delta);
+            }
+        }
+    }
+}
+
+fn absorb(into: &mut SiteDelta, delta: SiteDelta) {
+    into.updates.extend(delta.updates);
+    into.admitted.extend(delta.admitted);
+    into.robots.extend(delta.robots);
+    into.clock = delta.clock.or(into.clock);
+    into.seeded |= delta.seeded;
+    into.duplicates += delta.duplicates;
+    into.release = delta.release;
+}

@@ -1,0 +1,273 @@
+//! From configuration to the parts of a crawl: the one place that knows both.
+//!
+//! What can be wrong with a value is found here before anything on disk is touched.
+
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::Arc,
+};
+
+use gatherer::{GatherOptions, LinkTags};
+use harvester::{
+    http::{
+        Cidr, DnsOptions, DnsResolver, HttpFetcher, HttpOptions, HttpSetupError, Override,
+        Overrides,
+    },
+    workbench,
+};
+use manager::Policy;
+use model::{
+    BoxFuture, Clock, Fetch, FetchFailure, FetchLimits, Resolution, Resolve, Timestamp, limits,
+};
+use seeder::{ExternalPolicy, RejectList, Scope, SpiderRules};
+use store::warc::WarcOptions;
+
+use crate::{
+    config::{self, Config},
+    exit::Failure,
+};
+
+/// Everything a crawl needs that comes from the configuration alone.
+pub struct Setup {
+    pub rules: SpiderRules,
+    pub policy: Policy,
+    pub workbench: workbench::Options,
+    pub gather: GatherOptions,
+    pub gather_threads: usize,
+    pub fetch_limits: FetchLimits,
+    pub http: HttpOptions,
+    pub dns: DnsOptions,
+    pub warc: WarcOptions,
+}
+
+impl Setup {
+    /// `folder`: where relative paths of the configuration start.
+    pub fn new(config: &Config, folder: &Path) -> Result<Setup, Failure> {
+        let overrides = Arc::new(overrides(config)?);
+        Ok(Setup {
+            rules: rules(config)?,
+            policy: policy(config),
+            workbench: workbench_options(config),
+            gather: gather(config)?,
+            gather_threads: config.gather.threads.unwrap_or_else(default_threads),
+            fetch_limits: fetch_limits(config),
+            http: http(config, folder, overrides.clone())?,
+            dns: DnsOptions { overrides, ..DnsOptions::default() },
+            warc: warc(config),
+        })
+    }
+
+    /// The fetcher and the resolver that go with it.
+    pub fn network(
+        &self,
+        config: &Config,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<(Arc<dyn Fetch>, Arc<dyn Resolve>), Failure> {
+        let fetcher =
+            HttpFetcher::new(&self.http, clock.clone()).map_err(|e| setup_failure(config, &e))?;
+        let resolver: Arc<dyn Resolve> = if fetcher.proxied() {
+            Arc::new(LeftToTheProxy)
+        } else {
+            Arc::new(DnsResolver::new(self.dns.clone(), clock.clone()))
+        };
+        Ok((Arc::new(fetcher), resolver))
+    }
+}
+
+/// With a proxy names are the proxy's to resolve: every name has no address and never expires.
+struct LeftToTheProxy;
+
+impl Resolve for LeftToTheProxy {
+    fn resolve(&self, _host: &str) -> BoxFuture<'_, Result<Resolution, FetchFailure>> {
+        let never = Resolution { addresses: Vec::new(), expires: Timestamp(i64::MAX) };
+        Box::pin(std::future::ready(Ok(never)))
+    }
+}
+
+pub fn rules(config: &Config) -> Result<SpiderRules, Failure> {
+    let crawl = &config.crawl;
+    Ok(SpiderRules {
+        scope: match crawl.scope {
+            config::Scope::Site => Scope::Site,
+            config::Scope::Domain => Scope::Domain,
+            config::Scope::Prefix => Scope::Prefix,
+            config::Scope::Any => Scope::Any,
+        },
+        external: match crawl.external {
+            config::External::Ignore => ExternalPolicy::Ignore,
+            config::External::Home => ExternalPolicy::Home,
+            config::External::Deep => ExternalPolicy::Deep,
+            config::External::Combined => ExternalPolicy::Combined,
+        },
+        depth_max: crawl.depth,
+        url_bytes_max: config.url.bytes_max,
+        redirects_max: crawl.redirects,
+        reject: reject(config)?,
+        form: config.url.form.clone(),
+        follow_nofollow: crawl.follow_nofollow,
+        ports: crawl.ports.clone(),
+        discovered_urls_max: crawl.discovered_urls,
+    })
+}
+
+fn reject(config: &Config) -> Result<RejectList, Failure> {
+    let wanted = &config.reject;
+    let list = if wanted.use_default { RejectList::default() } else { RejectList::none() };
+    let list = list.without(&wanted.disable).map_err(|error| {
+        let value = wanted.disable.join(", ");
+        config.refuse("reject.disable", &value, error.to_string(), "name rules of the shipped list")
+    })?;
+    list.with_patterns(&wanted.patterns).map_err(|error| {
+        let value = wanted.patterns.join(", ");
+        config.refuse("reject.patterns", &value, error.to_string(), "write a regular expression")
+    })
+}
+
+fn policy(config: &Config) -> Policy {
+    match config.revisit.policy {
+        config::Policy::Once => Policy::Once,
+        config::Policy::Fixed => Policy::Fixed { every: config.revisit.period },
+    }
+}
+
+fn workbench_options(config: &Config) -> workbench::Options {
+    let etiquette = &config.etiquette;
+    let options = workbench::Options {
+        token: config.etiquette.robots_token(),
+        response_factor: etiquette.response_factor,
+        crawl_delay_max: etiquette.crawl_delay_max,
+        backoff_first: etiquette.backoff_first,
+        backoff_max: etiquette.backoff_max,
+        address_pause: Some(etiquette.delay.mul_f64(etiquette.address_share)),
+        connections: etiquette.connections,
+        fetches_max: etiquette.max_fetches,
+        site_pages_max: config.crawl.site_pages,
+        pages_max: config.crawl.pages,
+        ..workbench::Options::default()
+    };
+    options.with_pause(etiquette.delay)
+}
+
+fn gather(config: &Config) -> Result<GatherOptions, Failure> {
+    let tags = &config.gather.link_tags;
+    let link_tags = LinkTags::parse(tags).map_err(|what| {
+        config.refuse("gather.link_tags", &tags.join(", "), what, "write tag/attribute, as a/href")
+    })?;
+    Ok(GatherOptions {
+        media_types: config.fetch.media_types.clone(),
+        link_tags,
+        url_bytes_max: config.url.bytes_max,
+        agent: config.etiquette.robots_token(),
+        language: config.gather.language,
+        ..GatherOptions::default()
+    })
+}
+
+fn fetch_limits(config: &Config) -> FetchLimits {
+    let fetch = &config.fetch;
+    FetchLimits {
+        body_bytes_max: fetch.body_bytes_max,
+        head_bytes_max: limits::HEAD_BYTES_MAX,
+        connect: fetch.connect_timeout,
+        tls: fetch.tls_timeout,
+        first_byte: fetch.first_byte_timeout,
+        idle: fetch.idle_timeout,
+        total: fetch.timeout,
+        media_types: fetch.media_types.clone(),
+        ratio_max: fetch.ratio_max,
+    }
+}
+
+fn http(config: &Config, folder: &Path, overrides: Arc<Overrides>) -> Result<HttpOptions, Failure> {
+    let (etiquette, fetch) = (&config.etiquette, &config.fetch);
+    let contact = etiquette.contact.clone();
+    Ok(HttpOptions {
+        user_agent: etiquette.user_agent_line(),
+        accept_encoding: fetch.accept_encoding.join(", "),
+        from: contact.filter(|contact| contact.contains('@') && !contact.contains(':')),
+        headers: etiquette.headers.iter().map(|line| header(line)).collect(),
+        proxy: fetch
+            .proxy
+            .as_deref()
+            .map(|text| parsed(config, "fetch.proxy", text))
+            .transpose()?,
+        extra_roots: fetch
+            .extra_roots
+            .iter()
+            .map(|path| folder.join(path))
+            .collect::<Vec<PathBuf>>(),
+        accept_invalid_certificates: fetch.insecure_tls,
+        allow: allowed(config)?,
+        overrides,
+        // A site in hand keeps its connection for its next visit.
+        idle_max: config.harvester.sites_in_hand.clamp(64, 4_096),
+        idle_per_origin_max: etiquette.connections.max(1) + 1,
+        ..HttpOptions::default()
+    })
+}
+
+fn header(line: &str) -> (String, String) {
+    let (name, value) = line.split_once(':').unwrap_or((line, ""));
+    (name.trim().to_owned(), value.trim().to_owned())
+}
+
+fn allowed(config: &Config) -> Result<Vec<Cidr>, Failure> {
+    let ranges = &config.fetch.allow_address;
+    ranges.iter().map(|text| parsed(config, "fetch.allow_address", text)).collect()
+}
+
+fn overrides(config: &Config) -> Result<Overrides, Failure> {
+    let rules = &config.fetch.resolve;
+    let rules: Result<Vec<Override>, Failure> =
+        rules.iter().map(|text| parsed(config, "fetch.resolve", text)).collect();
+    rules.map(Overrides::new)
+}
+
+/// A text that another crate reads; its refusal gets the key, the file and the line.
+fn parsed<T>(config: &Config, key: &str, text: &str) -> Result<T, Failure>
+where
+    T: FromStr,
+    T::Err: std::fmt::Display,
+{
+    let instead = match key {
+        "fetch.proxy" => "write http://host:port",
+        "fetch.resolve" => "write PATTERN=ADDRESS, such as *.example=127.0.0.1",
+        _ => "write an address or a range, such as 127.0.0.1 or 10.0.0.0/8",
+    };
+    text.parse().map_err(|error: T::Err| config.refuse(key, text, error.to_string(), instead))
+}
+
+fn warc(config: &Config) -> WarcOptions {
+    WarcOptions {
+        software: concat!("Harvestman/", env!("CARGO_PKG_VERSION")).to_owned(),
+        user_agent: config.etiquette.user_agent_line(),
+        operator: config.etiquette.contact.clone().unwrap_or_default(),
+        volume_bytes_max: config.store.volume_bytes_max,
+        ..WarcOptions::default()
+    }
+}
+
+fn setup_failure(config: &Config, error: &HttpSetupError) -> Failure {
+    match error {
+        HttpSetupError::Tls(error) => {
+            let roots = config.fetch.extra_roots.join(", ");
+            config.refuse(
+                "fetch.extra_roots",
+                &roots,
+                error.to_string(),
+                "name a PEM file that can be read",
+            )
+        }
+        other => {
+            let headers = config.etiquette.headers.join(", ");
+            config.refuse("etiquette.headers", &headers, other.to_string(), "write Name: value")
+        }
+    }
+}
+
+/// One core is left to fetching and writing.
+fn default_threads() -> usize {
+    std::thread::available_parallelism()
+        .map_or(1, |cores| cores.get().saturating_sub(1).clamp(1, 8))
+}

@@ -1,0 +1,54 @@
+//! Moments in words for people: `in 6d`, `3h ago`, and the ISO form.
+
+use std::time::Duration;
+
+use model::Timestamp;
+
+use crate::config::units::time_text;
+
+/// `in 6d 23h`, or `now`.
+pub fn until(at: Timestamp, now: Timestamp) -> String {
+    if at <= now { "now".to_owned() } else { format!("in {}", coarse(at.since(now))) }
+}
+
+/// `3h 12m ago`, or `just now`.
+pub fn ago(at: Timestamp, now: Timestamp) -> String {
+    let span = now.since(at);
+    if span < Duration::from_secs(1) {
+        "just now".to_owned()
+    } else {
+        format!("{} ago", coarse(span))
+    }
+}
+
+/// UTC, to the second: `2026-11-15T20:00:00Z`.
+pub fn iso(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.0)
+        .map_or_else(|_| at.0.to_string(), |at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
+/// The two largest units at most: nobody needs the seconds of a week.
+fn coarse(span: Duration) -> String {
+    let seconds = span.as_secs();
+    let unit = match seconds {
+        0..60 => 1,
+        60..7_200 => 60,
+        7_200..172_800 => 3_600,
+        _ => 86_400,
+    };
+    time_text(Duration::from_secs(seconds / unit * unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_told_in_words_a_person_would_use() {
+        let now = Timestamp(1_000_000_000);
+        assert_eq!(until(now, now), "now");
+        assert_eq!(until(now.plus(Duration::from_secs(7 * 86_400 + 5)), now), "in 7d");
+        assert_eq!(ago(now.minus(Duration::from_secs(3_700)), now), "1h1m ago");
+        assert_eq!(iso(Timestamp(0)), "1970-01-01T00:00:00Z");
+    }
+}

@@ -1,0 +1,59 @@
+//! What the seeds are, and the wish to see everything anew.
+
+use model::{CrawlUrl, StoreError, Timestamp};
+use rusqlite::{Connection, params};
+
+use super::SqliteFrontier;
+
+impl SqliteFrontier {
+    /// The seeds, and what they redirected to.
+    pub fn seeds(&self) -> Result<Vec<CrawlUrl>, StoreError> {
+        seed_urls(&self.connection).map_err(|e| self.error(e))
+    }
+
+    /// Every known page is due now. Excluded ones stay out: a rule keeps them there.
+    pub fn make_all_due(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        self.change(now, |sql| {
+            sql.execute(
+                "UPDATE pages SET due = ?1 WHERE state BETWEEN 1 AND 5 AND (due IS NULL OR due > ?1)",
+                params![now.0],
+            )?;
+            sql.execute(
+                "UPDATE sites SET due = ?1, not_before = 0 WHERE leased = 0 AND known > 0 \
+                 AND (due IS NULL OR due > ?1)",
+                params![now.0],
+            )
+            .map(drop)
+        })
+    }
+}
+
+pub(crate) fn seed_urls(sql: &Connection) -> rusqlite::Result<Vec<CrawlUrl>> {
+    let mut statement = sql.prepare_cached("SELECT url FROM pages WHERE seed = 1")?;
+    let urls = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let parsed = urls.map(|url| url.map(|url| CrawlUrl::stored(&url).ok()));
+    parsed.filter_map(Result::transpose).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Candidate, Frontier, SpiderId};
+
+    use super::*;
+
+    #[test]
+    fn seeds_are_listed_and_nothing_else_is() {
+        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let candidate = |text: &str, seed| Candidate {
+            url: CrawlUrl::parse(text).unwrap(),
+            spider: SpiderId(1),
+            level: 0,
+            hops: 0,
+            seed,
+            referrer: None,
+        };
+        let both = [candidate("http://a.example/", true), candidate("http://b.example/", false)];
+        frontier.admit(&both, Timestamp(1)).unwrap();
+        assert_eq!(frontier.seeds().unwrap(), [CrawlUrl::parse("http://a.example/").unwrap()]);
+    }
+}
