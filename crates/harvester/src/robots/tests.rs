@@ -1,4 +1,5 @@
-//! The public data of `conformance/robots.json`, row by row, and our own points.
+//! The public data of `conformance/robots.json`, row by row, and our own points. (Row f51, a redirect of a
+//! page to another host, is the workbench's: no page of any origin goes out before its robots.txt.)
 //!
 //! Rows that carry `kind` and what we decided:
 //! - `degenerate` (g000–g003): an empty agent or URL cannot occur here, [`model::CrawlUrl`] always has a
