@@ -41,6 +41,7 @@ pub struct CheckOut {
     pub holder: String,
     pub lease: Duration,
     pub sites_max: usize,
+    /// Of each site.
     pub pages_max: usize,
     /// Sites not yet due but due within this time may come along when there is nothing better to do.
     pub slack: Duration,
@@ -146,11 +147,14 @@ pub struct Decision {
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
     pub sites_known: u64,
+    /// Admitted: all states but candidate and excluded.
     pub pages_known: u64,
+    /// In this state now, like the next five; [`crate::SiteCounters::fetched`] counts "ever".
     pub pages_fetched: u64,
     pub pages_redirected: u64,
     pub pages_failed: u64,
     pub pages_gone: u64,
+    /// Admitted and not yet answered.
     pub pages_waiting: u64,
     pub pages_excluded: u64,
     pub candidates: u64,

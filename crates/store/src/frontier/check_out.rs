@@ -12,10 +12,14 @@ use model::{
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    due::{Wanted, earliest, named_pages},
+    due::{Lot, Wanted, earliest, named_pages},
     rows::{Fault, ROBOTS, SITE, SiteRow, fp_of, robots_from_row, site_from_row},
     sqlite::Work,
 };
+
+/// Sites below this are read whole when their fingerprints are wanted anyway: half the cost of going
+/// from the index to each row.
+const SCAN_PAGES: u64 = 2_000;
 
 pub(super) fn check_out(work: &mut Work<'_>, request: &CheckOut) -> Result<Vec<SiteLease>, Fault> {
     release(work, request.now)?;
@@ -138,16 +142,21 @@ fn lend(
     let revisits_only = is_full(&site, work.limit);
     let mut wanted =
         Wanted { site: id, until: request.now, revisits_only, pages_max: request.pages_max };
-    let (mut pages, mut more) = wanted.pages(work.sql, &HashSet::new())?;
-    if pages.is_empty() && horizon > request.now {
-        wanted.until = horizon;
-        (pages, more) = wanted.pages(work.sql, &HashSet::new())?;
-    }
-    if pages.is_empty() {
+    let lot = if site.pages < request.known_max.min(SCAN_PAGES) {
+        wanted.scan(work.sql, horizon)?
+    } else {
+        let (mut pages, mut more) = wanted.pages(work.sql, &HashSet::new())?;
+        if pages.is_empty() && horizon > request.now {
+            wanted.until = horizon;
+            (pages, more) = wanted.pages(work.sql, &HashSet::new())?;
+        }
+        Lot { pages, more, known: None }
+    };
+    if lot.pages.is_empty() {
         correct_due(work, id, revisits_only, horizon)?;
         return Ok(None);
     }
-    lease(work, request, id, site, pages, more).map(Some)
+    lease(work, request, id, site, lot).map(Some)
 }
 
 fn correct_due(
@@ -181,7 +190,8 @@ fn lend_named(
         let Some(site) = load_site(work.sql, id)? else { continue };
         let (due, _) = earliest(work.sql, id, is_full(&site, work.limit))?;
         let more = due.is_some_and(|due| due <= request.now);
-        leases.push(lease(work, request, id, site, Vec::new(), more)?);
+        let lot = Lot { pages: Vec::new(), more, known: None };
+        leases.push(lease(work, request, id, site, lot)?);
     }
     Ok(leases)
 }
@@ -191,8 +201,7 @@ fn lease(
     request: &CheckOut,
     id: SiteId,
     row: SiteRow,
-    pages: Vec<Page>,
-    more: bool,
+    lot: Lot,
 ) -> Result<SiteLease, Fault> {
     let until = request.now.plus(request.lease);
     work.sql
@@ -201,7 +210,10 @@ fn lease(
              not_before = 0, resting = 0, stirred = 0 WHERE id = ?1",
         )?
         .execute(params![id.0, until.0, request.holder])?;
-    let known = if row.pages < request.known_max { Some(known(work.sql, id)?) } else { None };
+    let known = match lot.known {
+        None if row.pages < request.known_max => Some(known(work.sql, id)?),
+        known => known,
+    };
     let site = Site {
         id,
         key: SiteKey::stored(&row.key),
@@ -210,6 +222,7 @@ fn lease(
         clock: row.clock,
         robots: robots(work.sql, id)?,
     };
+    let (pages, more) = (lot.pages, lot.more);
     Ok(SiteLease { site, fence: row.fence + 1, until, pages, known, more })
 }
 

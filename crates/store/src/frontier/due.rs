@@ -9,7 +9,7 @@ use model::{Fingerprint, Page, SiteId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows::{
-    Fault, LAST_VERSION, last_version_from_row, page_columns, page_from_row, stored_fp,
+    Fault, LAST_VERSION, fp_of, last_version_from_row, page_columns, page_from_row, stored_fp,
 };
 
 /// Which pages of a site are asked for.
@@ -18,6 +18,15 @@ pub(super) struct Wanted {
     pub until: Timestamp,
     pub revisits_only: bool,
     pub pages_max: usize,
+}
+
+/// What a site is lent out with.
+pub(super) struct Lot {
+    pub pages: Vec<Page>,
+    /// There are more due pages.
+    pub more: bool,
+    /// All fingerprints of the site, where they came along.
+    pub known: Option<Vec<Fingerprint>>,
 }
 
 /// A page and the visit that holds its version.
@@ -33,9 +42,38 @@ impl Wanted {
         let mut found = self.stream(sql, true, except)?;
         if !self.revisits_only {
             found.extend(self.stream(sql, false, except)?);
-            found
-                .sort_by_key(|(page, _)| (page.level, page.due, stored_fp(page.url.fingerprint())));
         }
+        self.first(sql, found)
+    }
+
+    /// The same by reading all of a small site, with its fingerprints; when nothing is due yet, what is
+    /// due by `horizon`.
+    pub fn scan(&self, sql: &Connection, horizon: Timestamp) -> Result<Lot, Fault> {
+        let mut statement = sql.prepare_cached(concat!(
+            "SELECT ",
+            page_columns!(),
+            ", fetched FROM pages WHERE site = ?1"
+        ))?;
+        let mut rows = statement.query([self.site.0])?;
+        let (mut found, mut known) = (Vec::new(), Vec::new());
+        while let Some(row) = rows.next()? {
+            known.push(fp_of(row.get(0)?));
+            let is_due = row.get::<_, Option<i64>>(7)?.is_some_and(|due| due <= horizon.0);
+            if is_due && (!self.revisits_only || row.get(10)?) {
+                found.push(page_from_row(row)?);
+            }
+        }
+        if found.iter().any(|(page, _)| page.due <= self.until) {
+            found.retain(|(page, _)| page.due <= self.until);
+        }
+        let (pages, more) = self.first(sql, found)?;
+        Ok(Lot { pages, more, known: Some(known) })
+    }
+
+    fn first(&self, sql: &Connection, mut found: Vec<Found>) -> Result<(Vec<Page>, bool), Fault> {
+        found.sort_unstable_by_key(|(page, _)| {
+            (page.level, page.due, stored_fp(page.url.fingerprint()))
+        });
         let more = found.len() > self.pages_max;
         found.truncate(self.pages_max);
         Ok((with_versions(sql, found)?, more))
@@ -78,7 +116,7 @@ impl Wanted {
         ))?;
         let mut rows = statement.query(params![self.site.0, fetched, level, self.until.0])?;
         while let Some(row) = rows.next()? {
-            if !except.contains(&super::rows::fp_of(row.get(0)?)) {
+            if !except.contains(&fp_of(row.get(0)?)) {
                 found.push(page_from_row(row)?);
             }
             if found.len() > self.pages_max {

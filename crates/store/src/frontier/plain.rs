@@ -21,6 +21,8 @@ enum Verb {
         pages_max: usize,
         limit: Option<u64>,
         slack: i64,
+        /// With fingerprints (the site is read whole) or without (by the index).
+        known: bool,
     },
     /// Settles the n-th lease ever given, with these changes (page, kind of change, due in), and
     /// admits these pages.
@@ -41,9 +43,9 @@ fn verb() -> impl Strategy<Value = Verb> {
     let limit = prop::option::of(0u64..4);
     prop_oneof![
         3 => pages.prop_map(Verb::Admit),
-        4 => (1usize..4, 1usize..5, limit, 0i64..200).prop_map(
-            |(sites_max, pages_max, limit, slack)| Verb::CheckOut {
-                sites_max, pages_max, limit, slack
+        4 => (1usize..4, 1usize..5, limit, 0i64..200, any::<bool>()).prop_map(
+            |(sites_max, pages_max, limit, slack, known)| Verb::CheckOut {
+                sites_max, pages_max, limit, slack, known
             }),
         5 => (0usize..64, changes, admitted, 0u8..4).prop_map(
             |(lease, changes, admitted, end)| Verb::CheckIn { lease, changes, admitted, end }),
@@ -167,7 +169,8 @@ impl Plain {
             let site = self.sites.get_mut(lease.site.key.as_str()).unwrap();
             site.fence += 1;
             assert_eq!((lease.fence, lease.site.counters.fetched), (site.fence, site.fetched()));
-            assert_eq!(lease.known.as_ref().map(Vec::len), Some(site.pages.len()));
+            let known = (request.known_max > 0).then_some(site.pages.len());
+            assert_eq!(lease.known.as_ref().map(Vec::len), known);
             site.leased = Some(lease.until.0);
             (site.not_before, site.resting, site.stirred) = (0, false, false);
         }
@@ -233,10 +236,11 @@ impl Pair {
                 let new = self.frontier.admit(&candidates, Timestamp(self.plain.now)).unwrap();
                 assert_eq!(new, self.plain.admit(&candidates));
             }
-            Verb::CheckOut { sites_max, pages_max, limit, slack } => {
+            Verb::CheckOut { sites_max, pages_max, limit, slack, known } => {
                 let mut request = ask(self.plain.now);
                 (request.sites_max, request.pages_max) = (*sites_max, *pages_max);
                 request.site_pages_max = *limit;
+                request.known_max = if *known { 1_000 } else { 0 };
                 request.slack = std::time::Duration::from_millis(*slack as u64);
                 request.lease = std::time::Duration::from_millis(300);
                 let leases = self.frontier.check_out(&request).unwrap();
