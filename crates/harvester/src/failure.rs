@@ -93,8 +93,8 @@ fn treatment(outcome: Result<u16, FailureKind>) -> Treatment {
         // The server gave up waiting, or asks for another connection: passes quickly.
         Ok(408 | 421 | 425) => row(3, 30, 4, Trouble, Failing),
         // The site's affair, not the page's: its clock waits, the page asks again behind it.
-        Ok(429) => row(8, 60, 2, Told, Failing),
-        Ok(503) => row(5, 60, 2, Told, Failing),
+        Ok(429) => row(8, 5, 2, Told, Failing),
+        Ok(503) => row(5, 5, 2, Told, Failing),
         // Not for us, or not so: an answer, and a healthy server.
         Ok(400..=499) => row(0, 0, 1, Ease, Gone),
         // Often a bug behind this one page, sometimes a server in trouble.

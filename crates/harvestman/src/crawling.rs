@@ -11,7 +11,7 @@ use harvester::{clock::RealClock, workbench::Workbench};
 use model::{Archive, Candidate, Clock, CrawlUrl, Frontier, SpiderId, Timestamp, Verdict, limits};
 use seeder::SeedSet;
 use store::{
-    census::Census,
+    census::{Census, DecisionEntry},
     collection::{Collection, CrawlLock},
     frontier::SqliteFrontier,
     links::LinkWriter,
@@ -40,6 +40,9 @@ use crate::{
     terminal::print,
 };
 
+/// Open files asked for: sites in hand with a connection each, volumes, the database.
+const DESCRIPTORS: u64 = 65_536;
+
 /// What is to be crawled, and how long.
 pub struct Crawl<'a> {
     pub context: &'a Context,
@@ -53,6 +56,10 @@ pub struct Crawl<'a> {
 impl Crawl<'_> {
     pub fn run(self) -> Result<Exit, Failure> {
         let setup = Setup::new(&self.config, &self.context.folder)?;
+        // A connection is a descriptor: the usual 1,024 would be the tightest limit of all.
+        if let Err(error) = rlimit::increase_nofile_limit(DESCRIPTORS) {
+            tracing::info!(%error, "the limit on open files stays as it is");
+        }
         let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
         let (fetch, resolve) = setup.network(&self.config, &clock)?;
         let mut house = House::open(&self, &setup, &clock)?;
@@ -167,7 +174,7 @@ impl Crawl<'_> {
         } else {
             self.context.say(&summary.text());
         }
-        Ok(exit_of(&ended, &tally))
+        nothing_fetched(&ended, &tally).map_or(Ok(Exit::Done), Err)
     }
 
     fn summary(
@@ -180,10 +187,7 @@ impl Crawl<'_> {
         now: Timestamp,
     ) -> Result<Summary, Failure> {
         let census = Census::open(collection)?;
-        let refused = census.decisions(None, 1_000)?.into_iter().filter_map(|entry| {
-            let reason = model::RefusalReason::from_word(&entry.reason)?;
-            Some(Refused { reason, rule: entry.rule, count: entry.count, example: entry.example })
-        });
+        let refused = merged(census.decisions(None, 1_000)?);
         Ok(Summary {
             reason,
             elapsed,
@@ -194,7 +198,7 @@ impl Crawl<'_> {
             failed: tally.failed,
             bytes: tally.bytes,
             errors: tally.errors.clone().into_iter().collect(),
-            refused: refused.collect(),
+            refused,
             waiting,
             collection: collection.dir().display().to_string(),
             next_due: next_due.map(|at| crate::times::until(at, now)),
@@ -337,11 +341,41 @@ fn words(ended: &Ended) -> (RunState, String) {
     }
 }
 
-/// Nothing fetched is an exit of its own only when something was tried.
-fn exit_of(ended: &Ended, tally: &Tally) -> Exit {
-    let tried = tally.failed + tally.excluded > 0 || tally.requests > tally.robots;
-    match ended {
-        Ended::Done { .. } if tally.fetched == 0 && tried => Exit::NothingFetched,
-        _ => Exit::Done,
+/// Nothing came back although something was tried: an exit of its own, with the last trouble in words.
+fn nothing_fetched(ended: &Ended, tally: &Tally) -> Option<Failure> {
+    let tried = tally.failed + tally.excluded > 0 || !tally.errors.is_empty();
+    if tally.fetched > 0 || tally.redirected > 0 || !tried || !matches!(ended, Ended::Done { .. }) {
+        return None;
     }
+    Some(match &tally.last_failure {
+        Some((url, detail)) => Failure::nothing_fetched(
+            format!("nothing could be fetched; the last trouble was {url}: {detail}"),
+            "check the URL and the network; the same command tries again",
+        ),
+        None if tally.excluded > 0 => Failure::nothing_fetched(
+            "nothing could be fetched: everything known is refused",
+            "see why with: harvestman explain URL",
+        ),
+        None => Failure::nothing_fetched(
+            "nothing could be fetched: no page answered with content",
+            "see why with: harvestman explain URL",
+        ),
+    })
+}
+
+/// Refusals by one rule are one line, whatever the number of sites.
+fn merged(entries: Vec<DecisionEntry>) -> Vec<Refused> {
+    let mut merged: Vec<Refused> = Vec::new();
+    for entry in entries {
+        let Some(reason) = model::RefusalReason::from_word(&entry.reason) else { continue };
+        match merged.iter_mut().find(|known| known.reason == reason && known.rule == entry.rule) {
+            Some(known) => known.count += entry.count,
+            None => {
+                let DecisionEntry { rule, count, example, .. } = entry;
+                merged.push(Refused { reason, rule, count, example });
+            }
+        }
+    }
+    merged.sort_by_key(|refused| std::cmp::Reverse(refused.count));
+    merged
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use model::{
-    Exchange, FailureKind, FetchFailure, Fingerprint, Origin, RobotsCopy, SiteKey, Timestamp,
+    Exchange, FailureKind, FetchFailure, Fingerprint, Origin, RobotsCopy, SiteKey, Stopped,
+    Timestamp,
 };
 
 use super::{
@@ -114,7 +115,7 @@ impl Workbench {
         reserved: bool,
         answer: Result<&Exchange, &FetchFailure>,
     ) {
-        let content = answer.is_ok_and(|it| matches!(it.status, 200..=299 | 304));
+        let content = answer.is_ok_and(has_content);
         let counts = u64::from(reserved && content);
         self.pages_reserved -= u64::from(reserved);
         self.pages_fetched += counts;
@@ -136,4 +137,10 @@ impl Workbench {
             }
         }
     }
+}
+
+/// An answer that counts as a page: an unwanted type or length was not read, so it is none.
+fn has_content(exchange: &Exchange) -> bool {
+    matches!(exchange.status, 200..=299 | 304)
+        && !matches!(exchange.stopped, Some(Stopped::Type | Stopped::Announced))
 }

@@ -370,6 +370,8 @@ impl Harvest {
         if !stale.is_empty() && !last {
             self.settle(Settle { deltas: stale, busy: self.clock.busy(), ..Settle::default() });
         }
+        let figures = serde_json::to_value(&self.state.tally).unwrap_or_default();
+        self.order(Order::Heartbeat(figures));
         let state = &self.state;
         self.progress.send_replace(Progress {
             started: state.started,
