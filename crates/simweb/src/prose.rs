@@ -1,7 +1,7 @@
 //! Building blocks of pages, made once per web: sentences of each language, scripts, styles, comments.
 //!
 //! Pages are put together from these by copying slices, which costs a microsecond or two a page. Words are
-//! drawn by Zipf's law over about 3,000 of them; that and the hexadecimal tokens in the scripts set how
+//! drawn by Zipf's law over 3,000 of them; that and the hexadecimal tokens in the scripts set how
 //! well pages compress (the tests hold the ratio).
 
 use std::sync::OnceLock;
@@ -14,6 +14,8 @@ use crate::{
 /// Sentences per language: two pages of 100 sentences share about two of them.
 const SENTENCES: usize = 6_000;
 const VOCABULARY: usize = 3_000;
+/// Turns of phrase that come again and again, as they do in people's texts.
+const PHRASES: usize = 250;
 const FILLERS: usize = 1_500;
 
 pub(crate) struct Prose {
@@ -82,14 +84,17 @@ fn sentences(seed: u64, list: &WordList) -> Blocks {
     let words = vocabulary(list, &mut dice);
     let ranks = zipf(words.len());
     let mut blocks = Blocks::default();
+    let phrases: Vec<String> = (0..PHRASES)
+        .map(|_| [0; 4].map(|_| words[draw(&ranks, &mut dice)].as_str()).join(" "))
+        .collect();
     for _ in 0..SENTENCES {
-        blocks.push(&sentence(&words, &ranks, &mut dice));
+        blocks.push(&sentence(&words, &phrases, &ranks, &mut dice));
     }
     blocks
 }
 
-fn sentence(words: &[String], ranks: &[f64], dice: &mut Dice) -> String {
-    let count = 8 + dice.below(15);
+fn sentence(words: &[String], phrases: &[String], ranks: &[f64], dice: &mut Dice) -> String {
+    let count = 5 + dice.below(10);
     let mut text = String::with_capacity(count * 8);
     for k in 0..count {
         if k > 0 {
@@ -106,6 +111,7 @@ fn sentence(words: &[String], ranks: &[f64], dice: &mut Dice) -> String {
             0 => text.push_str(&format!("&quot;{word}&quot;")),
             1 => text.push_str(&format!("<em>{word}</em>")),
             2 => text.push_str(&(dice.below(2000)).to_string()),
+            3..=26 => text.push_str(&phrases[dice.below(phrases.len())]),
             _ => text.push_str(word),
         }
     }

@@ -127,7 +127,8 @@ impl SimWeb {
             _ => None,
         };
         let own = self.page_hash(page);
-        let sentences = self.prose.sentences(self.language(page.site));
+        let language = self.language(page.site);
+        let sentences = self.prose.sentences(language);
         let stride = (size / 1_200).max(1) as u64;
         let mut fill = Dice::new(mix(near.unwrap_or(own), 0xF111));
         let mut paragraph = 0u64;
@@ -145,7 +146,12 @@ impl SimWeb {
             let content = if paragraph == 0 { own } else { near.unwrap_or(own) };
             let edition = (version + paragraph % stride) / stride;
             let mut dice = Dice::new(mix(mix(content, paragraph), edition));
-            draft.markup(if paragraph % 5 == 3 { b"<h2>" } else { b"<p>" });
+            if paragraph % 5 == 3 {
+                draft.markup(b"<h2>");
+                draft.text(self.prose.title(language, dice.next()).as_bytes());
+                draft.markup(b"</h2>\n");
+            }
+            draft.markup(b"<p>");
             for _ in 0..(2 + dice.below(5)).min(room / 100).max(1) {
                 draft.text(sentences.get(dice.next()));
             }
@@ -153,7 +159,7 @@ impl SimWeb {
                 self.write_link(page, link, dress, draft);
                 links = others;
             }
-            draft.markup(if paragraph % 5 == 3 { b"</h2>\n" } else { b"</p>\n" });
+            draft.markup(b"</p>\n");
             paragraph += 1;
         }
     }

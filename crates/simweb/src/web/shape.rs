@@ -3,8 +3,6 @@
 //! Page 0 is the home page; page `i` has the children `F·i+1 … F·i+F`. A random link of page `i` goes to a
 //! page up to its last child, `F·i+F`, so no link is a short cut and a page's level is its depth in the tree.
 
-use std::io::Write;
-
 use crate::{
     dice::{Dice, mix, unit},
     words::{SECTIONS, SLUGS},
@@ -128,17 +126,30 @@ impl SimWeb {
         let section = SECTIONS[(hash & 15) as usize];
         let slug = SLUGS[(hash >> 4 & 31) as usize];
         let other = SLUGS[(hash >> 9 & 31) as usize];
-        let i = page.index;
-        let written = if unit(mix(hash, 1)) < self.options.page.query_share {
-            write!(out, "/{section}/view?id={i}")
-        } else {
-            match hash >> 14 & 3 {
-                0 => write!(out, "/{section}/{slug}/{i}/"),
-                1 => write!(out, "/{section}/{slug}-{i}"),
-                _ => write!(out, "/{section}/{slug}-{other}-{i}.html"),
+        // By pieces rather than `write!`: twenty links a page make this the dearest part of it.
+        let mut put =
+            |pieces: &[&str]| pieces.iter().for_each(|p| out.extend_from_slice(p.as_bytes()));
+        let is_query = unit(mix(hash, 1)) < self.options.page.query_share;
+        let end = match hash >> 14 & 3 {
+            _ if is_query => {
+                put(&["/", section, "/view?id="]);
+                ""
+            }
+            0 => {
+                put(&["/", section, "/", slug, "/"]);
+                "/"
+            }
+            1 => {
+                put(&["/", section, "/", slug, "-"]);
+                ""
+            }
+            _ => {
+                put(&["/", section, "/", slug, "-", other, "-"]);
+                ".html"
             }
         };
-        written.expect("writing to memory cannot fail");
+        write_number(page.index, out);
+        out.extend_from_slice(end.as_bytes());
     }
 
     /// The page whose content a page shows: itself, or the original of an exact copy.
@@ -176,6 +187,19 @@ impl SimWeb {
     fn children(&self) -> usize {
         self.options.page.children.max(1)
     }
+}
+
+fn write_number(number: usize, out: &mut Vec<u8>) {
+    let start = out.len();
+    let mut left = number;
+    loop {
+        out.push(b'0' + (left % 10) as u8);
+        left /= 10;
+        if left == 0 {
+            break;
+        }
+    }
+    out[start..].reverse();
 }
 
 fn without_tracking(target: &str) -> std::borrow::Cow<'_, str> {
