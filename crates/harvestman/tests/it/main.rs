@@ -1,0 +1,10 @@
+//! What the program promises, asked of the real binary against a simulated web on loopback.
+//!
+//! The judge is the servers' own log wherever it can be: what was asked, when, and how often. One file per
+//! promise; [`world`] is the stage they all play on.
+
+// Tests may unwrap: a panic is how they speak.
+#![allow(clippy::unwrap_used)]
+
+mod smoke;
+mod world;
