@@ -24,7 +24,8 @@ pub struct Gathered {
     /// the text as it is.
     pub text: String,
     pub language: Option<Language>,
-    /// In document order, those of header fields first.
+    /// In document order, those of header fields first; also those that must not be followed: whether
+    /// by `nofollow` or by their own `rel` is the seeder's to judge.
     pub links: Vec<Link>,
     pub canonical: Option<CrawlUrl>,
     /// What references were resolved against: the page itself, or its `<base href>`.

@@ -3,7 +3,8 @@
 //! Guessing by trigrams costs more than parsing the page, so it is rare. A declaration (`<html lang>`,
 //! `Content-Language`) is believed when the script of a sample fits it; `en`, which page makers leave
 //! in from templates, only when the sample also has English little words. Where a declaration fails
-//! that test the guess wins only if it is sure. The sample is taken from the middle of the text, past
+//! that test the guess wins only if it is sure. English that declares nothing shows itself by the same
+//! little words. The sample is taken from the middle of the text, past
 //! menus.
 
 mod codes;
@@ -20,6 +21,11 @@ const SAMPLE_CHARS: usize = 300;
 const SAMPLE_CHARS_MIN: usize = 20;
 /// Confidence given to a plausible declaration.
 const DECLARED_CONFIDENCE: f32 = 0.9;
+
+/// Declared English has at least this share of English little words …
+const ENGLISH_SHARE_MIN: f32 = 1.0 / 12.0;
+/// … and a text with this share is English even if nobody says so: other languages have a few of them.
+const ENGLISH_SHARE: f32 = 1.0 / 5.0;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Language {
@@ -45,6 +51,7 @@ pub(crate) fn judge<'a>(
             Some(info) if info.is_reliable() => Some(guessed(&info)),
             _ => Some(Language { confidence: DECLARED_CONFIDENCE / 2.0, ..from_page(code) }),
         },
+        None if is_evidence && little_words(sample) >= ENGLISH_SHARE => Some(plainly_english()),
         None if is_evidence => detect(sample).map(|info| guessed(&info)),
         None => None,
     }
@@ -59,22 +66,26 @@ fn guessed(info: &Info) -> Language {
     Language { code, confidence: info.confidence() as f32, declared: false }
 }
 
-fn is_plausible(code: &str, sample: &str) -> bool {
-    fits(code, &scripts_in(sample)) && (code != "en" || has_english_words(sample))
+fn plainly_english() -> Language {
+    Language { code: "en".to_owned(), confidence: DECLARED_CONFIDENCE, declared: false }
 }
 
-/// One word in twelve, where running English has one in three.
-fn has_english_words(sample: &str) -> bool {
+fn is_plausible(code: &str, sample: &str) -> bool {
+    fits(code, &scripts_in(sample)) && (code != "en" || little_words(sample) >= ENGLISH_SHARE_MIN)
+}
+
+/// The share of English little words among all: about one in three in running text.
+fn little_words(sample: &str) -> f32 {
     const LITTLE: [&str; 16] = [
         "the", "of", "and", "to", "is", "for", "that", "with", "by", "you", "it", "are", "this",
         "from", "or", "your",
     ];
-    let (mut words, mut little) = (0, 0);
+    let (mut words, mut little) = (0u16, 0u16);
     for word in sample.split_ascii_whitespace() {
         words += 1;
-        little += usize::from(LITTLE.iter().any(|l| word.eq_ignore_ascii_case(l)));
+        little += u16::from(LITTLE.iter().any(|l| word.eq_ignore_ascii_case(l)));
     }
-    little * 12 >= words
+    f32::from(little) / f32::from(words.max(1))
 }
 
 /// [`SAMPLE_CHARS`] from the middle, whole characters.
@@ -97,6 +108,8 @@ mod tests {
         people. They are known for their long legs relative to the size of the body.";
     const PORTUGUESE: &str = "Os opiliões são uma ordem de aracnídeos conhecidos pelas suas pernas \
         excecionalmente longas em relação ao tamanho do corpo; a maioria não faz mal a ninguém.";
+    const DUTCH: &str = "Hooiwagens zijn een orde van spinachtigen; het dier is bekend om zijn lange poten of \
+        de manier van lopen, en het is niet gevaarlijk voor mensen die in de tuin werken.";
     const RUSSIAN: &str = "Сенокосцы — отряд паукообразных, известных своими длинными ногами по \
         сравнению с размером тела.";
     const JAPANESE: &str =
@@ -133,6 +146,8 @@ mod tests {
 
     #[test]
     fn without_a_declaration_the_text_speaks() {
+        assert_eq!(code(ENGLISH, &[]), Some(("en".to_owned(), false)));
+        assert_eq!(code(DUTCH, &[]), Some(("nl".to_owned(), false)));
         assert_eq!(code(PORTUGUESE, &[]), Some(("pt".to_owned(), false)));
         assert_eq!(code(RUSSIAN, &["", "???", "x"]), Some(("ru".to_owned(), false)));
         assert_eq!(code("short", &[]), None);

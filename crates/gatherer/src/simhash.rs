@@ -1,32 +1,24 @@
 //! A 64-bit fingerprint of a text's words: near duplicates differ in few bits.
 //!
 //! Charikar's simhash as Manku et al. used it for crawling (WWW 2007), over shingles of three words.
-//! Words are hashed once and combined; the 64 counters are bit-sliced, so adding a shingle is a short
-//! carry chain instead of 64 additions. Letters are compared without ASCII case. Scripts written
-//! without spaces (kana, Han, Hangul) count each character as a word.
-
-/// Bit `i` of plane `p` is bit `p` of the counter of hash bit `i`: counts up to 2^32 shingles.
-const PLANES: usize = 32;
+//! Letters are compared without ASCII case. Scripts written without spaces (kana, Han, Hangul) count
+//! each character as a word.
+//!
+//! Made to be cheap. Where words end cannot be foreseen by a processor, so the loop over bytes has no
+//! branch: each byte goes into the running hash, and a space stores it. The 64 counters are bit-sliced,
+//! so that adding a shingle is one binary addition for all 64 at once.
 
 /// 0 for a text without words.
 pub fn simhash(text: &str) -> u64 {
     let mut counters = Counters::default();
     let mut shingle = Shingle::default();
     let bytes = text.as_bytes();
-    let mut start = 0;
-    for end in memchr::memchr2_iter(b' ', b'\n', bytes).chain([bytes.len()]) {
-        let word = &bytes[start..end];
-        start = end + 1;
-        if word.is_empty() {
-            continue;
+    if bytes.iter().any(|&b| b >= UNSPACED_LEAD) {
+        for word in bytes.split(|&b| is_space(b)) {
+            unspaced_words(word).for_each(|w| shingle.push(hash_word(w), &mut counters));
         }
-        if word.iter().any(|&b| b >= UNSPACED_LEAD) {
-            for piece in unspaced_words(word) {
-                shingle.push(hash_word(piece), &mut counters);
-            }
-        } else {
-            shingle.push(hash_word(word), &mut counters);
-        }
+    } else {
+        each_word(bytes, |word| shingle.push(word, &mut counters));
     }
     shingle.finish(&mut counters);
     counters.majority()
@@ -35,6 +27,45 @@ pub fn simhash(text: &str) -> u64 {
 /// Bits in which two fingerprints differ; up to 3 of 64 mean near duplicates (Manku et al.).
 pub fn simhash_distance(one: u64, other: u64) -> u32 {
     (one ^ other).count_ones()
+}
+
+/// Bytes whose words are collected before they are used.
+const BLOCK: usize = 64;
+
+/// Hands the hash of each word to `push`.
+fn each_word(bytes: &[u8], mut push: impl FnMut(u64)) {
+    let mut words = [0u64; BLOCK];
+    let mut hash = 0u64;
+    for block in bytes.chunks(BLOCK) {
+        let mut ended = 0;
+        for &byte in block {
+            let space = is_space(byte);
+            // At most one word a byte ends, so this stays inside; without a space it is overwritten.
+            words[ended % BLOCK] = hash;
+            ended += usize::from(space & (hash != 0));
+            let keep = u64::from(space).wrapping_sub(1);
+            hash = add_byte(hash, byte) & keep;
+        }
+        words[..ended].iter().for_each(|&word| push(word));
+    }
+    if hash != 0 {
+        push(hash);
+    }
+}
+
+fn hash_word(word: &[u8]) -> u64 {
+    word.iter().fold(0, |hash, &byte| add_byte(hash, byte))
+}
+
+/// Seven bits a byte: nine ASCII letters before they overlap; [`mix`] does the mixing.
+#[inline]
+fn add_byte(hash: u64, byte: u8) -> u64 {
+    hash.rotate_left(7) ^ u64::from(byte | 0x20)
+}
+
+#[inline]
+fn is_space(byte: u8) -> bool {
+    (byte == b' ') | (byte == b'\n')
 }
 
 /// UTF-8 lead byte from which characters (U+3000 and up) are words of their own.
@@ -70,7 +101,7 @@ impl Shingle {
     fn push(&mut self, word: u64, counters: &mut Counters) {
         self.words += 1;
         if self.words >= 3 {
-            counters.add(mix(self.before.rotate_left(41) ^ self.last.rotate_left(17) ^ word));
+            counters.add(mix(self.before.rotate_left(41) ^ self.last.rotate_left(19) ^ word));
         }
         self.before = self.last;
         self.last = word;
@@ -79,83 +110,71 @@ impl Shingle {
     /// A text of one or two words is one shingle.
     fn finish(&self, counters: &mut Counters) {
         if matches!(self.words, 1 | 2) {
-            counters.add(mix(self.before.rotate_left(17) ^ self.last));
+            counters.add(mix(self.before.rotate_left(19) ^ self.last));
         }
     }
 }
 
 /// 64 counters, one per bit of the hashes added.
 struct Counters {
+    /// Bit `i` of plane `p` is bit `p` of counter `i`, for what was added last …
     planes: [u64; PLANES],
+    in_planes: u32,
+    /// … and what was added before.
+    sums: [u32; 64],
     added: u32,
 }
 
+/// Eight planes count to 255 before they are emptied into the sums.
+const PLANES: usize = 8;
+
 impl Default for Counters {
     fn default() -> Counters {
-        Counters { planes: [0; PLANES], added: 0 }
+        Counters { planes: [0; PLANES], in_planes: 0, sums: [0; 64], added: 0 }
     }
 }
 
 impl Counters {
-    /// Adds 1 to the counter of each bit that is set: a binary addition for all 64 at once, whose carry
-    /// dies after two planes on average.
+    /// Adds 1 to the counter of each bit that is set.
     #[inline]
     fn add(&mut self, hash: u64) {
-        self.added += 1;
         let mut carry = hash;
         for plane in &mut self.planes {
             let next = *plane & carry;
             *plane ^= carry;
             carry = next;
-            if carry == 0 {
-                break;
-            }
+        }
+        self.in_planes += 1;
+        if self.in_planes == (1 << PLANES) - 1 {
+            self.empty_planes();
         }
     }
 
+    fn empty_planes(&mut self) {
+        for (p, plane) in self.planes.iter_mut().enumerate() {
+            for (bit, sum) in self.sums.iter_mut().enumerate() {
+                *sum += ((*plane >> bit & 1) as u32) << p;
+            }
+            *plane = 0;
+        }
+        self.added += self.in_planes;
+        self.in_planes = 0;
+    }
+
     /// The bits set in more than half of what was added.
-    fn majority(&self) -> u64 {
-        (0..64).fold(0, |bits, bit| {
-            let count = self
-                .planes
-                .iter()
-                .enumerate()
-                .fold(0u64, |count, (p, plane)| count | ((plane >> bit & 1) << p));
-            bits | (u64::from(count * 2 > u64::from(self.added)) << bit)
+    fn majority(&mut self) -> u64 {
+        self.empty_planes();
+        self.sums.iter().enumerate().fold(0, |bits, (bit, &sum)| {
+            bits | u64::from(u64::from(sum) * 2 > u64::from(self.added)) << bit
         })
     }
 }
 
-/// Eight bytes at a time, ASCII letters without case.
-#[inline]
-fn hash_word(word: &[u8]) -> u64 {
-    let mut hash = word.len() as u64;
-    let (eights, tail) = word.as_chunks::<8>();
-    for eight in eights {
-        hash = fold(hash ^ without_case(u64::from_le_bytes(*eight)));
-    }
-    if !tail.is_empty() {
-        let last = tail.iter().rev().fold(0u64, |bits, &b| bits << 8 | u64::from(b));
-        hash = fold(hash ^ without_case(last));
-    }
-    hash
-}
-
-#[inline]
-fn without_case(bytes: u64) -> u64 {
-    bytes | 0x2020_2020_2020_2020
-}
-
 /// A multiplication of which both halves count.
 #[inline]
-fn fold(bits: u64) -> u64 {
+fn mix(bits: u64) -> u64 {
     let wide = u128::from(bits ^ 0x9e37_79b9_7f4a_7c15) * 0xa076_1d64_78bd_642f;
     (wide >> 64) as u64 ^ wide as u64
-}
-
-#[inline]
-fn mix(bits: u64) -> u64 {
-    fold(bits ^ 0xe703_7ed1_a0b4_28db)
 }
 
 #[cfg(test)]
@@ -218,7 +237,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sliced_counters_count_as_64_plain_ones(hashes in prop::collection::vec(any::<u64>(), 0..100)) {
+        fn sliced_counters_count_as_64_plain_ones(hashes in prop::collection::vec(any::<u64>(), 0..600)) {
             let mut counters = Counters::default();
             hashes.iter().for_each(|&hash| counters.add(hash));
             let expected = (0..64).fold(0u64, |bits, bit| {

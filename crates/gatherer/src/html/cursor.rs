@@ -90,7 +90,6 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    #[cfg_attr(not(test), expect(clippy::unused_self, reason = "counts in test builds only"))]
     fn count(&mut self, _bytes: usize) {
         #[cfg(test)]
         {

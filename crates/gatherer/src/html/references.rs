@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-/// The longest name in the table is 32 bytes with its `&` and `;`.
+/// The longest name in the table has 31 letters; with its `&`.
 const NAME_BYTES_MAX: usize = 32;
 
 pub(crate) fn decode_attribute(raw: &str) -> Cow<'_, str> {

@@ -48,7 +48,7 @@ fn looks(page: &str) -> u64 {
 
 #[test]
 fn hostile_pages_are_read_in_linear_time() {
-    const BYTES: usize = 2_000_000;
+    const BYTES: usize = 400_000;
     for unit in [
         "<",
         "</",
