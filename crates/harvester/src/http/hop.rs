@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body_util::Empty;
 use hyper::{
     Request, Response,
@@ -23,8 +23,8 @@ use model::{FailureKind, FetchLimits, FetchRequest, Headers, Stopped};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{
-    decode::{Decoded, Decoder, Flow, codings_of},
     head::{final_head, unwanted},
+    intake::{Event, Intake, poll_frame},
     tape::SharedTape,
     wire::Wire,
 };
@@ -92,23 +92,13 @@ struct Hop<'a> {
     sleep: Pin<&'a mut Sleep>,
 }
 
-/// What the wait for a body brought.
-enum Event {
-    Data(Bytes),
-    End,
-    Broken,
-    Full,
-    Late,
-}
-
 impl Hop<'_> {
     async fn head(
         &mut self,
         request: Request<Empty<Bytes>>,
     ) -> Result<Response<Incoming>, HopFailure> {
-        self.tape.lock().begin(self.limits.head_bytes_max);
         let first_due = Instant::now() + self.limits.first_byte;
-        let mut answer = pin!(self.wire.send(request));
+        let mut answer = pin!(self.wire.send(self.limits.head_bytes_max, request));
         poll_fn(|cx| {
             let over = self.wire.drive(cx);
             if let Poll::Ready(result) = answer.as_mut().poll(cx) {
@@ -304,7 +294,8 @@ impl Hop<'_> {
         intake: Intake,
         stop: Option<Stopped>,
     ) -> Answer {
-        let rests = stop.is_none() && poll_fn(|cx| self.wire.rests(cx)).await;
+        let sound = stop.is_none() && !ambiguous(&headers);
+        let rests = sound && poll_fn(|cx| self.wire.rests(cx)).await;
         let (first_byte, download) = self.durations();
         let tape = self.tape.clone();
         let (wire, extra) = if rests { (Some(self.wire), 0) } else { (None, self.wire.close()) };
@@ -345,88 +336,10 @@ impl Hop<'_> {
     }
 }
 
-/// What is made of a body while it comes.
-struct Intake {
-    /// Collected only where chunks have to be undone; else it is what is on the tape.
-    unchunked: Option<BytesMut>,
-    count: u64,
-    decoder: Option<Decoder>,
-    body_bytes_max: u64,
-}
-
-struct Bodies {
-    wire_body: Bytes,
-    entity: Bytes,
-    body: Bytes,
-    stopped: Option<Stopped>,
-}
-
-impl Intake {
-    fn new(headers: &Headers, limits: &FetchLimits) -> Intake {
-        let chunked = headers.get("transfer-encoding").is_some();
-        let decoder = codings_of(headers)
-            .map(|codings| Decoder::new(&codings, limits.body_bytes_max, limits.ratio_max));
-        Intake {
-            unchunked: chunked.then(BytesMut::new),
-            count: 0,
-            decoder,
-            body_bytes_max: limits.body_bytes_max,
-        }
-    }
-
-    /// True when a size limit is reached.
-    fn take(&mut self, data: &[u8]) -> bool {
-        self.count += data.len() as u64;
-        if let Some(unchunked) = &mut self.unchunked {
-            unchunked.extend_from_slice(data);
-        }
-        // A broken coding does not end the reading: the archive keeps the body as it came.
-        let full = self.decoder.as_mut().is_some_and(|decoder| decoder.push(data) == Flow::Full);
-        full || self.count > self.body_bytes_max
-    }
-
-    /// What hyper has already undone of the chunks, so that entity and tape end at the same place.
-    async fn take_queued(&mut self, body: &mut Incoming) {
-        let Some(unchunked) = &mut self.unchunked else { return };
-        poll_fn(|cx| {
-            while let Poll::Ready(Event::Data(data)) = poll_frame(cx, body) {
-                unchunked.extend_from_slice(&data);
-            }
-            Poll::Ready(())
-        })
-        .await;
-    }
-
-    fn finish(self, mut wire_body: Bytes, stop: Option<Stopped>) -> Bodies {
-        let most = usize::try_from(self.body_bytes_max).unwrap_or(usize::MAX);
-        let entity = match self.unchunked {
-            Some(unchunked) => unchunked.freeze(),
-            None => {
-                wire_body.truncate(most);
-                wire_body.clone()
-            }
-        };
-        let Some(decoder) = self.decoder else {
-            let body = entity.slice(..entity.len().min(most));
-            return Bodies { wire_body, entity, body, stopped: stop };
-        };
-        let Decoded { body, end } = decoder.finish(&entity);
-        let stopped = match end {
-            Flow::Go => stop,
-            Flow::Full => stop.or(Some(Stopped::Length)),
-            Flow::Broken => stop.or(Some(Stopped::Coding)),
-        };
-        Bodies { wire_body, entity, body: Bytes::from(body), stopped }
-    }
-}
-
-fn poll_frame(cx: &mut Context<'_>, body: &mut Incoming) -> Poll<Event> {
-    Pin::new(body).poll_frame(cx).map(|frame| match frame {
-        None => Event::End,
-        Some(Err(_)) => Event::Broken,
-        // Trailers say nothing a crawler needs; they are on the tape.
-        Some(Ok(frame)) => Event::Data(frame.into_data().unwrap_or_default()),
-    })
+/// Two ways to tell where the answer ends: whoever stands between us may have taken the other one, so
+/// nothing more is asked on that connection (RFC 9112 section 6.1).
+fn ambiguous(headers: &Headers) -> bool {
+    headers.get("content-length").is_some() && headers.get("transfer-encoding").is_some()
 }
 
 fn bad_http(detail: String) -> HopFailure {

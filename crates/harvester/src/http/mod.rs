@@ -8,7 +8,8 @@
 //! What hyper still refuses although some browsers take it: an invalid `Content-Length` (`abc`, `-1`; a
 //! browser reads to the end), `Transfer-Encoding` in an HTTP/1.0 answer, HTTP/0.9. Such answers are
 //! [`model::FailureKind::BadHttp`]. Differing lengths are refused as in browsers; `030` and `30` are
-//! held to be equal. A chunked body with broken framing ends like one whose server hung up.
+//! held to be equal. A chunked body with broken framing ends like one whose server hung up, and a
+//! `Transfer-Encoding` other than chunked is taken to last until the server does.
 
 mod cidr;
 mod connect;
@@ -22,6 +23,7 @@ mod fetcher;
 mod guard;
 mod head;
 mod hop;
+mod intake;
 mod name_cache;
 mod options;
 mod overrides;

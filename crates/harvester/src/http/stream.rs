@@ -2,10 +2,12 @@
 
 use std::{
     io,
+    mem::MaybeUninit,
     pin::Pin,
     task::{Context, Poll},
 };
 
+use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -15,6 +17,18 @@ use tokio_rustls::client::TlsStream;
 pub enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Stream {
+    /// Whether the kernel holds neither bytes nor an end for us.
+    pub fn is_quiet(&self) -> bool {
+        let tcp = match self {
+            Stream::Plain(tcp) => tcp,
+            Stream::Tls(tls) => tls.get_ref().0,
+        };
+        let seen = SockRef::from(tcp).peek(&mut [MaybeUninit::uninit()]);
+        seen.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    }
 }
 
 impl AsyncRead for Stream {

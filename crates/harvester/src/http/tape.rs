@@ -5,6 +5,10 @@
 //! tape and hands hyper its copy. The tape is bounded: when it is full, reading stops and says so
 //! ([`Tape::full`]); whoever runs the exchange then ends it. HTTP/1.1 is serial, so one tape a
 //! connection, begun anew for each request, is enough.
+//!
+//! Before a request goes over a connection that has rested, the socket itself is asked whether anything
+//! came meanwhile: the runtime may not have heard of it yet, and then a stray answer would be taken for
+//! the answer to our request.
 
 use std::{
     cell::RefCell,
@@ -37,6 +41,8 @@ pub struct Tape {
     /// How much of `received` hyper has got.
     given: usize,
     received_max: usize,
+    /// Nothing must be there to read before the request is sent.
+    must_be_quiet: bool,
     pub full: bool,
     pub sent_at: Option<Instant>,
     pub first_at: Option<Instant>,
@@ -44,8 +50,8 @@ pub struct Tape {
 }
 
 impl Tape {
-    pub fn begin(&mut self, received_max: usize) {
-        *self = Tape { received_max, ..Tape::default() };
+    pub fn begin(&mut self, received_max: usize, must_be_quiet: bool) {
+        *self = Tape { received_max, must_be_quiet, ..Tape::default() };
     }
 
     pub fn sent(&self) -> &[u8] {
@@ -149,6 +155,9 @@ impl Read for Teed {
     ) -> Poll<io::Result<()>> {
         let shared = self.tape.clone();
         let mut tape = shared.lock();
+        if std::mem::take(&mut tape.must_be_quiet) && !self.stream.is_quiet() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
         if tape.waiting() == 0 {
             if tape.received.len() >= tape.received_max {
                 tape.full = true;

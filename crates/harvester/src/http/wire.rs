@@ -34,6 +34,8 @@ pub struct Wire {
     connection: Connection<Teed, Empty<Bytes>>,
     pub tape: SharedTape,
     pub address: Option<IpAddr>,
+    /// A request went over it before.
+    used: bool,
     /// hyper is done with it.
     ended: bool,
 }
@@ -52,13 +54,17 @@ impl Wire {
             .max_buf_size(head_bytes_max.max(BUFFER_BYTES_MIN))
             .handshake(Teed::new(connected.stream, tape.clone()))
             .await?;
-        Ok(Wire { sender, connection, tape, address: connected.address, ended: false })
+        Ok(Wire { sender, connection, tape, address: connected.address, used: false, ended: false })
     }
 
+    /// Begins a new tape, on which no more than `received_max` bytes come before a whole head.
     pub fn send(
         &mut self,
+        received_max: usize,
         request: Request<Empty<Bytes>>,
     ) -> impl Future<Output = hyper::Result<Response<Incoming>>> + use<> {
+        self.tape.lock().begin(received_max, self.used);
+        self.used = true;
         self.sender.send_request(request)
     }
 

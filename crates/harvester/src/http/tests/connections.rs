@@ -78,7 +78,7 @@ async fn bytes_beyond_an_answer_never_reach_the_next_request() {
             let exchange = get(&fetcher, &server.url()).await.unwrap();
             assert_eq!(exchange.body, "good".as_bytes());
             assert!(!exchange.wire_body.ends_with(b"evil"));
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            tokio::time::sleep(Duration::from_millis(60)).await;
         }
         assert_eq!(server.connections(), 4);
     }
@@ -89,7 +89,7 @@ async fn connections_end_where_the_server_says_so_or_the_body_was_cut() {
     let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
     let old = "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx";
     let both = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
-    for (text, kept) in [(closing, false), (old, false), (both, true)] {
+    for (text, kept) in [(closing, false), (old, false), (both, false)] {
         let server = Server::always(vec![send(text)]).await;
         let fetcher = fetcher();
         let exchange = get(&fetcher, &server.url()).await.unwrap();

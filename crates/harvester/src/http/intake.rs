@@ -1,0 +1,114 @@
+//! What is made of a body while it comes: chunks put together, codings undone, limits held.
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use bytes::{Bytes, BytesMut};
+use hyper::body::{Body, Incoming};
+use model::{FetchLimits, Headers, Stopped};
+
+use super::decode::{Decoded, Decoder, Flow, codings_of};
+
+/// What is made of a body while it comes.
+pub struct Intake {
+    /// Collected only where chunks have to be undone; else it is what is on the tape.
+    unchunked: Option<BytesMut>,
+    count: u64,
+    decoder: Option<Decoder>,
+    body_bytes_max: u64,
+}
+
+pub struct Bodies {
+    pub wire_body: Bytes,
+    pub entity: Bytes,
+    pub body: Bytes,
+    pub stopped: Option<Stopped>,
+}
+
+impl Intake {
+    pub fn new(headers: &Headers, limits: &FetchLimits) -> Intake {
+        let chunked = headers.get("transfer-encoding").is_some();
+        let decoder = codings_of(headers)
+            .map(|codings| Decoder::new(&codings, limits.body_bytes_max, limits.ratio_max));
+        Intake {
+            unchunked: chunked.then(BytesMut::new),
+            count: 0,
+            decoder,
+            body_bytes_max: limits.body_bytes_max,
+        }
+    }
+
+    /// True when a size limit is reached.
+    pub fn take(&mut self, data: &[u8]) -> bool {
+        self.count += data.len() as u64;
+        if let Some(unchunked) = &mut self.unchunked {
+            unchunked.extend_from_slice(data);
+        }
+        // A broken coding does not end the reading: the archive keeps the body as it came.
+        let full = self.decoder.as_mut().is_some_and(|decoder| decoder.push(data) == Flow::Full);
+        full || self.count > self.body_bytes_max
+    }
+
+    /// What hyper has already undone of the chunks, so that entity and tape end at the same place.
+    pub async fn take_queued(&mut self, body: &mut Incoming) {
+        let Some(unchunked) = &mut self.unchunked else { return };
+        poll_fn(|cx| {
+            while let Poll::Ready(Event::Data(data)) = poll_frame(cx, body) {
+                unchunked.extend_from_slice(&data);
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    pub fn finish(self, mut wire_body: Bytes, stop: Option<Stopped>) -> Bodies {
+        let most = usize::try_from(self.body_bytes_max).unwrap_or(usize::MAX);
+        let entity = match self.unchunked {
+            Some(unchunked) => unchunked.freeze(),
+            None => {
+                wire_body.truncate(most);
+                wire_body.clone()
+            }
+        };
+        let Some(decoder) = self.decoder else {
+            let body = entity.slice(..entity.len().min(most));
+            return Bodies { wire_body, entity, body, stopped: stop };
+        };
+        let Decoded { body, end } = decoder.finish(&entity);
+        let stopped = match end {
+            Flow::Go => stop,
+            Flow::Full => stop.or(Some(Stopped::Length)),
+            Flow::Broken => stop.or(Some(Stopped::Coding)),
+        };
+        Bodies { wire_body, entity, body: snug(body), stopped }
+    }
+}
+
+/// What the wait for a body brought.
+pub enum Event {
+    Data(Bytes),
+    End,
+    Broken,
+    Full,
+    Late,
+}
+
+pub fn poll_frame(cx: &mut Context<'_>, body: &mut Incoming) -> Poll<Event> {
+    Pin::new(body).poll_frame(cx).map(|frame| match frame {
+        None => Event::End,
+        Some(Err(_)) => Event::Broken,
+        // Trailers say nothing a crawler needs; they are on the tape.
+        Some(Ok(frame)) => Event::Data(frame.into_data().unwrap_or_default()),
+    })
+}
+
+/// Bodies wait in queues: what they do not fill is given back.
+fn snug(mut body: Vec<u8>) -> Bytes {
+    if body.capacity() - body.len() > body.len() / 4 + 1024 {
+        body.shrink_to_fit();
+    }
+    Bytes::from(body)
+}
