@@ -1,8 +1,8 @@
 //! What gathering a page costs: `cargo run --release -p gatherer --example gather_speed`.
 //!
-//! Pages are like those of a measured web: log-normal in size (mean 17 KB, sigma 0.8), about 62 % text,
-//! 20 links, with scripts, styles, comments and character references. Beside it the same links and text
-//! by lol_html, and the parts that can be measured alone.
+//! Pages are like those of a measured web: log-normal in size (mean 17 KB, sigma 0.8), about 62 %
+//! text, 20 links, with scripts, styles, comments and character references. Beside it the same
+//! links and text by lol_html, and the parts that can be measured alone.
 
 use std::{
     cell::RefCell,

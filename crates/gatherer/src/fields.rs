@@ -13,7 +13,8 @@ pub(crate) struct RawRefresh {
     pub(crate) reference: String,
 }
 
-/// The "shared declarative refresh steps" of the HTML standard, for the `Refresh` field and its pragma.
+/// The "shared declarative refresh steps" of the HTML standard, for the `Refresh` field and its
+/// pragma.
 pub(crate) fn parse_refresh(content: &str) -> Option<RawRefresh> {
     let rest = content.trim_start_matches(is_space);
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();

@@ -18,8 +18,8 @@ use crate::{
 
 /// Cannot fail, whatever the bytes are; time and memory are linear in them.
 ///
-/// The body of a redirect is not read: it only repeats `Location`. Everything else is, also the pages
-/// of errors.
+/// The body of a redirect is not read: it only repeats `Location`. Everything else is, also the
+/// pages of errors.
 pub fn gather(exchange: &Exchange, options: &GatherOptions) -> Gathered {
     let declared = Declared::of(&exchange.headers);
     let mut gathered = Gathered {

@@ -20,12 +20,12 @@ pub struct Gathered {
     pub description: String,
     /// Level 1 to 6 and text.
     pub headings: Vec<(u8, String)>,
-    /// Title and visible text: white space folded, blocks on lines of their own. Of a text/plain body
-    /// the text as it is.
+    /// Title and visible text: white space folded, blocks on lines of their own. Of a text/plain
+    /// body the text as it is.
     pub text: String,
     pub language: Option<Language>,
-    /// In document order, those of header fields first; also those that must not be followed: whether
-    /// by `nofollow` or by their own `rel` is the seeder's to judge.
+    /// In document order, those of header fields first; also those that must not be followed:
+    /// whether by `nofollow` or by their own `rel` is the seeder's to judge.
     pub links: Vec<Link>,
     pub canonical: Option<CrawlUrl>,
     /// What references were resolved against: the page itself, or its `<base href>`.

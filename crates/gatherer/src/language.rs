@@ -1,10 +1,11 @@
-//! The language of a text: the page's own word when it is plausible, else a guess on a short sample.
+//! The language of a text: the page's own word when it is plausible, else a guess on a short
+//! sample.
 //!
-//! Guessing by trigrams costs more than parsing the page, so it is rare. A declaration (`<html lang>`,
-//! `Content-Language`) is believed when the script of a sample fits it; `en`, which page makers leave
-//! in from templates, only when the sample also has English little words. Where a declaration fails
-//! that test the guess wins only if it is sure. English that declares nothing shows itself by the same
-//! little words. The sample is taken from the middle of the text, past
+//! Guessing by trigrams costs more than parsing the page, so it is rare. A declaration (`<html
+//! lang>`, `Content-Language`) is believed when the script of a sample fits it; `en`, which page
+//! makers leave in from templates, only when the sample also has English little words. Where a
+//! declaration fails that test the guess wins only if it is sure. English that declares nothing
+//! shows itself by the same little words. The sample is taken from the middle of the text, past
 //! menus.
 
 mod codes;
@@ -24,7 +25,8 @@ const DECLARED_CONFIDENCE: f32 = 0.9;
 
 /// Declared English has at least this share of English little words …
 const ENGLISH_SHARE_MIN: f32 = 1.0 / 12.0;
-/// … and a text with this share is English even if nobody says so: other languages have a few of them.
+/// … and a text with this share is English even if nobody says so: other languages have a few of
+/// them.
 const ENGLISH_SHARE: f32 = 1.0 / 5.0;
 
 #[derive(Clone, Debug, PartialEq)]

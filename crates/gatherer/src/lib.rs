@@ -1,12 +1,12 @@
 //! Bytes to links, text, metadata, fingerprints and language: pure functions.
 //!
-//! [`gather`] takes what went over the wire and cannot fail: whatever the web sends is data, and what
-//! was odd about it is told in [`Gathered::problems`]. It reads a page once, builds no tree, and its
-//! time and memory are linear in the body.
+//! [`gather`] takes what went over the wire and cannot fail: whatever the web sends is data, and
+//! what was odd about it is told in [`Gathered::problems`]. It reads a page once, builds no tree,
+//! and its time and memory are linear in the body.
 //!
 //! The rooms: `media_type` and `charset` decide what the bytes are; `html` cuts a page into tokens;
-//! `page` listens to them; `plain` reads text; `fields` reads header fields; `resolve` makes links of
-//! references; `simhash` and `language` judge the text.
+//! `page` listens to them; `plain` reads text; `fields` reads header fields; `resolve` makes links
+//! of references; `simhash` and `language` judge the text.
 
 mod charset;
 mod fields;

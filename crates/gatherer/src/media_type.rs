@@ -1,9 +1,9 @@
 //! What a body is: the server's word, checked against the bytes.
 //!
-//! The WHATWG MIME Sniffing standard, reduced to what a crawler of text needs: a declared text type is
-//! believed unless the bytes are plainly something else, a missing (or meaningless) one is guessed.
-//! text/plain never becomes HTML. Beyond the standard `application/octet-stream`, which servers send
-//! for want of a better word, becomes HTML when it begins like it.
+//! The WHATWG MIME Sniffing standard, reduced to what a crawler of text needs: a declared text type
+//! is believed unless the bytes are plainly something else, a missing (or meaningless) one is
+//! guessed. text/plain never becomes HTML. Beyond the standard `application/octet-stream`, which
+//! servers send for want of a better word, becomes HTML when it begins like it.
 
 use model::Headers;
 
@@ -18,8 +18,8 @@ pub(crate) struct Declared {
 }
 
 impl Declared {
-    /// Of several `Content-Type` values the last well-formed one counts (Fetch standard), and keeps the
-    /// charset of an earlier one with the same essence.
+    /// Of several `Content-Type` values the last well-formed one counts (Fetch standard), and keeps
+    /// the charset of an earlier one with the same essence.
     pub(crate) fn of(headers: &Headers) -> Declared {
         let mut declared = Declared::default();
         for value in headers.all("content-type").flat_map(|field| field.split(',')) {
@@ -185,7 +185,8 @@ fn no_markup_but_binary(header: &[u8]) -> Option<&'static str> {
     (has_binary_bytes(header) && !header.contains(&b'<')).then_some("application/octet-stream")
 }
 
-/// MIME Sniffing's "binary data bytes", which text in any encoding but UTF-16 and -32 does not hold.
+/// MIME Sniffing's "binary data bytes", which text in any encoding but UTF-16 and -32 does not
+/// hold.
 fn has_binary_bytes(header: &[u8]) -> bool {
     let has_bom = [b"\xfe\xff".as_slice(), b"\xff\xfe", b"\xef\xbb\xbf"]
         .iter()

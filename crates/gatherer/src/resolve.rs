@@ -36,7 +36,8 @@ impl Resolver {
         self.base.url()
     }
 
-    /// `None` for what is no link (`mailto:` and the like) and for what is no URL, which is counted.
+    /// `None` for what is no link (`mailto:` and the like) and for what is no URL, which is
+    /// counted.
     pub(crate) fn resolve(&mut self, reference: &str) -> Option<CrawlUrl> {
         let reference = trim(reference);
         if reference.len() > self.url_bytes_max {

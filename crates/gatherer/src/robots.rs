@@ -1,7 +1,7 @@
 //! What a page asks of robots: `<meta name=robots>` and `X-Robots-Tag`.
 //!
-//! Directives only add up: the strictest of all that concern us holds, as Google and the others read
-//! them. Those that name another robot do not concern us.
+//! Directives only add up: the strictest of all that concern us holds, as Google and the others
+//! read them. Those that name another robot do not concern us.
 
 use model::Headers;
 

@@ -1,12 +1,12 @@
 //! A 64-bit fingerprint of a text's words: near duplicates differ in few bits.
 //!
-//! Charikar's simhash as Manku et al. used it for crawling (WWW 2007), over shingles of three words.
-//! Letters are compared without ASCII case. Scripts written without spaces (kana, Han, Hangul) count
-//! each character as a word.
+//! Charikar's simhash as Manku et al. used it for crawling (WWW 2007), over shingles of three
+//! words. Letters are compared without ASCII case. Scripts written without spaces (kana, Han,
+//! Hangul) count each character as a word.
 //!
-//! Made to be cheap. Where words end cannot be foreseen by a processor, so the loop over bytes has no
-//! branch: each byte goes into the running hash, and a space stores it. The 64 counters are bit-sliced,
-//! so that adding a shingle is one binary addition for all 64 at once.
+//! Made to be cheap. Where words end cannot be foreseen by a processor, so the loop over bytes has
+//! no branch: each byte goes into the running hash, and a space stores it. The 64 counters are
+//! bit-sliced, so that adding a shingle is one binary addition for all 64 at once.
 
 /// 0 for a text without words.
 pub fn simhash(text: &str) -> u64 {
@@ -40,7 +40,8 @@ fn each_word(bytes: &[u8], mut push: impl FnMut(u64)) {
         let mut ended = 0;
         for &byte in block {
             let space = is_space(byte);
-            // At most one word a byte ends, so this stays inside; without a space it is overwritten.
+            // At most one word a byte ends, so this stays inside; without a space it is
+            // overwritten.
             words[ended % BLOCK] = hash;
             ended += usize::from(space & (hash != 0));
             let keep = u64::from(space).wrapping_sub(1);

@@ -1,8 +1,8 @@
 //! Which encoding a body is in, and its text as UTF-8.
 //!
 //! BOM, then the `Content-Type` header, then `<meta>` in the first 1,024 bytes, then the bytes
-//! themselves: UTF-16 by its NULs, UTF-8 if it is valid, else a guess on the first 16 KB (guessing is
-//! slow: 25 MB/s). Bytes that are already UTF-8 are borrowed, not copied.
+//! themselves: UTF-16 by its NULs, UTF-8 if it is valid, else a guess on the first 16 KB (guessing
+//! is slow: 25 MB/s). Bytes that are already UTF-8 are borrowed, not copied.
 
 mod prescan;
 

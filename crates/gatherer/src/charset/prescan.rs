@@ -109,8 +109,8 @@ impl Scan<'_> {
         }
     }
 
-    /// "Get an attribute": name and value in lower case. `None`: the bytes ended. `Some(None)`: the tag
-    /// did.
+    /// "Get an attribute": name and value in lower case. `None`: the bytes ended. `Some(None)`: the
+    /// tag did.
     fn attribute(&mut self) -> Option<Option<(String, String)>> {
         while self.peek().is_some_and(|b| is_space(b) || b == b'/') {
             self.at += 1;

@@ -1,6 +1,7 @@
 //! The tag names that mean something to a crawler, and what each means for visible text.
 
-/// Names of up to 16 bytes fit in one number, so that a name is found by a switch, not by comparing.
+/// Names of up to 16 bytes fit in one number, so that a name is found by a switch, not by
+/// comparing.
 const NAME_BYTES_MAX: usize = 16;
 
 macro_rules! elements {
@@ -59,7 +60,8 @@ pub(crate) enum Break {
 }
 
 impl Element {
-    /// Cells of a table row are parted by a space, everything that is displayed as a block by a line.
+    /// Cells of a table row are parted by a space, everything that is displayed as a block by a
+    /// line.
     pub(crate) fn breaks(self) -> Break {
         use Element::{
             Address, Article, Aside, Blockquote, Body, Br, Caption, Center, Dd, Details, Dialog,

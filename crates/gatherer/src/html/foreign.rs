@@ -1,13 +1,13 @@
 //! A light notion of being inside SVG or MathML, where tags are read by other rules.
 //!
-//! Not the standard's stack of elements (13.2.6.5), only the borders between HTML and foreign content:
-//! `svg` and `math` lead out, the integration points (`foreignObject`, `desc`, `title`, `mi` …) lead
-//! back in, HTML's own tags break out.
+//! Not the standard's stack of elements (13.2.6.5), only the borders between HTML and foreign
+//! content: `svg` and `math` lead out, the integration points (`foreignObject`, `desc`, `title`,
+//! `mi` …) lead back in, HTML's own tags break out.
 
 use super::{Content, Element, Tag};
 
-/// Borders inside borders beyond this many are not noticed: an end tag looks through all of them, and
-/// time must stay linear. Real pages nest three or four.
+/// Borders inside borders beyond this many are not noticed: an end tag looks through all of them,
+/// and time must stay linear. Real pages nest three or four.
 const BORDERS_MAX: usize = 64;
 
 #[derive(Debug, Default)]
@@ -45,8 +45,8 @@ impl Foreign {
         self.borders.last().map_or(Space::Html, |border| border.inside)
     }
 
-    /// Takes notice of a start tag; says how what follows is to be read, and whether the tag itself is
-    /// HTML's.
+    /// Takes notice of a start tag; says how what follows is to be read, and whether the tag itself
+    /// is HTML's.
     #[inline]
     pub(crate) fn start_tag(&mut self, tag: &Tag<'_, '_>) -> (Content, bool) {
         if self.borders.is_empty() && !matches!(tag.element, Element::Svg | Element::Math) {

@@ -1,11 +1,11 @@
 //! HTML bytes to tokens, as the HTML standard's section 13.2.5 has them, without building a tree.
 //!
-//! The border of this room is [`tokenize`] and [`TokenSink`]: whoever wants another tokenizer exchanges
-//! what is behind them. Tokens are slices of the page (nothing is copied), in document order. Parse
-//! errors are not reported: a browser would show the page all the same.
+//! The border of this room is [`tokenize`] and [`TokenSink`]: whoever wants another tokenizer
+//! exchanges what is behind them. Tokens are slices of the page (nothing is copied), in document
+//! order. Parse errors are not reported: a browser would show the page all the same.
 //!
-//! Invariant: every scan goes forward only, so time is linear in the page whatever it holds; no token
-//! depends on how deep tags are nested.
+//! Invariant: every scan goes forward only, so time is linear in the page whatever it holds; no
+//! token depends on how deep tags are nested.
 
 mod cursor;
 mod element;

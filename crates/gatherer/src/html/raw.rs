@@ -1,7 +1,7 @@
 //! Where the text of raw elements ends: at their own end tag and nothing else.
 //!
-//! Scripts have a past: inside `<!--` a `<script>` opens an inner one whose `</script>` does not count
-//! (HTML standard 13.2.5.17 to 13.2.5.31, the escaped and double escaped states).
+//! Scripts have a past: inside `<!--` a `<script>` opens an inner one whose `</script>` does not
+//! count (HTML standard 13.2.5.17 to 13.2.5.31, the escaped and double escaped states).
 
 use super::cursor::{Cursor, is_space};
 

@@ -1,5 +1,6 @@
-//! Character references (`&amp;`, `&#233;`) in text and attributes. The table is `htmlize`'s; the five
-//! or six that make up nearly all of them are known here, so that ordinary pages never ask for it.
+//! Character references (`&amp;`, `&#233;`) in text and attributes. The table is `htmlize`'s; the
+//! five or six that make up nearly all of them are known here, so that ordinary pages never ask for
+//! it.
 
 use std::borrow::Cow;
 

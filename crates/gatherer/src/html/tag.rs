@@ -8,7 +8,8 @@ use super::{
     decode_attribute,
 };
 
-/// Attributes beyond this many in one tag are read over: real tags have a dozen, hostile ones a million.
+/// Attributes beyond this many in one tag are read over: real tags have a dozen, hostile ones a
+/// million.
 const ATTRIBUTES_MAX: usize = 256;
 
 #[derive(Debug)]
@@ -42,8 +43,8 @@ impl<'a> Tag<'a, '_> {
     }
 }
 
-/// Reads attributes up to and with the tag's `>`. Says whether the tag closes itself, or `None` when
-/// the page ends first: such a tag is none.
+/// Reads attributes up to and with the tag's `>`. Says whether the tag closes itself, or `None`
+/// when the page ends first: such a tag is none.
 pub(super) fn read_attributes<'a>(
     cursor: &mut Cursor<'a>,
     attributes: &mut Vec<Attribute<'a>>,

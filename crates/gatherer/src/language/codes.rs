@@ -9,8 +9,8 @@ pub(super) fn primary_code(tag: &str) -> Option<String> {
     is_language.then(|| short_code(&primary).to_owned())
 }
 
-/// Codes without a short form stay as they are. Mandarin and Norwegian bokmål become the `zh` and `no`
-/// that pages write.
+/// Codes without a short form stay as they are. Mandarin and Norwegian bokmål become the `zh` and
+/// `no` that pages write.
 pub(super) fn short_code(code: &str) -> &str {
     match SHORT.binary_search_by_key(&code, |&(long, _)| long) {
         Ok(i) => SHORT[i].1,

@@ -57,8 +57,8 @@ pub(super) fn fits(code: &str, letters: &Letters) -> bool {
     ours * 2 >= all && !(code == "zh" && is_japanese) && !(code == "ja" && !is_japanese && all > 0)
 }
 
-/// Languages that are not named here are written in Latin letters, or in a script that only they and
-/// their neighbours use.
+/// Languages that are not named here are written in Latin letters, or in a script that only they
+/// and their neighbours use.
 fn scripts_of(code: &str) -> &'static [Script] {
     use Script::{
         Arabic, Cyrillic, Devanagari, Greek, Han, Hangul, Hebrew, Kana, Latin, Other, Thai,

@@ -1,7 +1,7 @@
 //! Visible text as it grows: white space folded to one space, blocks to one line end.
 //!
-//! No-break spaces fold like spaces (pages use them for layout), NULs vanish as in the standard's body.
-//! Invariant: the text neither begins nor ends with white space, and never has two in a row.
+//! No-break spaces fold like spaces (pages use them for layout), NULs vanish as in the standard's
+//! body. Invariant: the text neither begins nor ends with white space, and never has two in a row.
 
 use crate::html::Break;
 
@@ -91,7 +91,8 @@ fn run_end(bytes: &[u8], mut at: usize) -> usize {
         {
             at += BLOCK;
         }
-        // The block holds something to fold, or is the last: byte by byte, at most a block's length.
+        // The block holds something to fold, or is the last: byte by byte, at most a block's
+        // length.
         for _ in 0..BLOCK {
             match (bytes.get(at), bytes.get(at + 1)) {
                 (None, _) => return at,
@@ -104,8 +105,8 @@ fn run_end(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// Whether the first [`BLOCK`] bytes can stay as they are, given the one behind them. May say no too
-/// often (any control character), never yes.
+/// Whether the first [`BLOCK`] bytes can stay as they are, given the one behind them. May say no
+/// too often (any control character), never yes.
 fn is_folded(block: &[u8]) -> bool {
     let (Some(first), Some(next)) = (block.first_chunk::<BLOCK>(), block.last_chunk::<BLOCK>())
     else {

@@ -49,8 +49,8 @@ pub(crate) fn rel_bits(rel: &str) -> LinkRel {
     })
 }
 
-/// What a `<link>` (or `Link` field) of this `rel` leads to, when that is a page. Style sheets, icons,
-/// hints and the like are no links of a page.
+/// What a `<link>` (or `Link` field) of this `rel` leads to, when that is a page. Style sheets,
+/// icons, hints and the like are no links of a page.
 pub(crate) fn link_kind(rel: &str, media_type: &str) -> Option<LinkKind> {
     let has = |name: &str| rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case(name));
     if has("stylesheet") {

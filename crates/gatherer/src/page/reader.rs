@@ -1,10 +1,11 @@
 //! Listens to a page's tokens and takes what a crawler wants of them.
 //!
-//! What counts as visible: everything outside script, style, template, textarea, iframe and the like,
-//! and the first title, which stands first. Text that is only hidden by the `hidden` attribute or by
-//! `display: none` is kept: pages hide tabs, menus and long passages until a click, and without a tree
-//! an element that is never closed would swallow the rest of the page. The contents of a `<template>`
-//! are no text unless it is a shadow root (`shadowrootmode`), which browsers show; its links count.
+//! What counts as visible: everything outside script, style, template, textarea, iframe and the
+//! like, and the first title, which stands first. Text that is only hidden by the `hidden`
+//! attribute or by `display: none` is kept: pages hide tabs, menus and long passages until a click,
+//! and without a tree an element that is never closed would swallow the rest of the page. The
+//! contents of a `<template>` are no text unless it is a shadow root (`shadowrootmode`), which
+//! browsers show; its links count.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,5 @@
-//! A second opinion: the same links and titles as lol_html, on conformance pages and generated ones.
+//! A second opinion: the same links and titles as lol_html, on conformance pages and generated
+//! ones.
 
 use std::{cell::RefCell, rc::Rc};
 

@@ -1,7 +1,7 @@
 //! Links and titles as a browser's tree has them: html5lib's tree-construction cases.
 //!
-//! We build no tree, so a tag that the tree builder throws away may still give a link. Such cases are
-//! stated below with their reason; a link that the tree has and we have not is never excused.
+//! We build no tree, so a tag that the tree builder throws away may still give a link. Such cases
+//! are stated below with their reason; a link that the tree has and we have not is never excused.
 
 use std::collections::BTreeSet;
 
@@ -46,8 +46,8 @@ fn links_are_those_of_the_expected_trees() {
     assert!(run > 1_400 && with_links >= 5, "{run} cases, {with_links} with links");
 }
 
-/// Few cases have references of their own, so every tag that may carry one is given one: it must then
-/// be found exactly where the tree has such an element.
+/// Few cases have references of their own, so every tag that may carry one is given one: it must
+/// then be found exactly where the tree has such an element.
 #[test]
 fn tags_that_carry_links_are_those_of_the_expected_trees() {
     let Some(cases) = tree_cases() else {

@@ -1,5 +1,5 @@
-//! The tokenizer cases of html5lib. Parse errors and the parts of a doctype do not concern a crawler;
-//! tags, attributes, text and comments must be equal.
+//! The tokenizer cases of html5lib. Parse errors and the parts of a doctype do not concern a
+//! crawler; tags, attributes, text and comments must be equal.
 
 use serde_json::Value;
 

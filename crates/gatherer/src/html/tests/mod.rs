@@ -16,8 +16,8 @@ enum Token {
     Doctype,
 }
 
-/// Writes tokens down as html5lib's cases have them: decoded, text joined. Never leaves the data state
-/// by itself.
+/// Writes tokens down as html5lib's cases have them: decoded, text joined. Never leaves the data
+/// state by itself.
 #[derive(Default)]
 struct Recorder {
     tokens: Vec<Token>,
