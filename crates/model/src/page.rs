@@ -89,6 +89,8 @@ pub struct LastVersion {
     /// Where the full record is and when it was made (a `revisit` refers to it, never to another revisit).
     pub record: Option<RecordLocation>,
     pub record_date: Timestamp,
+    /// The record holds its payload itself, so that a `revisit` may refer to it.
+    pub whole: bool,
 }
 
 /// What one visit (or a verdict without one) changes about a page.

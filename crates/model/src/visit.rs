@@ -15,6 +15,8 @@ pub struct Visit {
     pub change: Change,
     pub record: Option<RecordLocation>,
     pub record_id: Option<RecordId>,
+    /// The record is a `revisit`: its payload is where it refers to.
+    pub revisit: bool,
     /// Bytes that came over the wire, head included.
     pub wire_bytes: u64,
     /// Decoded body.

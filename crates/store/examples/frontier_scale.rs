@@ -161,6 +161,7 @@ fn visited(fp: model::Fingerprint, now: Timestamp) -> PageUpdate {
         due: Some(now.plus(Duration::from_secs(86_400))),
         failures: 0,
         visit: Some(Visit {
+            revisit: false,
             at: now,
             status: 200,
             failure: None,

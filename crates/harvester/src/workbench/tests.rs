@@ -40,6 +40,7 @@ pub(super) fn page(text: &str, level: u16) -> Page {
 
 fn fetched_page(text: &str, level: u16) -> Page {
     let last = LastVersion {
+        whole: true,
         visited: START,
         condition: Condition { etag: Some("\"1\"".to_owned()), last_modified: None },
         payload_digest: [0; 20],

@@ -137,6 +137,7 @@ impl Adopter<'_> {
             record_id: adopted.record_id,
             digest: adopted.payload_digest,
             seen,
+            revisit: !matches!(adopted.kind, EntryKind::Response),
         };
         let (report, decisions) = self.stage.read(exchange, page, &filed, after);
         let mut delta = delta(lease);

@@ -83,6 +83,7 @@ impl GatherStage {
     ) -> Result<Filed, StoreError> {
         let digest = sha1(&[&exchange.entity]);
         let (kind, seen) = self.kind_of(exchange, page, &digest);
+        let revisit = !matches!(kind, EntryKind::Response);
         let record_id = self.ids.make();
         let entry = ArchiveEntry { exchange, record_id, payload_digest: digest, kind };
         let location = self.append_when_there_is_room(&entry, events)?;
@@ -90,7 +91,7 @@ impl GatherStage {
             let mut payloads = self.payloads.lock().unwrap_or_else(PoisonError::into_inner);
             payloads.remember(&digest, &exchange.url, exchange.started, exchange.entity.len());
         }
-        Ok(Filed { location, record_id, digest, seen })
+        Ok(Filed { location, record_id, digest, seen, revisit })
     }
 
     fn kind_of(
@@ -114,19 +115,23 @@ impl GatherStage {
         if exchange.status != 200 || exchange.stopped.is_some() {
             return (EntryKind::Response, Seen::New);
         }
-        if let Some(last) = last.filter(|last| last.payload_digest == *digest) {
+        let before = last.filter(|last| last.payload_digest == *digest);
+        if let Some(last) = before.filter(|last| last.whole) {
             let target_uri = exchange.url.as_str().to_owned();
             let refers = RefersTo { target_uri, date: last.record_date, payload_digest: *digest };
             return (EntryKind::SamePayload(refers), Seen::Before);
         }
         let payloads = self.payloads.lock().unwrap_or_else(PoisonError::into_inner);
         match payloads.recall(digest) {
-            Some((url, date)) if exchange.entity.len() >= Payloads::BYTES_MIN => {
+            Some((url, date))
+                if exchange.entity.len() >= Payloads::BYTES_MIN && before.is_none() =>
+            {
                 let duplicate_of = (url.site() == exchange.url.site()).then(|| url.fingerprint());
                 let refers =
                     RefersTo { target_uri: url.as_str().to_owned(), date, payload_digest: *digest };
                 (EntryKind::SamePayload(refers), Seen::Elsewhere(duplicate_of))
             }
+            _ if before.is_some() => (EntryKind::Response, Seen::Before),
             _ => (EntryKind::Response, Seen::New),
         }
     }
@@ -211,4 +216,6 @@ pub struct Filed {
     pub record_id: RecordId,
     pub digest: [u8; 20],
     pub seen: Seen,
+    /// The record is a revisit.
+    pub revisit: bool,
 }

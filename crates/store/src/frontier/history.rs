@@ -75,28 +75,34 @@ struct Run {
     last: Timestamp,
     times: Vec<u8>,
     payload_digest: Option<[u8; 20]>,
+    revisit: bool,
 }
 
 impl Run {
     fn load(work: &Work<'_>, seq: i64) -> Result<Option<Run>, Fault> {
         let run = work
             .sql
-            .prepare_cached("SELECT last, times, payload_digest FROM visits WHERE seq = ?1")?
+            .prepare_cached(
+                "SELECT last, times, payload_digest, revisit FROM visits WHERE seq = ?1",
+            )?
             .query_row([seq], |row| {
                 Ok(Run {
                     seq,
                     last: Timestamp(row.get(0)?),
                     times: row.get::<_, Option<Vec<u8>>>(1)?.unwrap_or_default(),
                     payload_digest: row.get(2)?,
+                    revisit: row.get(3)?,
                 })
             })
             .optional()?;
         Ok(run)
     }
 
-    /// A 304 has no payload of its own: the server says it is this one.
+    /// A 304 has no payload of its own: the server says it is this one. A visit that archived the payload
+    /// whole, where the row has but a revisit, gets a row of its own: later ones may refer to it.
     fn shows(&self, visit: &Visit) -> bool {
-        visit.change == Change::NotModified || self.payload_digest == digest(visit)
+        let better = self.revisit && !visit.revisit;
+        visit.change == Change::NotModified || (self.payload_digest == digest(visit) && !better)
     }
 
     fn extend(mut self, work: &Work<'_>, visit: &Visit) -> Result<i64, Fault> {
@@ -120,10 +126,10 @@ impl Run {
             .prepare_cached(
                 "INSERT INTO visits (site, fp, change, status, first, last, wire_bytes, \
                  body_bytes, payload_digest, content_hash, text_hash, simhash, latency, elapsed, \
-                 record_volume, record_offset, record_length, record_id, record_date) \
+                 record_volume, record_offset, record_length, record_id, record_date, revisit) \
                  SELECT site, fp, ?2, ?3, ?4, ?4, ?5, body_bytes, payload_digest, content_hash, \
                  text_hash, simhash, ?6, ?7, record_volume, record_offset, record_length, \
-                 record_id, coalesce(record_date, first) FROM visits WHERE seq = ?1",
+                 record_id, coalesce(record_date, first), revisit FROM visits WHERE seq = ?1",
             )?
             .insert(params![
                 self.seq,
@@ -149,9 +155,9 @@ fn insert(work: &Work<'_>, site: SiteId, fp: Fingerprint, visit: &Visit) -> Resu
         .prepare_cached(
             "INSERT INTO visits (site, fp, change, status, failure, first, last, wire_bytes, \
              body_bytes, payload_digest, content_hash, text_hash, simhash, latency, elapsed, \
-             record_volume, record_offset, record_length, record_id) \
+             record_volume, record_offset, record_length, record_id, revisit) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
-             ?17, ?18)",
+             ?17, ?18, ?19)",
         )?
         .insert(params![
             site.0,
@@ -172,6 +178,7 @@ fn insert(work: &Work<'_>, site: SiteId, fp: Fingerprint, visit: &Visit) -> Resu
             visit.record.map(|record| record.offset as i64),
             visit.record.map(|record| record.length),
             visit.record_id.map(|id| id.0.to_be_bytes()),
+            visit.revisit,
         ])?;
     Ok(seq)
 }

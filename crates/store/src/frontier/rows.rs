@@ -89,7 +89,7 @@ pub(super) fn page_from_row(row: &Row<'_>) -> rusqlite::Result<(Page, Option<i64
 /// The visit at hand with what its page keeps for asking conditionally.
 pub(super) const LAST_VERSION: &str = "SELECT v.last, f.etag, f.last_modified, v.payload_digest, \
      v.content_hash, v.text_hash, v.record_volume, v.record_offset, v.record_length, v.record_date, \
-     v.first \
+     v.first, v.revisit \
      FROM visits v LEFT JOIN page_facts f ON f.site = v.site AND f.fp = v.fp WHERE v.seq = ?1";
 
 pub(super) fn last_version_from_row(row: &Row<'_>) -> rusqlite::Result<LastVersion> {
@@ -102,6 +102,7 @@ pub(super) fn last_version_from_row(row: &Row<'_>) -> rusqlite::Result<LastVersi
         text_hash: row.get::<_, i64>(5)? as u64,
         record: record_from_row(row, 6)?,
         record_date: Timestamp(row.get::<_, Option<i64>>(9)?.unwrap_or(first)),
+        whole: !row.get::<_, bool>(11)?,
     })
 }
 

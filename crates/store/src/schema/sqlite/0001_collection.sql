@@ -116,7 +116,8 @@ CREATE TABLE visits (
     record_offset  INTEGER,
     record_length  INTEGER,
     record_id      BLOB,
-    record_date    INTEGER
+    record_date    INTEGER,
+    revisit        INTEGER NOT NULL DEFAULT 0  -- the record's payload is where it refers to
 );
 CREATE INDEX visits_page ON visits (site, fp);
 
