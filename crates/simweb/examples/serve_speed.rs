@@ -51,7 +51,9 @@ fn ask(port: u16, span: Duration) -> std::io::Result<()> {
     while began.elapsed() < span {
         for (k, stream) in streams.iter_mut().enumerate() {
             let path = web.path(0, (pages + k) % PAGES);
-            write!(stream, "GET {path} HTTP/1.1\r\nHost: s0.sim.test\r\n\r\n")?;
+            // In one piece: many small writes would wait for each other's acknowledgement.
+            let request = format!("GET {path} HTTP/1.1\r\nHost: s0.sim.test\r\n\r\n");
+            stream.write_all(request.as_bytes())?;
         }
         for stream in &mut streams {
             bytes += read_answer(stream, &mut buffer)?;

@@ -50,3 +50,26 @@ fn split_absolute(target: &str) -> (&str, &str) {
 fn is(text: &str, lower: &str) -> bool {
     text.eq_ignore_ascii_case(lower)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    #[test]
+    fn names_are_read_without_regard_to_case_and_absolute_targets_are_split() {
+        let head = b"GET http://a.test/b?c HTTP/1.1\r\nhOST: other\r\nUSER-AGENT: x y\r\n\
+            connection: Close\r\nif-none-match: \"e\"\r\n\r\n";
+        let received = read(head, false).unwrap();
+        assert_eq!((received.request.host, received.request.target), ("a.test", "/b?c"));
+        assert_eq!(received.request.agent, "x y");
+        assert_eq!(received.request.if_none_match, Some("\"e\""));
+        assert!(received.close);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(head in proptest::collection::vec(0u8.., 0..200)) {
+            let _ = read(&head, true);
+        }
+    }
+}

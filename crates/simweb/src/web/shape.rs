@@ -57,7 +57,7 @@ impl SimWeb {
             return Some(0);
         }
         let end = target.rfind(|c: char| c.is_ascii_digit())? + 1;
-        let start = target[..end].rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);
+        let start = target[..end].trim_end_matches(|c: char| c.is_ascii_digit()).len();
         let index: usize = target[start..end].parse().ok()?;
         if index >= self.pages(site) {
             return None;

@@ -384,3 +384,16 @@ fn session_ids_are_in_every_internal_link_and_change_by_the_minute() {
     assert_ne!(first, links(NOW.plus(Duration::from_secs(60))));
     assert_eq!(get(&web, &first[0]).status, 200);
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_target_and_host_gets_an_answer(
+        target in "[/a-z0-9?=&%é.-]{0,40}|(/go/|/robots-|/sitemap-|/hazard/)[0-9a-zé/?=.]{0,20}",
+        host in "s[0-9]{0,3}.sim.test|.{0,12}",
+    ) {
+        static WEB: std::sync::LazyLock<SimWeb> =
+            std::sync::LazyLock::new(|| web(|options| options.put_all("s0.sim.test")));
+        let answer = WEB.answer(&Request::get(&host, &target), NOW);
+        proptest::prop_assert!(answer.status >= 200);
+    }
+}
