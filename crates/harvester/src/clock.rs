@@ -45,6 +45,10 @@ impl Clock for RealClock {
         self.wall.plus(self.steady.elapsed())
     }
 
+    fn micros(&self) -> u64 {
+        u64::try_from(self.steady.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
     fn sleep_until(&self, at: Timestamp) -> BoxFuture<'static, ()> {
         let deadline = self.steady + at.since(self.wall);
         Box::pin(tokio::time::sleep_until(deadline.into()))

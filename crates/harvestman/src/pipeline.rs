@@ -13,6 +13,7 @@
 
 use std::{
     sync::{Arc, Mutex, RwLock, mpsc},
+    task::Poll,
     thread,
     time::Duration,
 };
@@ -20,7 +21,8 @@ use std::{
 use harvester::workbench::{Assignment, Workbench};
 use manager::Policy;
 use model::{
-    Archive, Clock, Counts, Fetch, FetchLimits, FetchRequest, Resolve, SiteKey, StoreError, limits,
+    Archive, BoxFuture, Busy, Clock, Counts, Fetch, FetchLimits, FetchRequest, Resolve, SiteKey,
+    StoreError, limits,
 };
 use seeder::{SeedSet, SpiderRules};
 use store::{links::LinkWriter, runs::RunId};
@@ -174,8 +176,9 @@ pub struct Spawner {
 impl Spawner {
     fn fetch(&self, assignment: Assignment, request: FetchRequest) {
         let (fetch, clock, events) = (self.fetch.clone(), self.clock.clone(), self.events.clone());
+        let begun = self.clock.busy();
         tokio::spawn(async move {
-            let answer = Box::new(fetch.fetch(request).await);
+            let answer = Box::new(begin(fetch.fetch(request), begun).await);
             let (assignment, busy) = (Box::new(assignment), clock.busy());
             let _ = events.send(Event::Fetched { assignment, answer, busy }).await;
         });
@@ -184,13 +187,25 @@ impl Spawner {
     fn resolve(&self, site: SiteKey) {
         let (resolve, clock, events) =
             (self.resolve.clone(), self.clock.clone(), self.events.clone());
+        let guard = self.clock.busy();
         tokio::spawn(async move {
             let begun = clock.micros();
-            let outcome = resolve.resolve(site.host()).await;
+            let outcome = begin(resolve.resolve(site.host()), guard).await;
             let took = Duration::from_micros(clock.micros().saturating_sub(begun));
             let busy = clock.busy();
             let _ = events.send(Event::Resolved { site, outcome, took, busy }).await;
         });
+    }
+}
+
+/// Waits for `work`, holding the guard only until it has begun: from then on it is up to the work whether
+/// simulated time may pass.
+async fn begin<T>(mut work: BoxFuture<'_, T>, guard: Busy) -> T {
+    let first = std::future::poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
+    drop(guard);
+    match first {
+        Poll::Ready(done) => done,
+        Poll::Pending => work.await,
     }
 }
 

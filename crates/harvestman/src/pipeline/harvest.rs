@@ -117,6 +117,8 @@ enum Stopping {
 impl Harvest {
     /// Runs to the end. Dropping the channels afterwards tells the other stages that it is over.
     pub async fn run(mut self, events: &mut Receiver<Event>) -> (Ended, Tally, Counts) {
+        // Simulated time stands still while the loop is at work: it holds a guard except while it waits.
+        let mut awake = self.clock.busy();
         self.state.started = self.clock.now();
         self.state.check_at = Some(self.state.started);
         let ended = loop {
@@ -124,15 +126,19 @@ impl Harvest {
             if let Some(ended) = self.over() {
                 break ended;
             }
-            let first = tokio::select! {
+            let alarm = self.clock.wake_at(wake);
+            drop(awake);
+            let first;
+            (first, awake) = tokio::select! {
                 biased;
-                event = events.recv() => event,
-                () = self.clock.sleep_until(wake) => None,
+                event = events.recv() => (event, self.clock.busy()),
+                guard = alarm => (None, guard),
             };
             if let Some(ended) = self.take(first, events) {
                 break ended;
             }
         };
+        drop(awake);
         self.beat(true);
         (ended, self.state.tally, self.state.counts)
     }

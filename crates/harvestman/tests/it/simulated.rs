@@ -1,0 +1,131 @@
+//! The whole pipeline on simulated time: hours of a polite crawl in a moment.
+
+use std::{
+    sync::{Arc, Mutex, RwLock},
+    time::Duration,
+};
+
+use harvester::{
+    clock::SimClock,
+    workbench::{self, Workbench},
+};
+use harvestman::pipeline::{
+    self, Mailbox, Outcome, Parts,
+    gather::GatherStage,
+    harvest::{Ended, Plan, seed_candidate},
+    payloads::Payloads,
+    tally::Progress,
+};
+use model::{Archive, Clock, CrawlUrl, FetchLimits, Frontier, Mark, Timestamp};
+use seeder::{SeedSet, SpiderRules};
+use simweb::{LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions, checks};
+use store::{
+    frontier::SqliteFrontier,
+    links::LinkWriter,
+    warc::{RecordIds, WarcArchive, WarcOptions},
+};
+
+const PAUSE: Duration = Duration::from_secs(2);
+
+#[test]
+fn a_polite_crawl_of_simulated_sites_keeps_every_pause_and_misses_no_page() {
+    let web = Arc::new(SimWeb::new(WebOptions {
+        sites: 3,
+        pages: PageCount::Fixed(30),
+        ..WebOptions::default()
+    }));
+    let folder = tempfile::tempdir().unwrap();
+    let clock = SimClock::new(Timestamp(1_800_000_000_000));
+    let shared: Arc<dyn Clock> = Arc::new(clock.clone());
+    let fetcher = Arc::new(
+        SimFetcher::new(web.clone(), shared.clone(), "harvestman", LogOptions::default()).unwrap(),
+    );
+    let begun = clock.now();
+    let outcome = crawl(&web, folder.path(), &shared, fetcher.clone());
+    assert!(matches!(outcome.ended, Ended::Done { .. }), "{:?}", outcome.ended);
+
+    let log = fetcher.log().entries();
+    for site in 0..web.sites() {
+        let missing = checks::completeness(&log, &web, &web.host(site));
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+    let broken = checks::pauses(&log, PAUSE, Duration::ZERO);
+    assert!(broken.is_empty(), "{broken:?}");
+    assert!(checks::disallowed(&log, &web).is_empty());
+    assert!(checks::repeats(&log).is_empty());
+    assert!(clock.now().since(begun) >= PAUSE * 30, "simulated time did pass");
+    assert_eq!(outcome.counts.pages_fetched, 90);
+}
+
+fn crawl(
+    web: &Arc<SimWeb>,
+    folder: &std::path::Path,
+    clock: &Arc<dyn Clock>,
+    fetcher: Arc<SimFetcher>,
+) -> Outcome {
+    let seeds: Vec<CrawlUrl> =
+        (0..web.sites()).map(|site| CrawlUrl::parse(&web.home(site)).unwrap()).collect();
+    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    let candidates: Vec<_> = seeds.iter().cloned().map(seed_candidate).collect();
+    frontier.admit(&candidates, clock.now()).unwrap();
+    let (archive, _) =
+        WarcArchive::open(&folder.join("volumes"), WarcOptions::default(), Mark::default())
+            .unwrap();
+    let archive: Arc<dyn Archive> = Arc::new(archive);
+    let policy = manager::Policy::Once;
+    let stage = Arc::new(GatherStage {
+        archive: archive.clone(),
+        options: gatherer::GatherOptions::default(),
+        rules: Arc::new(SpiderRules::default()),
+        seeds: Arc::new(RwLock::new(seeds.iter().collect::<SeedSet>())),
+        policy,
+        payloads: Mutex::new(Payloads::new(1_000)),
+        ids: RecordIds::from_seed(1),
+        clock: clock.clone(),
+    });
+    let parts = Parts {
+        desk: Box::new(frontier),
+        archive,
+        links: LinkWriter::open(&folder.join("links"), None).unwrap(),
+        run: None,
+        fetch: fetcher,
+        resolve: Arc::new(SimResolver::new(web.clone(), clock.clone())),
+        clock: clock.clone(),
+        workbench: Workbench::new(workbench::Options::default().with_pause(PAUSE), 0),
+        rules: stage.rules.clone(),
+        seeds: stage.seeds.clone(),
+        policy,
+        stage,
+        gather_threads: 2,
+        fetch_limits: limits(),
+        settle_every: Duration::ZERO,
+    };
+    let plan = Plan {
+        forever: false,
+        deadline: None,
+        fetches_max: 10,
+        sites_in_hand: 10,
+        site_pages_max: None,
+        discovered_urls_max: 5_000,
+        holder: "test".to_owned(),
+        cookies: true,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mailbox = Mailbox::new(&plan);
+    let (progress, _watched) = tokio::sync::watch::channel(Progress::default());
+    runtime.block_on(pipeline::crawl(parts, plan, mailbox, progress)).unwrap()
+}
+
+fn limits() -> FetchLimits {
+    FetchLimits {
+        body_bytes_max: 2_000_000,
+        head_bytes_max: 65_536,
+        connect: Duration::from_secs(10),
+        tls: Duration::from_secs(10),
+        first_byte: Duration::from_secs(20),
+        idle: Duration::from_secs(20),
+        total: Duration::from_secs(60),
+        media_types: vec!["text/html".to_owned(), "text/plain".to_owned()],
+        ratio_max: 200,
+    }
+}
