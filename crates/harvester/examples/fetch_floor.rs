@@ -1,12 +1,13 @@
 //! The floor of fetching: rate and CPU a request for 17 KB pages over loopback keep-alive connections,
 //! nothing parsed and nothing stored.
 //!
-//! `cargo run --release -p harvester --example fetch_floor -- [requests] [connections] [plain|gzip|chunked]`.
-//! The server is a thread of its own with blocking I/O; its CPU is told apart by thread clocks.
+//! `cargo run --release -p harvester --example fetch_floor -- [requests] [connections] [form]`, where the form
+//! is `plain`, `gzip`, `zstd`, `chunked`, or `raw`: the bare system calls on one blocking connection, which
+//! no client can go below. The server has threads of its own with blocking I/O; CPU is that of the client's.
 
 use std::{
     io::{Read, Write},
-    net::{SocketAddr, TcpListener},
+    net::{SocketAddr, TcpListener, TcpStream},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -24,6 +25,13 @@ fn main() {
     let connections: usize = arguments.next().and_then(|a| a.parse().ok()).unwrap_or(8);
     let form = arguments.next().unwrap_or_else(|| "plain".to_owned());
     let address = serve(answer(&form));
+    if form == "raw" {
+        let cpu = thread_cpu();
+        raw(address, requests);
+        let each = (thread_cpu() - cpu).as_secs_f64() * 1e6 / requests as f64;
+        println!("raw: {requests} requests on one connection: {each:.1} us CPU each");
+        return;
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -69,6 +77,19 @@ async fn crawl(address: SocketAddr, connections: usize, requests: usize) {
         });
     }
     lines.join_all().await;
+}
+
+fn raw(address: SocketAddr, requests: usize) {
+    let mut stream = TcpStream::connect(address).expect("loopback answers");
+    let (head, mut buffer) = ([b'x'; 200], vec![0u8; 64 * 1024]);
+    let whole = answer("plain").len();
+    for _ in 0..requests {
+        stream.write_all(&head).expect("loopback takes it");
+        let mut got = 0;
+        while got < whole {
+            got += stream.read(&mut buffer).expect("loopback answers");
+        }
+    }
 }
 
 fn limits() -> FetchLimits {
