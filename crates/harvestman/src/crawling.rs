@@ -293,7 +293,10 @@ impl House {
         };
         let done = adopter.adopt_all(recovery)?;
         if done != Adoptions::default() {
-            let Adoptions { pages, robots, strays } = done;
+            let Adoptions { pages, robots, strays, damage } = done;
+            for what in damage {
+                crawl.context.say(&format!("recovery: {what}"));
+            }
             crawl.context.say(&format!(
                 "recovered from an unclean end: {pages} pages and {robots} robots.txt taken from the archive"
             ));

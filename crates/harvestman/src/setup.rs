@@ -135,6 +135,8 @@ fn workbench_options(config: &Config) -> workbench::Options {
     let etiquette = &config.etiquette;
     let options = workbench::Options {
         token: config.etiquette.robots_token(),
+        pause_big: etiquette.big_site_delay,
+        big_site_pages: etiquette.big_site_pages,
         response_factor: etiquette.response_factor,
         crawl_delay_max: etiquette.crawl_delay_max,
         backoff_first: etiquette.backoff_first,

@@ -104,7 +104,7 @@ impl FromStr for Override {
 fn parse_pattern(text: &str) -> Result<Pattern, OverrideError> {
     let wrong = || OverrideError::Pattern(text.to_owned());
     let name = text.trim_end_matches('.').to_ascii_lowercase();
-    if name == "*" {
+    if text == "*" {
         return Ok(Pattern::Any);
     }
     let (suffix, rest) = match name.strip_prefix('*') {

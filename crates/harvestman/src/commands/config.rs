@@ -57,7 +57,6 @@ fn as_json(config: &Config) -> String {
                 "origin": setting.origin.json(),
                 "default": setting.key.default,
                 "about": setting.key.doc,
-                "changeable_while_running": setting.key.live,
             })
         })
         .collect();

@@ -206,10 +206,10 @@ mod tests {
         );
         check(
             resolve,
-            &["*.example=127.0.0.1", "a.example=::1", "*=127.0.0.1", "a=[::1]"],
+            &["*.example=127.0.0.1", "a.example=::1", "*=127.0.0.1", "a=[::1]", "a=127.0.0.1:80"],
             &["a.example", "=1.2.3.4", "a*.b=1.2.3.4", "a=b", "http://a/=1.2.3.4", "*.=1.2.3.4"],
         );
-        check(proxy, &["http://p:3128"], &["https://p:1", "socks5://p:1", "p:3128", ""]);
+        check(proxy, &["http://p:3128"], &["https://p:1", "socks5://p:1", "http://p", ""]);
         check(contact, &["a@b.org", "https://b.org/bot"], &["me", "", "ü@b.org", "a@b\r\nX: y"]);
         check(
             header,

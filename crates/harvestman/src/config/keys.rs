@@ -17,8 +17,6 @@ pub struct Key {
     pub example: &'static str,
     /// `"none"` is a value: no limit, or not set.
     pub optional: bool,
-    /// May be changed while a crawl runs.
-    pub live: bool,
     /// Among the lines that `init` writes.
     pub common: bool,
     /// The flag of `crawl` and `run` that sets it, without the dashes.
@@ -58,7 +56,6 @@ impl Key {
             doc: "",
             example: default,
             optional: false,
-            live: false,
             common: false,
             flag: None,
         }
@@ -83,11 +80,6 @@ impl Key {
 
     pub const fn flag(mut self, flag: &'static str) -> Key {
         self.flag = Some(flag);
-        self
-    }
-
-    pub const fn live(mut self) -> Key {
-        self.live = true;
         self
     }
 

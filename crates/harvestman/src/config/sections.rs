@@ -41,6 +41,8 @@ pub enum External {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Etiquette {
     pub delay: Duration,
+    pub big_site_delay: Option<Duration>,
+    pub big_site_pages: u64,
     pub response_factor: f64,
     pub address_share: f64,
     pub connections: usize,
@@ -154,11 +156,7 @@ impl Values {
             pages: self.count_or_none("crawl.pages"),
             site_pages: self.count_or_none("crawl.site_pages"),
             depth: self.count_or_none("crawl.depth").map(narrow),
-            time: match self.take("crawl.for") {
-                Value::None => None,
-                Value::Time(time) => Some(time),
-                other => unfit("crawl.for", &other),
-            },
+            time: self.time_or_none("crawl.for"),
             scope: match self.text("crawl.scope").as_str() {
                 "domain" => Scope::Domain,
                 "prefix" => Scope::Prefix,
@@ -181,6 +179,8 @@ impl Values {
     pub fn etiquette(&mut self) -> Etiquette {
         Etiquette {
             delay: self.time("etiquette.delay"),
+            big_site_delay: self.time_or_none("etiquette.big_site_delay"),
+            big_site_pages: self.count("etiquette.big_site_pages"),
             response_factor: self.factor("etiquette.response_factor"),
             address_share: self.factor("etiquette.address_share"),
             connections: narrow(self.count("etiquette.connections")),
@@ -281,6 +281,14 @@ impl Values {
     fn size(&mut self, name: &'static str) -> u64 {
         match self.take(name) {
             Value::Size(bytes) => bytes,
+            other => unfit(name, &other),
+        }
+    }
+
+    fn time_or_none(&mut self, name: &'static str) -> Option<Duration> {
+        match self.take(name) {
+            Value::None => None,
+            Value::Time(time) => Some(time),
             other => unfit(name, &other),
         }
     }

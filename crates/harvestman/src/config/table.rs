@@ -67,16 +67,19 @@ pub static KEYS: &[Key] = &[
         .doc("Courtesy pause between two requests to one site, start to start; 0 (for your own site) switches the pauses off.")
         .example("\"5s\"")
         .flag("delay")
-        .live()
         .common(),
+    Key::none("etiquette.big_site_delay", Kind::Time)
+        .doc("Another courtesy pause for big sites, which can bear more (WIRE: 5 s instead of 15 s).")
+        .example("\"1s\""),
+    Key::new("etiquette.big_site_pages", AT_LEAST_ONE, "100")
+        .doc("From this many known pages on a site is big.")
+        .example("1000"),
     Key::new("etiquette.response_factor", Kind::Factor { max: 1000.0 }, "1")
         .doc("The pause is at least this many times the last response time, so that a slow server is asked less.")
-        .example("5")
-        .live(),
+        .example("5"),
     Key::new("etiquette.address_share", Kind::Factor { max: 1.0 }, "0.125")
         .doc("Pause of an address that many sites share, as a part of the courtesy pause.")
-        .example("0.5")
-        .live(),
+        .example("0.5"),
     Key::new("etiquette.connections", Kind::Count { min: 1, max: 64 }, "1")
         .doc("Connections to one site at the same time.")
         .example("2")
@@ -84,8 +87,7 @@ pub static KEYS: &[Key] = &[
         .common(),
     Key::new("etiquette.max_fetches", Kind::Count { min: 1, max: 10_000 }, "200")
         .doc("Fetches at the same time over all sites.")
-        .example("64")
-        .live(),
+        .example("64"),
     Key::new("etiquette.crawl_delay_max", Kind::Time, "\"5m\"")
         .doc("A crawl-delay in robots.txt is obeyed up to this time; a cap that bites is said.")
         .example("\"1m\""),

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use harvester::{failure::after_visit, http::decode_body, robots};
 use model::{
-    Archive, Candidate, CheckOut, Clock, EntryKind, Frontier, NewPage, Page, Refill, Release,
-    Settlement, SiteDelta, SiteLease, StoreError, limits,
+    Archive, CheckOut, Clock, CrawlUrl, EntryKind, Frontier, Page, Refill, Release, Settlement,
+    SiteDelta, SiteLease, StoreError, limits,
 };
 use store::{
     links::LinkWriter,
@@ -39,13 +39,20 @@ pub struct Adoptions {
     pub robots: u64,
     /// Records whose page nobody knows: they stay in the archive.
     pub strays: u64,
+    /// Records that cannot be read: they stay where they are, their pages are fetched again.
+    pub damage: Vec<String>,
 }
 
 impl Adopter<'_> {
     pub fn adopt_all(&mut self, recovery: Recovery) -> Result<Adoptions, StoreError> {
         let mut done = Adoptions::default();
         for adopted in recovery.adopt {
-            self.adopt(adopted?, &mut done)?;
+            match adopted {
+                Ok(adopted) => self.adopt(adopted, &mut done)?,
+                // One damaged volume must not keep the crawl from ever starting again.
+                Err(error @ StoreError::Corrupt { .. }) => done.damage.push(error.to_string()),
+                Err(error) => return Err(error),
+            }
         }
         Ok(done)
     }
@@ -124,14 +131,7 @@ impl Adopter<'_> {
     ) -> Result<(), StoreError> {
         let exchange = &adopted.exchange;
         let after = after_visit(Ok(exchange.status), page.failures, self.clock.now()).page;
-        let seen = match &adopted.kind {
-            EntryKind::Response => Seen::New,
-            EntryKind::NotModified(_) => Seen::Before,
-            EntryKind::SamePayload(refers) if refers.target_uri == exchange.url.as_str() => {
-                Seen::Before
-            }
-            EntryKind::SamePayload(_) => Seen::Elsewhere(None),
-        };
+        let seen = seen(adopted);
         let filed = Filed {
             location: adopted.location,
             record_id: adopted.record_id,
@@ -141,23 +141,13 @@ impl Adopter<'_> {
         };
         let (report, decisions) = self.stage.read(exchange, page, &filed, after);
         let mut delta = delta(lease);
-        delta.admitted = report.internal.iter().map(|candidate| self.admitted(candidate)).collect();
         delta.updates.push(report.update.clone());
-        let candidates = report.external.clone();
+        delta.duplicates += u64::from(report.duplicate);
+        // As candidates: their sites' next holder admits them, so that limits stay exact.
+        let candidates = report.internal.iter().chain(&report.external).cloned().collect();
         let settlement =
             Settlement { deltas: vec![delta], candidates, decisions, ..Settlement::default() };
         self.settle(adopted, Some((&report, lease)), settlement)
-    }
-
-    fn admitted(&self, candidate: &Candidate) -> NewPage {
-        NewPage {
-            url: candidate.url.clone(),
-            spider: candidate.spider,
-            level: candidate.level,
-            hops: candidate.hops,
-            seed: candidate.seed,
-            due: self.clock.now(),
-        }
     }
 
     fn settle(
@@ -176,6 +166,20 @@ impl Adopter<'_> {
         settlement.links = Some(self.links.position());
         settlement.mark = Some(self.archive.mark());
         self.frontier.check_in(&settlement)
+    }
+}
+
+fn seen(adopted: &Adopted) -> Seen {
+    let url = &adopted.exchange.url;
+    match &adopted.kind {
+        EntryKind::Response => Seen::New,
+        EntryKind::NotModified(_) => Seen::Before,
+        EntryKind::SamePayload(refers) if refers.target_uri == url.as_str() => Seen::Before,
+        EntryKind::SamePayload(refers) => {
+            let original = CrawlUrl::stored(&refers.target_uri).ok();
+            let original = original.filter(|original| original.site() == url.site());
+            Seen::Elsewhere(original.map(|original| original.fingerprint()))
+        }
     }
 }
 

@@ -193,6 +193,11 @@ impl Harvest {
         if self.plan.deadline.is_some_and(|deadline| now >= deadline) {
             self.stop(Stopping::Time);
         }
+        // Leases first: after a long sleep of the machine a check-out would find ours run out, and lend
+        // the sites in hand to ourselves a second time.
+        if now.since(self.state.beat) >= BEAT {
+            self.beat(false);
+        }
         let mut wake = now.plus(BEAT);
         if self.may_begin() {
             wake = wake.min(self.acquire(now));
@@ -200,9 +205,6 @@ impl Harvest {
             self.check_out(now);
         }
         self.finish_if_stopping(now);
-        if now.since(self.state.beat) >= BEAT {
-            self.beat(false);
-        }
         let soonest = [self.state.check_at, self.plan.deadline].into_iter().flatten().min();
         soonest.filter(|at| *at > now).map_or(wake, |at| wake.min(at))
     }

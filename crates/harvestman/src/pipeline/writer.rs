@@ -86,14 +86,18 @@ impl Writer {
             Order::Settle(settle) => self.add(*settle, batch),
             Order::Flush => self.commit(batch),
             Order::Heartbeat(stats) => match self.run {
-                Some(run) => self.desk.heartbeat(run, &stats, self.clock.now()),
+                Some(run) => self.until_there_is_room(|writer| {
+                    writer.desk.heartbeat(run, &stats, writer.clock.now())
+                }),
                 None => Ok(()),
             },
-            Order::RequestDone(id, result) => self.desk.request_done(id, &result, self.clock.now()),
+            Order::RequestDone(id, result) => self.until_there_is_room(|writer| {
+                writer.desk.request_done(id, &result, writer.clock.now())
+            }),
             Order::CheckOut(request, busy) => {
                 // What waits may change what is due.
                 self.commit(batch)?;
-                let leases = self.desk.check_out(&request)?;
+                let leases = self.until_there_is_room(|writer| writer.desk.check_out(&request))?;
                 let next_due = if leases.is_empty() { self.desk.next_due()? } else { None };
                 self.say(Event::CheckedOut { leases, next_due, busy });
                 Ok(())
@@ -157,10 +161,10 @@ impl Writer {
     }
 
     /// Runs `write`; when the disk is full says so, waits, and runs it again.
-    fn until_there_is_room(
+    fn until_there_is_room<T>(
         &mut self,
-        mut write: impl FnMut(&mut Writer) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+        mut write: impl FnMut(&mut Writer) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let mut paused = false;
         loop {
             match write(self) {
