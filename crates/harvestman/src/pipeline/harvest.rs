@@ -304,14 +304,17 @@ impl Harvest {
             only: None,
         };
         self.state.checking_out = true;
+        self.state.check_at = None;
         self.order(Order::CheckOut(request, self.clock.busy()));
     }
 
     fn checked_out(&mut self, leases: Vec<SiteLease>, next_due: Option<Timestamp>) {
         let now = self.clock.now();
         self.state.checking_out = false;
-        // Sites came: there may be more. None came: ask again when the next is due.
-        self.state.check_at = if leases.is_empty() { next_due } else { Some(now) };
+        // Sites came: there may be more. None came: ask again when the next is due, or at once when
+        // something was found or given back while we asked.
+        let again = if leases.is_empty() { next_due } else { Some(now) };
+        self.state.check_at = [self.state.check_at, again].into_iter().flatten().min();
         self.state.next_due = next_due;
         for mut lease in leases {
             self.state.hand.add(&lease, self.plan.cookies, now);
