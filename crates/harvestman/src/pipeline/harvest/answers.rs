@@ -5,8 +5,8 @@ use harvester::{
     workbench::{Assignment, Excluded, Note, Released},
 };
 use model::{
-    Busy, Exchange, FetchFailure, FetchRequest, Page, PageState, PageUpdate, Purpose, SiteDelta,
-    Timestamp,
+    Busy, Exchange, FetchFailure, FetchRequest, Page, PageState, PageUpdate, Purpose, RobotsAnswer,
+    SiteDelta, Timestamp,
 };
 
 use super::Harvest;
@@ -97,6 +97,12 @@ impl Harvest {
             }
             None => {
                 tally.robots += 1;
+                if let Some(RobotsAnswer::Unreachable { why }) =
+                    released.robots.as_ref().map(|copy| &copy.answer)
+                {
+                    tally.error("robots-unreachable");
+                    tally.last_failure = Some((exchange.url.clone(), why.clone()));
+                }
                 Subject::Robots(released.robots)
             }
         };
