@@ -13,6 +13,7 @@ use seeder::SeedSet;
 use store::{
     census::{Census, DecisionEntry},
     collection::{Collection, CrawlLock},
+    control::Command,
     frontier::SqliteFrontier,
     links::LinkWriter,
     runs::{RunId, RunState},
@@ -27,6 +28,7 @@ use crate::{
     pipeline::{
         self, Mailbox, Outcome, Parts,
         adopt::{Adopter, Adoptions},
+        desk::Desk,
         gather::GatherStage,
         harvest::{Ended, Plan, seed_candidate},
         payloads::Payloads,
@@ -66,12 +68,12 @@ impl Crawl<'_> {
         house.recover(&self, &clock)?;
         let seeded = house.seed(&self, &clock)?;
         let plan = self.plan(clock.now());
-        let run = house.frontier.start_run(std::process::id(), clock.now())?;
         let counts = house.frontier.counts()?;
         let known_before = counts.pages_known + counts.candidates;
         if known_before == 0 && seeded == 0 {
             return Err(self.nothing_to_do());
         }
+        let run = house.frontier.start_run(std::process::id(), clock.now())?;
         let parts = Parts {
             desk: Box::new(house.frontier),
             archive: house.archive,
@@ -310,13 +312,41 @@ impl House {
         Ok(())
     }
 
-    /// The seeds of this command enter the frontier; those a rule refuses are named.
+    /// The seeds of this command, and those that were left for it, enter the frontier.
     fn seed(&mut self, crawl: &Crawl<'_>, clock: &Arc<dyn Clock>) -> Result<usize, Failure> {
+        let mut taken = self.enter(crawl, &crawl.seeds, clock.now())?;
+        // Without this a crawl of a new collection would be over before it looked for them.
+        loop {
+            let waiting = Desk::requests(&mut self.frontier, clock.now())?;
+            let mut more = false;
+            for request in waiting {
+                let Command::Seed { urls, .. } = request.command else { continue };
+                let urls: Vec<CrawlUrl> =
+                    urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()).collect();
+                let entered = self.enter(crawl, &urls, clock.now())?;
+                let result = format!("{entered} taken");
+                self.frontier.request_done(request.id, &result, clock.now())?;
+                taken += entered;
+                more = true;
+            }
+            if !more {
+                return Ok(taken);
+            }
+        }
+    }
+
+    /// Those that a rule refuses are named.
+    fn enter(
+        &mut self,
+        crawl: &Crawl<'_>,
+        urls: &[CrawlUrl],
+        now: Timestamp,
+    ) -> Result<usize, Failure> {
         let mut candidates: Vec<Candidate> = Vec::new();
         {
             let mut seeds = self.stage.seeds.write().unwrap_or_else(PoisonError::into_inner);
-            crawl.seeds.iter().for_each(|url| seeds.join(url));
-            for url in &crawl.seeds {
+            urls.iter().for_each(|url| seeds.join(url));
+            for url in urls {
                 let url = url.with_form(&self.stage.rules.form);
                 let candidate = Candidate { spider: self.spider, ..seed_candidate(url) };
                 match self.stage.rules.judge(&candidate, &seeds) {
@@ -328,7 +358,7 @@ impl House {
                 }
             }
         }
-        self.frontier.admit(&candidates, clock.now())?;
+        self.frontier.admit(&candidates, now)?;
         Ok(candidates.len())
     }
 }
