@@ -6,5 +6,17 @@
 // Tests may unwrap: a panic is how they speak.
 #![allow(clippy::unwrap_used)]
 
-mod smoke;
+mod audit;
+mod bad_input;
+mod commands;
+mod hazards;
+mod kill;
+mod limits;
+mod politeness;
+mod raw;
+mod redirects;
+mod scope;
+mod simulated;
+mod site;
+mod stopping;
 mod world;

@@ -185,6 +185,15 @@ impl Running {
         self.child.id()
     }
 
+    /// The most memory it has had so far, in bytes; 0 when it has ended (or where /proc is not kept).
+    pub fn peak_memory(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.id());
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+        kilobytes.unwrap_or(0) << 10
+    }
+
     /// Sends a signal by its name, such as `INT`.
     pub fn signal(&self, name: &str) {
         let status = Command::new("kill").args(["-s", name, &self.id().to_string()]).status();

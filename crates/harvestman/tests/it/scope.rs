@@ -1,0 +1,81 @@
+//! What may be crawled: `--scope` and `--external`, by what was asked of whom.
+
+use std::collections::BTreeSet;
+
+use simweb::{PageCount, WebOptions, checks};
+
+use crate::{raw::Raw, world::World};
+
+#[test]
+fn scope_site_stays_on_the_seeds_host() {
+    assert_eq!(hosts_reached(".sim.test", "site"), ["s0.sim.test"]);
+}
+
+#[test]
+fn scope_domain_reaches_the_hosts_of_the_registrable_domain_and_no_others() {
+    let three = ["s0.sim.test", "s1.sim.test", "s2.sim.test"];
+    assert_eq!(hosts_reached(".sim.test", "domain"), three);
+    assert_eq!(hosts_reached(".test", "domain"), ["s0.test"]);
+}
+
+#[test]
+fn scope_any_reaches_whatever_is_linked() {
+    assert_eq!(hosts_reached(".test", "any"), ["s0.test", "s1.test", "s2.test"]);
+}
+
+#[test]
+fn scope_prefix_stays_below_the_seeds_folder() {
+    let world = World::new(WebOptions { pages: PageCount::Fixed(60), ..WebOptions::default() });
+    let path = world.web.path(0, 1);
+    let folder = &path[..=path[1..].find('/').unwrap() + 1];
+    let below = (0..60).filter(|index| world.web.path(0, *index).starts_with(folder)).count();
+    assert!(below > 1, "{folder} has more than the seed");
+    let seed = format!("http://s0.sim.test{folder}");
+    let linked = format!("http://s0.sim.test{path}");
+    world.run(&["crawl", &seed, &linked, "--scope", "prefix", "--delay", "0"]).exits(0);
+    let visited = world.visited();
+    assert!(visited.len() > 1);
+    let start = format!("s0.sim.test{folder}");
+    assert!(visited.iter().all(|place| place.starts_with(&start)), "{folder}: {visited:?}");
+}
+
+#[test]
+fn external_links_lead_nowhere_home_deep_or_both_as_asked() {
+    let cases: [(&str, &[&str]); 4] = [
+        ("ignore", &[]),
+        ("home", &["b.raw.test/"]),
+        ("deep", &["b.raw.test/deep/x.html"]),
+        ("combined", &["b.raw.test/", "b.raw.test/deep/x.html"]),
+    ];
+    for (policy, wanted) in cases {
+        let raw = Raw::pages(&[
+            ("a.raw.test/", "<a href='http://b.raw.test/deep/x.html'>b</a> <a href='/2'>2</a>"),
+            ("a.raw.test/2", "two"),
+            ("b.raw.test/", "home"),
+            ("b.raw.test/deep/x.html", "deep"),
+        ]);
+        let world = World::new(WebOptions::default());
+        let rule = format!("*.raw.test=127.0.0.1:{}", raw.port);
+        let scope = ["--scope", "any", "--external", policy, "--delay", "0", "--resolve", &rule];
+        world.run(&[&["crawl", "http://a.raw.test/"], &scope[..]].concat()).exits(0);
+        let wanted: Vec<&str> = [&["a.raw.test/", "a.raw.test/2"], wanted].concat();
+        assert_eq!(raw.asked(), wanted, "{policy}");
+    }
+}
+
+fn hosts_reached(suffix: &str, scope: &str) -> Vec<String> {
+    let world = World::new(WebOptions {
+        sites: 3,
+        pages: PageCount::Fixed(6),
+        host_suffix: suffix.to_owned(),
+        ..WebOptions::default()
+    });
+    let seed = world.web.home(0);
+    world.run(&["crawl", &seed, "--scope", scope, "--delay", "0"]).exits(0);
+    let hosts: BTreeSet<String> =
+        world.visits().iter().map(|visit| visit.host.to_string()).collect();
+    for host in &hosts {
+        assert_eq!(checks::completeness(&world.log(), &world.web, host), []);
+    }
+    hosts.into_iter().collect()
+}
