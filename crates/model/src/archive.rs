@@ -9,6 +9,12 @@ pub trait Archive: Send + Sync {
     /// threads. The bytes are on disk only after the next [`Archive::sync`].
     fn append(&self, entry: &ArchiveEntry<'_>) -> Result<RecordLocation, StoreError>;
 
+    /// Hands what was appended to the operating system: safe from the end of this process, though not yet
+    /// from that of the machine.
+    fn flush(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Everything appended before the call is on disk when it returns.
     fn sync(&self) -> Result<(), StoreError>;
 

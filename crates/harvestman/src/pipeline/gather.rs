@@ -28,6 +28,9 @@ use super::{
 /// How often a full disk is tried again.
 const FULL_DISK_RETRY: Duration = Duration::from_secs(2);
 
+/// Records that a gather thread leaves in memory while more work waits.
+const UNWRITTEN_MAX: usize = 16;
+
 /// What all gather threads work with.
 pub struct GatherStage {
     pub archive: Arc<dyn Archive>,
@@ -43,9 +46,8 @@ pub struct GatherStage {
 impl GatherStage {
     /// One thread's loop; ends when the harvest loop hangs up.
     pub fn run(&self, jobs: &Mutex<Receiver<GatherJob>>, events: &Sender<Event>) {
-        loop {
-            let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(job) = job else { return };
+        let mut unwritten = 0;
+        while let Some(job) = self.next(jobs, &mut unwritten) {
             let event = match self.work(job, events) {
                 Ok(report) => Event::Gathered(Box::new(report)),
                 Err(error) => Event::Fault(error),
@@ -54,6 +56,25 @@ impl GatherStage {
                 return;
             }
         }
+    }
+
+    /// The next job. Before it waits, and every few records, what was archived is handed to the system:
+    /// a killed process then loses hardly more than what it was asking for.
+    fn next(&self, jobs: &Mutex<Receiver<GatherJob>>, unwritten: &mut usize) -> Option<GatherJob> {
+        *unwritten += 1;
+        if *unwritten < UNWRITTEN_MAX {
+            // A taken lock means that another thread waits for jobs: there are none.
+            let job = jobs.try_lock().ok().and_then(|jobs| jobs.try_recv().ok());
+            if job.is_some() {
+                return job;
+            }
+        }
+        *unwritten = 0;
+        if let Err(error) = self.archive.flush() {
+            // The next append or sync meets the same trouble and is heard.
+            tracing::debug!(%error, "archived records are not written yet");
+        }
+        jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
     }
 
     fn work(&self, job: GatherJob, events: &Sender<Event>) -> Result<Report, StoreError> {

@@ -219,6 +219,16 @@ impl Archive for WarcArchive {
         })
     }
 
+    fn flush(&self) -> Result<(), StoreError> {
+        let mut state = self.state()?;
+        // While the disk is full, `sync` is the one that tries again.
+        let Some(volume) = state.volume.as_mut().filter(|volume| !volume.is_stuck()) else {
+            return Ok(());
+        };
+        let path = volume.path().to_owned();
+        volume.flush().map_err(|trouble| state.trouble("write", &path, trouble))
+    }
+
     fn sync(&self) -> Result<(), StoreError> {
         let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state()?;

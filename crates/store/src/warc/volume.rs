@@ -77,6 +77,11 @@ impl Volume {
         Ok(start)
     }
 
+    /// The last write found no room.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.full
+    }
+
     /// Writes the buffer to the file.
     pub(super) fn flush(&mut self) -> Result<(), WriteTrouble> {
         if let Err(error) = self.write_buffer() {
