@@ -169,7 +169,9 @@ impl Workbench {
                 seat.reserved += u64::from(reserved);
                 self.pages_reserved += u64::from(reserved);
                 let failures = page.failures;
-                assignment.condition = page.last.as_ref().map(|last| last.condition.clone());
+                // A 304 would confirm a payload that is archived under another URL only: ask for it whole.
+                let last = page.last.as_ref().filter(|last| last.whole);
+                assignment.condition = last.map(|last| last.condition.clone());
                 assignment.page = Some(page);
                 (assignment, Errand::Page { fp, reserved, failures })
             }

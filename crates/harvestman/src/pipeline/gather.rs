@@ -123,7 +123,7 @@ impl GatherStage {
     ) -> (EntryKind, Seen) {
         let last = page.and_then(|page| page.last.as_ref());
         if exchange.status == 304 {
-            if let Some(last) = last {
+            if let Some(last) = last.filter(|last| last.whole) {
                 let target_uri = exchange.url.as_str().to_owned();
                 let refers = RefersTo {
                     target_uri,
