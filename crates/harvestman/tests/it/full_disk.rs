@@ -1,0 +1,122 @@
+//! A full disk costs nothing that was there: the crawl waits, says so, and goes on when there is room.
+//!
+//! The disk is a small `tmpfs` in place of the collection's folder; where nobody may mount one, these tests
+//! say so and are skipped.
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use simweb::{PageCount, PageOptions, WebOptions};
+
+use crate::{
+    audit,
+    world::{PATIENCE, World},
+};
+
+const ARGS: [&str; 4] = ["crawl", "http://s0.sim.test/", "--delay", "5ms"];
+
+/// Declared last in tests, so that the disk is taken away before the world removes its folder.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(at: &Path, size: &str) -> Option<SmallDisk> {
+        fs::create_dir_all(at).unwrap();
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
+            .arg(at)
+            .output();
+        match mount {
+            Ok(done) if done.status.success() => Some(SmallDisk(at.to_owned())),
+            _ => {
+                println!("skipped: no right to mount a tmpfs");
+                None
+            }
+        }
+    }
+
+    /// Leaves only so many bytes free.
+    fn fill(&self, free: usize) {
+        let ballast = self.0.join("ballast");
+        let mut file = File::create(&ballast).unwrap();
+        while file.write_all(&[1; 4096]).is_ok() {}
+        let length = file.metadata().unwrap().len();
+        file.set_len(length.saturating_sub(free as u64)).unwrap();
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.0.join("ballast")).unwrap();
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// About 150 pages of 10 kB that do not compress to nothing.
+fn world() -> World {
+    let page = PageOptions { bytes_mean: 20_000.0, ..PageOptions::default() };
+    World::new(WebOptions { pages: PageCount::Fixed(150), page, ..WebOptions::default() })
+}
+
+/// Until no request has come for some seconds: the crawl has found the disk full.
+fn wait_until_it_stands_still(world: &World) {
+    let (mut count, mut since) = (0, Instant::now());
+    world.wait_for("the crawl to stand still", |world| world.log().len() > 3);
+    while since.elapsed() < Duration::from_secs(4) {
+        std::thread::sleep(Duration::from_millis(100));
+        let now = world.log().len();
+        if now != count {
+            (count, since) = (now, Instant::now());
+        }
+    }
+}
+
+#[test]
+fn a_crawl_on_a_full_disk_waits_and_goes_on_when_there_is_room() {
+    let world = world();
+    let Some(disk) = SmallDisk::mount(&world.folder, "16m") else { return };
+    disk.fill(700_000);
+    let mut running = world.start(&ARGS);
+    wait_until_it_stands_still(&world);
+    assert!(running.is_running(), "{}", running.wait(PATIENCE));
+    let before = world.log().len();
+    assert!(before < 150, "the disk was never full");
+    disk.make_room();
+    let done = running.wait(PATIENCE);
+    done.exits(0).says(&["no space left"]);
+    audit::every_page_is_there_once(&world);
+    assert_eq!(audit::repeats(&world.log()).len(), 0, "nothing is asked for again");
+}
+
+#[test]
+fn a_crawl_stopped_or_killed_on_a_full_disk_keeps_what_was_there() {
+    for signal in ["TERM", "KILL"] {
+        let world = world();
+        let Some(disk) = SmallDisk::mount(&world.folder, "16m") else { return };
+        disk.fill(700_000);
+        let running = world.start(&ARGS);
+        wait_until_it_stands_still(&world);
+        running.signal(signal);
+        let stopped = running.wait(PATIENCE);
+        println!("{signal}: {stopped}");
+        let settled = world.number("SELECT count(*) FROM visits");
+        // Still full: it may not get far, but what is there stays.
+        let mut again = world.start(&ARGS);
+        std::thread::sleep(Duration::from_secs(3));
+        if again.is_running() {
+            again.signal("KILL");
+        }
+        println!("still full: {}", again.wait(PATIENCE));
+        assert!(world.number("SELECT count(*) FROM visits") >= settled);
+        disk.make_room();
+        world.run(&ARGS).exits(0);
+        audit::every_page_is_there_once(&world);
+    }
+}
