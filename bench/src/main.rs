@@ -1,0 +1,31 @@
+//! The measurements behind `RESULTS.md`. `bench/run` builds and starts it; see there for the cases.
+//!
+//! One program in three parts, each a process of its own, so that each can be pinned to a core: `serve` is
+//! the simulated web, `fetch` the crawler's HTTP client with nothing behind it, and `measure` starts these
+//! and the crawler, and reads what the kernel and the server (never the crawler) say about them.
+
+use anyhow::{Context, bail};
+
+mod cases;
+mod fetch;
+mod machine;
+mod process;
+mod results;
+mod server;
+
+/// As in the program that is measured: the client alone must not lose by its allocator.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> anyhow::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["serve", web] => server::serve(&web.parse()?),
+        ["fetch", web, port] => fetch::fetch(&web.parse()?, port.parse().context("port")?),
+        ["measure", programs, scratch, results, ref cases @ ..] => {
+            cases::measure(programs.as_ref(), scratch.as_ref(), results.as_ref(), cases)
+        }
+        _ => bail!("this is started by bench/run"),
+    }
+}
