@@ -176,7 +176,7 @@ impl Crawl<'_> {
         } else {
             self.context.say(&summary.text());
         }
-        nothing_fetched(&ended, &tally).map_or(Ok(Exit::Done), Err)
+        nothing_fetched(&ended, &tally, now).map_or(Ok(Exit::Done), Err)
     }
 
     fn summary(
@@ -375,15 +375,17 @@ fn words(ended: &Ended) -> (RunState, String) {
 }
 
 /// Nothing came back although something was tried: an exit of its own, with the last trouble in words.
-fn nothing_fetched(ended: &Ended, tally: &Tally) -> Option<Failure> {
+fn nothing_fetched(ended: &Ended, tally: &Tally, now: Timestamp) -> Option<Failure> {
     let tried = tally.failed + tally.excluded > 0 || !tally.errors.is_empty();
-    if tally.fetched > 0 || tally.redirected > 0 || !tried || !matches!(ended, Ended::Done { .. }) {
+    let Ended::Done { next_due } = ended else { return None };
+    if tally.fetched > 0 || tally.redirected > 0 || !tried {
         return None;
     }
+    let when = next_due.map_or(String::new(), |at| format!(" {}", crate::times::until(at, now)));
     Some(match &tally.last_failure {
         Some((url, detail)) => Failure::nothing_fetched(
             format!("nothing could be fetched; the last trouble was {url}: {detail}"),
-            "check the URL and the network; the same command tries again",
+            format!("check the URL and the network; the same command tries again{when}"),
         ),
         None if tally.excluded > 0 => Failure::nothing_fetched(
             "nothing could be fetched: everything known is refused",
