@@ -104,12 +104,19 @@ fn pages(world: &World) -> Vec<(String, usize)> {
     pages
 }
 
-/// Three links a page make deep sites; uneven answers make connections overtake each other.
+/// Three links a page make deep sites; uneven answers make connections overtake each other; redirects
+/// and missing pages take visits that count as no page.
 fn world(sites: usize, pages: usize) -> World {
     World::new(WebOptions {
         sites,
         pages: PageCount::Fixed(pages),
-        page: PageOptions { children: 3, bytes_mean: 4_000.0, ..PageOptions::default() },
+        page: PageOptions {
+            children: 3,
+            bytes_mean: 4_000.0,
+            redirect_share: 0.15,
+            broken_share: 0.1,
+            ..PageOptions::default()
+        },
         latency: Latency { base: Duration::ZERO, spread: Duration::from_millis(12) },
         ..WebOptions::default()
     })

@@ -6,17 +6,21 @@
 // Tests may unwrap: a panic is how they speak.
 #![allow(clippy::unwrap_used)]
 
+mod archive;
 mod audit;
 mod bad_input;
 mod commands;
+mod full_disk;
 mod hazards;
 mod kill;
 mod limits;
 mod politeness;
 mod raw;
 mod redirects;
+mod revisits;
 mod scope;
 mod simulated;
 mod site;
 mod stopping;
+mod tls;
 mod world;

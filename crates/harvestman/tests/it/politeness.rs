@@ -135,6 +135,27 @@ fn rules_behind_redirects_and_far_down_a_huge_file_are_kept() {
     assert_eq!(checks::completeness(&log, &world.web, "s1.sim.test"), []);
 }
 
+#[test]
+fn every_request_names_the_crawler_and_the_contact() {
+    let world = World::new(WebOptions { pages: PageCount::Fixed(3), ..WebOptions::default() });
+    let contact = ["--contact", "crawl@example.org"];
+    let done =
+        world.run(&[&["crawl", "http://s0.sim.test/", "--delay", "0"], &contact[..]].concat());
+    done.exits(0);
+    assert!(!done.err.contains("no contact is set"), "{done}");
+    for entry in world.log() {
+        let agent = entry.agent.to_lowercase();
+        assert!(agent.starts_with("harvestman/"), "{agent}");
+        assert!(agent.contains("crawl@example.org"), "{agent}");
+    }
+    let without = world.run(&["crawl", "--fresh", "--delay", "0"]);
+    without.exits(0).says(&["no contact is set", "--contact"]);
+    let own = ["--user-agent", "mine/1.0 (+https://example.org/bot)"];
+    world.forget_log();
+    world.run(&[&["crawl", "--fresh", "--delay", "0"], &own[..]].concat()).exits(0);
+    assert!(world.log().iter().all(|entry| &*entry.agent == own[1]));
+}
+
 fn robots_asked(log: &[Entry]) -> usize {
     assert!(log.iter().all(|entry| entry.at > Timestamp::ZERO));
     log.iter().filter(|entry| entry.path() == "/robots.txt").count()

@@ -1,8 +1,8 @@
 //! What may be crawled: `--scope` and `--external`, by what was asked of whom.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
-use simweb::{PageCount, WebOptions, checks};
+use simweb::{Latency, PageCount, PageOptions, WebOptions, checks};
 
 use crate::{raw::Raw, world::World};
 
@@ -60,6 +60,48 @@ fn external_links_lead_nowhere_home_deep_or_both_as_asked() {
         world.run(&[&["crawl", "http://a.raw.test/"], &scope[..]].concat()).exits(0);
         let wanted: Vec<&str> = [&["a.raw.test/", "a.raw.test/2"], wanted].concat();
         assert_eq!(raw.asked(), wanted, "{policy}");
+    }
+}
+
+#[test]
+fn links_that_say_nofollow_are_followed_only_when_asked() {
+    let pages = [
+        ("a.raw.test/", "<a href='/1' rel='nofollow'>1</a> <a href='/2'>2</a> <a href='/3'>3</a>"),
+        ("a.raw.test/1", "one"),
+        ("a.raw.test/2", "<meta name='robots' content='nofollow'><a href='/4'>4</a>"),
+        ("a.raw.test/3", "<meta name='robots' content='noindex'><a href='/5'>5</a>"),
+        ("a.raw.test/4", "four"),
+        ("a.raw.test/5", "five"),
+    ];
+    let all: Vec<&str> = pages.iter().map(|(place, _)| *place).collect();
+    for (wanted, follow) in [(vec![all[0], all[2], all[3], all[5]], "false"), (all, "true")] {
+        let raw = Raw::pages(&pages);
+        let world =
+            World::new(WebOptions::default()).variable("HARVESTMAN_CRAWL_FOLLOW_NOFOLLOW", follow);
+        let rule = format!("*.raw.test=127.0.0.1:{}", raw.port);
+        world.run(&["crawl", "http://a.raw.test/", "--delay", "0", "--resolve", &rule]).exits(0);
+        assert_eq!(raw.asked(), wanted, "follow_nofollow = {follow}");
+    }
+}
+
+#[test]
+fn many_linked_sites_and_connections_miss_nothing_and_repeat_nothing() {
+    let world = World::new(WebOptions {
+        sites: 12,
+        pages: PageCount::Fixed(12),
+        page: PageOptions { redirect_share: 0.1, bytes_mean: 4_000.0, ..PageOptions::default() },
+        latency: Latency { base: Duration::ZERO, spread: Duration::from_millis(10) },
+        ..WebOptions::default()
+    });
+    let seed = world.web.home(0);
+    let args = ["crawl", &seed, "--scope", "domain", "--delay", "0", "--connections", "8"];
+    world.run(&args).exits(0);
+    let log = world.log();
+    assert_eq!(checks::repeats(&log), []);
+    assert_eq!(checks::disallowed(&log, &world.web), []);
+    assert_eq!(checks::connections_at_once(&log, 8), []);
+    for site in 0..12 {
+        assert_eq!(checks::completeness(&log, &world.web, &world.web.host(site)), []);
     }
 }
 

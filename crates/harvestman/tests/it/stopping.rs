@@ -49,3 +49,14 @@ fn a_second_ctrl_c_leaves_at_once() {
     let done = crawl.wait(Duration::from_secs(20));
     done.exits(3).says(&["left at once"]);
 }
+
+#[test]
+fn ctrl_c_does_not_sit_out_the_pauses() {
+    let world = World::new(WebOptions { pages: PageCount::Fixed(9), ..WebOptions::default() });
+    let crawl = world.start(&["crawl", HOME, "--delay", "5m"]);
+    world.wait_for("robots.txt", |world| !world.log().is_empty());
+    std::thread::sleep(Duration::from_millis(300));
+    crawl.signal("INT");
+    crawl.wait(Duration::from_secs(15)).exits(0);
+    assert_eq!(world.status()["state"], "stopped");
+}

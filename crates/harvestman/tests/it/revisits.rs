@@ -1,0 +1,79 @@
+//! Coming back: what changed becomes a version, what did not is folded, and nothing old is lost.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use simweb::{PageCount, WebOptions};
+
+use crate::{
+    raw::{Raw, reply},
+    world::World,
+};
+
+#[test]
+fn a_changed_page_becomes_a_new_version_and_show_gives_the_latest() {
+    let edition = Arc::new(AtomicUsize::new(1));
+    let served = Arc::clone(&edition);
+    let raw = Raw::start(move |place, stream| match place {
+        "127.0.0.1/" => {
+            let body = format!("<p>edition {}</p>", served.load(Ordering::Relaxed));
+            reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
+        }
+        _ => reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),
+    });
+    let world = World::new(WebOptions::default());
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    for (visit, edition_now, versions) in [(1, 1, 1), (2, 1, 1), (3, 2, 2), (4, 1, 3)] {
+        edition.store(edition_now, Ordering::Relaxed);
+        world.run(&["crawl", &url, "--fresh", "--delay", "0"]).exits(0);
+        let status = world.status();
+        assert_eq!(status["visits"], visit, "{status:#}");
+        assert_eq!(status["versions"], versions, "visit {visit}: {status:#}");
+        let shown = world.run(&["show", &url]);
+        assert!(shown.out.contains(&format!("edition {edition_now}")), "{shown}");
+    }
+    world.run(&["check"]).exits(0);
+}
+
+#[test]
+fn a_page_that_has_gone_is_kept_as_it_was() {
+    let gone = Arc::new(AtomicUsize::new(0));
+    let served = Arc::clone(&gone);
+    let raw = Raw::start(move |place, stream| match (place, served.load(Ordering::Relaxed)) {
+        ("127.0.0.1/", 0) => reply(stream, "200 OK", "Content-Type: text/html", b"<p>here</p>"),
+        _ => reply(stream, "410 Gone", "Content-Type: text/html", b"gone"),
+    });
+    let world = World::new(WebOptions::default());
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    world.run(&["crawl", &url, "--delay", "0"]).exits(0);
+    gone.store(1, Ordering::Relaxed);
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(1);
+    let shown = world.run(&["show", &url]);
+    shown.exits(0);
+    assert!(shown.out.contains("here"), "{shown}");
+    assert_eq!(world.status()["pages"]["gone"], 1);
+}
+
+#[test]
+fn run_comes_back_when_pages_are_due_and_ends_when_told() {
+    let world = World::new(WebOptions { pages: PageCount::Fixed(4), ..WebOptions::default() })
+        .variable("HARVESTMAN_REVISIT_PERIOD", "1s");
+    world.run(&["seed", "http://s0.sim.test/"]).exits(0);
+    let done = world.run(&["run", "--delay", "0", "--for", "4s"]);
+    done.exits(0).says(&["time limit reached"]);
+    let visits = world.visits();
+    let again = visits.iter().filter(|visit| visit.status == 304 && visit.conditional).count();
+    assert!(again >= 4, "{again} revisits in four seconds");
+    assert!(visits.len() < 60, "{} visits: a period of a second is kept", visits.len());
+    assert_eq!(world.status()["versions"], 4);
+    let run = world.start(&["run", "--delay", "0"]);
+    let before = world.visits().len();
+    world.wait_for("it goes on", |world| world.visits().len() > before);
+    run.signal("TERM");
+    run.wait(Duration::from_secs(20)).exits(0);
+}
