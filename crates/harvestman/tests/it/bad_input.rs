@@ -109,7 +109,7 @@ fn an_address_that_is_not_public_is_refused_and_the_way_out_is_said() {
 
 #[test]
 fn tls_spoken_to_a_plain_port_is_nothing_fetched() {
-    let world = world();
+    let world = world().variable("HARVESTMAN_FETCH_TLS_TIMEOUT", "1s");
     let url = format!("https://127.0.0.1:{}/", world.port());
     let done = world.run(&["crawl", &url, "--delay", "0"]);
     done.exits(1).says(&["nothing could be fetched", "TLS"]);

@@ -7,7 +7,7 @@ use simweb::{Latency, PageCount, PageOptions, WebOptions};
 use crate::world::World;
 
 /// Polite and not at all.
-const MANNERS: [&[&str]; 2] = [&["--delay", "30ms"], &["--delay", "0", "--connections", "8"]];
+const MANNERS: [&[&str]; 2] = [&["--delay", "10ms"], &["--delay", "0", "--connections", "8"]];
 
 #[test]
 fn the_limit_on_pages_is_exact_and_holds_for_the_next_run() {

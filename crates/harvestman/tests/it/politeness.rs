@@ -18,7 +18,7 @@ const SLACK: Duration = Duration::from_millis(120);
 fn several_sites_are_each_asked_politely() {
     let world = World::new(WebOptions {
         sites: 3,
-        pages: PageCount::Fixed(8),
+        pages: PageCount::Fixed(6),
         page: PageOptions { redirect_share: 0.1, ..PageOptions::default() },
         robots: RobotsPlan::Disallow(vec!["/private/".to_owned()]),
         ..WebOptions::default()

@@ -12,7 +12,7 @@ const HOME: &str = "http://s0.sim.test/";
 fn one_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on() {
     for signal in ["INT", "TERM"] {
         let world = World::new(WebOptions {
-            pages: PageCount::Fixed(40),
+            pages: PageCount::Fixed(20),
             latency: Latency { base: Duration::from_millis(60), spread: Duration::ZERO },
             ..WebOptions::default()
         });
@@ -24,7 +24,7 @@ fn one_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on() {
         let status = world.status();
         assert_eq!(status["state"], "stopped", "{signal}: {status:#}");
         let before = world.visits().len();
-        assert!(before < 40, "stopped in the middle");
+        assert!(before < 20, "stopped in the middle");
         assert_eq!(status["pages"]["fetched"], before, "{signal}: all that was fetched is settled");
         world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
         let log = world.log();
