@@ -63,7 +63,7 @@ impl Crawl<'_> {
             tracing::info!(%error, "the limit on open files stays as it is");
         }
         let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
-        let (fetch, resolve) = setup.network(&self.config, &clock)?;
+        let network = setup.network(&self.config, &clock)?;
         let mut house = House::open(&self, &setup, &clock)?;
         house.recover(&self, &clock)?;
         let seeded = house.seed(&self, &clock)?;
@@ -79,8 +79,8 @@ impl Crawl<'_> {
             archive: house.archive,
             links: house.links,
             run: Some(run),
-            fetch,
-            resolve,
+            fetch: network.fetch,
+            resolve: network.resolve,
             clock: clock.clone(),
             workbench: Workbench::new(setup.workbench, counts.pages_fetched),
             rules: house.stage.rules.clone(),
@@ -260,7 +260,7 @@ impl House {
             options: setup.gather.clone(),
             rules: Arc::new(setup.rules.clone()),
             seeds: Arc::new(RwLock::new(seeds)),
-            policy: setup.policy.clone(),
+            policy: setup.policy,
             payloads: Mutex::new(Payloads::new(Payloads::ENTRIES_MAX)),
             ids: RecordIds::from_system(),
             clock: clock.clone(),

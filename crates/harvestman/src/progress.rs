@@ -103,6 +103,8 @@ pub struct Display {
     mode: Mode,
     bar: ProgressBar,
     last_plain: Option<Duration>,
+    /// The last snapshot was of a paused crawl.
+    paused: bool,
 }
 
 impl Display {
@@ -114,7 +116,7 @@ impl Display {
         let style =
             ProgressStyle::with_template("{msg}").unwrap_or(ProgressStyle::default_spinner());
         let bar = bar.with_style(style).with_finish(ProgressFinish::AndClear);
-        Display { mode, bar, last_plain: None }
+        Display { mode, bar, last_plain: None, paused: false }
     }
 
     /// To be called once a second or more often.
@@ -127,7 +129,10 @@ impl Display {
             }
             Mode::Plain => {
                 let due = |last: Duration| snapshot.elapsed.saturating_sub(last) >= PLAIN_EVERY;
-                if self.last_plain.is_none_or(due) {
+                // A log tells of a pause when it begins and when it is over.
+                let paused = snapshot.paused.is_some();
+                let turned = std::mem::replace(&mut self.paused, paused) != paused;
+                if self.last_plain.is_none_or(due) || turned {
                     self.last_plain = Some(snapshot.elapsed);
                     remark(&plain_line(snapshot));
                 }

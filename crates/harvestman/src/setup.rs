@@ -59,11 +59,7 @@ impl Setup {
     }
 
     /// The fetcher and the resolver that go with it.
-    pub fn network(
-        &self,
-        config: &Config,
-        clock: &Arc<dyn Clock>,
-    ) -> Result<(Arc<dyn Fetch>, Arc<dyn Resolve>), Failure> {
+    pub fn network(&self, config: &Config, clock: &Arc<dyn Clock>) -> Result<Network, Failure> {
         let fetcher =
             HttpFetcher::new(&self.http, clock.clone()).map_err(|e| setup_failure(config, &e))?;
         let resolver: Arc<dyn Resolve> = if fetcher.proxied() {
@@ -71,8 +67,14 @@ impl Setup {
         } else {
             Arc::new(DnsResolver::new(self.dns.clone(), clock.clone()))
         };
-        Ok((Arc::new(fetcher), resolver))
+        Ok(Network { fetch: Arc::new(fetcher), resolve: resolver })
     }
+}
+
+/// The fetcher and the resolver that goes with it.
+pub struct Network {
+    pub fetch: Arc<dyn Fetch>,
+    pub resolve: Arc<dyn Resolve>,
 }
 
 /// With a proxy names are the proxy's to resolve: every name has no address and never expires.

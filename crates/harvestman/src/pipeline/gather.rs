@@ -122,16 +122,15 @@ impl GatherStage {
         digest: &[u8; 20],
     ) -> (EntryKind, Seen) {
         let last = page.and_then(|page| page.last.as_ref());
-        if exchange.status == 304 {
-            if let Some(last) = last.filter(|last| last.whole) {
-                let target_uri = exchange.url.as_str().to_owned();
-                let refers = RefersTo {
-                    target_uri,
-                    date: last.record_date,
-                    payload_digest: last.payload_digest,
-                };
-                return (EntryKind::NotModified(refers), Seen::Before);
-            }
+        if exchange.status == 304
+            && let Some(last) = last.filter(|last| last.whole)
+        {
+            let refers = RefersTo {
+                target_uri: exchange.url.as_str().to_owned(),
+                date: last.record_date,
+                payload_digest: last.payload_digest,
+            };
+            return (EntryKind::NotModified(refers), Seen::Before);
         }
         if exchange.status != 200 || exchange.stopped.is_some() {
             return (EntryKind::Response, Seen::New);

@@ -80,7 +80,7 @@ impl Hand {
     }
 
     /// Sites whose lease has less than half its life left.
-    pub fn to_renew(&mut self, now: Timestamp) -> Vec<SiteDelta> {
+    pub fn renew(&mut self, now: Timestamp) -> Vec<SiteDelta> {
         let half = limits::LEASE / 2;
         let old = self.sites.values_mut().filter(|held| held.until < now.plus(half));
         old.map(|held| held.delta(now)).collect()

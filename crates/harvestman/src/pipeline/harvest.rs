@@ -377,12 +377,15 @@ impl Harvest {
     fn beat(&mut self, last: bool) {
         let now = self.clock.now();
         self.state.beat = now;
-        let stale = self.state.hand.to_renew(now);
+        let stale = self.state.hand.renew(now);
         if !stale.is_empty() && !last {
             self.settle(Settle { deltas: stale, busy: self.clock.busy(), ..Settle::default() });
         }
-        let figures = serde_json::to_value(&self.state.tally).unwrap_or_default();
-        self.order(Order::Heartbeat(figures));
+        // A writer that waits for room takes no orders: those that nobody needs would fill its channel.
+        if self.state.paused.is_none() {
+            let figures = serde_json::to_value(&self.state.tally).unwrap_or_default();
+            self.order(Order::Heartbeat(figures));
+        }
         let state = &self.state;
         self.progress.send_replace(Progress {
             started: state.started,

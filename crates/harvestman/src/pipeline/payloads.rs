@@ -29,10 +29,10 @@ impl Payloads {
         if bytes < Payloads::BYTES_MIN || self.known.contains_key(digest) {
             return;
         }
-        if self.order.len() >= self.max {
-            if let Some(oldest) = self.order.pop_front() {
-                self.known.remove(&oldest);
-            }
+        if self.order.len() >= self.max
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
         }
         self.order.push_back(*digest);
         self.known.insert(*digest, (url.clone(), date));
