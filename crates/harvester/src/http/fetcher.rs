@@ -97,6 +97,10 @@ impl HttpFetcher {
 
     fn exchange(&self, visit: Visit<'_>, answer: Answer) -> Exchange {
         let now = Instant::now();
+        // The process may have stood still between taking the time and sending: the pause to the next
+        // visit counts from what the server saw.
+        let sent = answer.sent.map(|sent| self.clock.now().minus(now - sent));
+        let started = sent.map_or(visit.started, |sent| sent.max(visit.started));
         if let Some(wire) = answer.wire {
             self.pool.put(origin_of(&visit.asked.url), wire, now);
         }
@@ -109,7 +113,7 @@ impl HttpFetcher {
         Exchange {
             url: visit.asked.url.clone(),
             purpose: visit.asked.purpose,
-            started: visit.started,
+            started,
             address: visit.address,
             request_head: answer.request_head,
             response_head: answer.response_head,

@@ -46,6 +46,8 @@ pub struct Answer {
     pub entity: Bytes,
     pub body: Bytes,
     pub stopped: Option<Stopped>,
+    /// When the last of the request was written.
+    pub sent: Option<Instant>,
     pub first_byte: Duration,
     pub download: Duration,
     /// The wire, when another request can go over it.
@@ -265,6 +267,7 @@ impl Hop<'_> {
     ) -> Answer {
         let (first_byte, _) = self.durations();
         let mut tape = self.tape.lock();
+        let sent = tape.sent_at;
         let request_head = tape.take_sent();
         let response_head = tape.take_received(head.end).slice(head.start..);
         drop(tape);
@@ -280,6 +283,7 @@ impl Hop<'_> {
             entity,
             body,
             stopped,
+            sent,
             first_byte,
             download,
             wire,
@@ -306,6 +310,7 @@ impl Hop<'_> {
             None | Some(Stopped::Length) => received - extra.min(received - head.end),
             _ => received,
         };
+        let sent = tape.sent_at;
         let request_head = tape.take_sent();
         let bytes = tape.take_received(end);
         drop(tape);
@@ -320,6 +325,7 @@ impl Hop<'_> {
             entity: bodies.entity,
             body: bodies.body,
             stopped: bodies.stopped,
+            sent,
             first_byte,
             download,
             wire,
