@@ -90,7 +90,7 @@ fn a_crawl_on_a_full_disk_waits_and_goes_on_when_there_is_room() {
     assert!(before < 150, "the disk was never full");
     disk.make_room();
     let done = running.wait(PATIENCE);
-    done.exits(0).says(&["no space left"]);
+    done.exits(0).says(&["paused: no space left"]);
     audit::every_page_is_there_once(&world);
     assert_eq!(audit::repeats(&world.log()).len(), 0, "nothing is asked for again");
 }
@@ -106,6 +106,7 @@ fn a_crawl_stopped_or_killed_on_a_full_disk_keeps_what_was_there() {
         running.signal(signal);
         let stopped = running.wait(PATIENCE);
         println!("{signal}: {stopped}");
+        stopped.says(&["paused: no space left"]);
         let settled = world.number("SELECT count(*) FROM visits");
         // Still full: it may not get far, but what is there stays.
         let mut again = world.start(&ARGS);
