@@ -1,3 +1,5 @@
+//! Each checker finds what was planted for it, and nothing in a clean log.
+
 use std::net::Ipv4Addr;
 
 use super::*;

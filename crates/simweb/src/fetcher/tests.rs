@@ -1,3 +1,5 @@
+//! The in-process twin answers as the server does, on simulated time.
+
 use std::{
     net::IpAddr,
     sync::{Mutex, PoisonError},

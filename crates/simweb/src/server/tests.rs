@@ -1,3 +1,5 @@
+//! The loopback server over real sockets: answers, faults, virtual hosts.
+
 use std::{net::Ipv4Addr, time::Duration};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

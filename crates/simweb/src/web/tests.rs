@@ -1,3 +1,5 @@
+//! The web is a pure function: reachable, repeatable, and of the make-up it promises.
+
 use std::{
     collections::{BTreeMap, VecDeque},
     time::Duration,
