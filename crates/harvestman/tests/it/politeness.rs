@@ -28,7 +28,7 @@ fn several_sites_are_each_asked_politely() {
     args.extend(seeds.iter().map(String::as_str));
     world.run(&args).exits(0);
     let log = world.log();
-    assert_eq!(checks::pauses(&log, Duration::from_millis(300), SLACK), []);
+    assert_eq!(checks::pauses(&log, Duration::from_millis(300), SLACK), [], "{}", times(&log));
     assert_eq!(checks::connections_at_once(&log, 1), []);
     assert_eq!(checks::disallowed(&log, &world.web), []);
     assert_eq!(checks::repeats(&log), []);
@@ -154,6 +154,15 @@ fn every_request_names_the_crawler_and_the_contact() {
     world.forget_log();
     world.run(&[&["crawl", "--fresh", "--delay", "0"], &own[..]].concat()).exits(0);
     assert!(world.log().iter().all(|entry| &*entry.agent == own[1]));
+}
+
+/// Who was asked what and when, for whoever has to find out why.
+fn times(log: &[Entry]) -> String {
+    let line = |entry: &Entry| {
+        let (start, end) = (entry.start_us / 1000, entry.end_us / 1000);
+        format!("{start:>6} to {end:>6} ms on {}: {}\n", entry.connection, entry.url())
+    };
+    log.iter().map(line).collect()
 }
 
 fn robots_asked(log: &[Entry]) -> usize {
