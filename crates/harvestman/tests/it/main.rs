@@ -15,6 +15,7 @@ mod hazards;
 mod kill;
 mod limits;
 mod politeness;
+mod proxy;
 mod raw;
 mod redirects;
 mod revisits;
