@@ -39,6 +39,7 @@ pub struct PageEntry {
     pub failures: u16,
     pub found: Timestamp,
     pub visited: Option<Timestamp>,
+    /// Not before its site may be visited again.
     pub due: Option<Timestamp>,
 }
 
@@ -105,7 +106,7 @@ macro_rules! select_page {
     ($rest:literal) => {
         concat!(
             "SELECT s.key, p.url, p.fp, p.state, p.level, p.seed, p.visits, p.failures, p.found, \
-             p.visited, p.due FROM pages p JOIN sites s ON s.id = p.site ",
+             p.visited, max(p.due, s.not_before) FROM pages p JOIN sites s ON s.id = p.site ",
             $rest
         )
     };
@@ -157,7 +158,7 @@ impl Census {
             select_page!(
                 "WHERE p.due IS NOT NULL AND p.site IN (SELECT id FROM sites WHERE leased = 1 \
                  UNION SELECT id FROM (SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL \
-                 ORDER BY due LIMIT ?1)) ORDER BY p.due LIMIT ?1"
+                 ORDER BY due LIMIT ?1)) ORDER BY max(p.due, s.not_before) LIMIT ?1"
             ),
             params![max],
             page_entry,
