@@ -94,9 +94,14 @@ fn an_address_where_nobody_listens_is_nothing_fetched() {
     let world = world();
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let done = world.run(&["crawl", &format!("http://127.0.0.1:{port}/"), "--delay", "0"]);
+    let url = format!("http://127.0.0.1:{port}/");
+    let done = world.run(&["crawl", &url, "--delay", "0"]);
     done.exits(1).says(&["nothing could be fetched", "127.0.0.1", "tries again in "]);
     plain(&done);
+    let explained = world.run(&["explain", &url]);
+    assert!(explained.out.contains("next visit in "), "the site has to wait: {explained}");
+    let status = world.run(&["status"]);
+    assert!(status.out.contains("next due    in "), "{status}");
 }
 
 #[test]
