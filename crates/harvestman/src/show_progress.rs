@@ -18,6 +18,8 @@ pub struct Watcher {
     pages_limit: Option<u64>,
     time_limit: Option<Duration>,
     recent: VecDeque<(Duration, u64)>,
+    /// That the crawl is stopping has been said.
+    stopping: bool,
 }
 
 impl Watcher {
@@ -27,6 +29,7 @@ impl Watcher {
             pages_limit: config.crawl.pages,
             time_limit: config.crawl.time,
             recent: VecDeque::new(),
+            stopping: false,
         }
     }
 
@@ -34,6 +37,10 @@ impl Watcher {
     pub async fn run(mut self, mut progress: watch::Receiver<Progress>) {
         while progress.changed().await.is_ok() {
             let snapshot = self.snapshot(&progress.borrow_and_update());
+            if snapshot.stopping && !std::mem::replace(&mut self.stopping, true) {
+                self.display
+                    .say("stopping: finishing what is in flight (Ctrl-C again leaves at once)");
+            }
             self.display.show(&snapshot);
         }
         let last = self.snapshot(&progress.borrow());

@@ -26,7 +26,6 @@ pub fn listen(events: Sender<Event>) {
                 std::process::exit(Exit::Fault as i32);
             }
             asked = true;
-            remark("stopping: finishing what is in flight (once more leaves at once)");
             let _ = events.send(Event::Stop).await;
         }
     });

@@ -396,7 +396,7 @@ impl Harvest {
             pages_in_hand: self.workbench.pages_in_hand(),
             in_flight: state.in_flight,
             paused: state.paused.clone(),
-            stopping: state.stopping.is_some(),
+            stopping: state.stopping == Some(Stopping::Asked),
         });
     }
 
