@@ -28,6 +28,7 @@ mod waiting;
 pub use bench::Workbench;
 pub use frontier::{Known, Offered};
 pub use options::Options;
+pub use pace::retry_after;
 pub use step::{
     Assignment, AssignmentId, Drained, Excluded, Note, Reason, Released, Removed, SiteRef, Step,
 };

@@ -112,7 +112,7 @@ impl Pace {
 }
 
 /// Seconds, or a date; a date is measured against the server's own `Date`, so that its clock may be wrong.
-pub(super) fn retry_after(status: u16, headers: &Headers, now: Timestamp) -> Option<Duration> {
+pub fn retry_after(status: u16, headers: &Headers, now: Timestamp) -> Option<Duration> {
     if status < 300 {
         return None;
     }

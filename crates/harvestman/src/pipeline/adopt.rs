@@ -6,10 +6,15 @@
 
 use std::sync::Arc;
 
-use harvester::{failure::after_visit, http::decode_body, robots};
+use harvester::{
+    failure::{SiteStep, after_visit},
+    http::decode_body,
+    robots,
+    workbench::retry_after,
+};
 use model::{
     Archive, CheckOut, Clock, CrawlUrl, EntryKind, Frontier, Page, Refill, Release, Settlement,
-    SiteDelta, SiteLease, StoreError, limits,
+    SiteClock, SiteDelta, SiteLease, StoreError, Timestamp, limits,
 };
 use store::{
     links::LinkWriter,
@@ -76,8 +81,10 @@ impl Adopter<'_> {
             }
             None => {
                 done.strays += 1;
-                let settlement =
-                    Settlement { deltas: vec![delta(&lease)], ..Settlement::default() };
+                let settlement = Settlement {
+                    deltas: vec![self.delta(&adopted, &lease)],
+                    ..Settlement::default()
+                };
                 self.settle(&adopted, None, settlement)
             }
         }
@@ -115,7 +122,7 @@ impl Adopter<'_> {
         let old = lease.site.robots.iter().find(|copy| copy.origin == origin);
         let now = adopted.exchange.started;
         let next = robots::answered(old, &origin, Ok(&adopted.exchange), 0, now);
-        let mut delta = delta(lease);
+        let mut delta = self.delta(adopted, lease);
         // A redirected robots.txt is asked for again: its further hops may not have been archived.
         if let robots::Next::Copy(copy) = next {
             delta.robots.push(copy);
@@ -140,7 +147,7 @@ impl Adopter<'_> {
             revisit: !matches!(adopted.kind, EntryKind::Response),
         };
         let (report, decisions) = self.stage.read(exchange, page, &filed, after);
-        let mut delta = delta(lease);
+        let mut delta = self.delta(adopted, lease);
         delta.updates.push(report.update.clone());
         delta.duplicates += u64::from(report.duplicate);
         // As candidates: their sites' next holder admits them, so that limits stay exact.
@@ -148,6 +155,22 @@ impl Adopter<'_> {
         let settlement =
             Settlement { deltas: vec![delta], candidates, decisions, ..Settlement::default() };
         self.settle(adopted, Some((&report, lease)), settlement)
+    }
+
+    /// Gives the site back at once; that its pause is owed in full was noted when its lease was released.
+    fn delta(&self, adopted: &Adopted, lease: &SiteLease) -> SiteDelta {
+        SiteDelta {
+            site: lease.site.id,
+            key: lease.site.key.clone(),
+            fence: lease.fence,
+            updates: Vec::new(),
+            admitted: Vec::new(),
+            robots: Vec::new(),
+            clock: told(adopted, &lease.site.clock, self.clock.now()),
+            seeded: false,
+            duplicates: 0,
+            release: Release::NotBefore(lease.until.minus(limits::LEASE)),
+        }
     }
 
     fn settle(
@@ -183,18 +206,21 @@ fn seen(adopted: &Adopted) -> Seen {
     }
 }
 
-/// Gives the site back at once; that its pause is owed in full was noted when its lease was released.
-fn delta(lease: &SiteLease) -> SiteDelta {
-    SiteDelta {
-        site: lease.site.id,
-        key: lease.site.key.clone(),
-        fence: lease.fence,
-        updates: Vec::new(),
-        admitted: Vec::new(),
-        robots: Vec::new(),
-        clock: None,
-        seeded: false,
-        duplicates: 0,
-        release: Release::NotBefore(lease.until.minus(limits::LEASE)),
+/// What the site's clock must know of an answer that told us to slow down.
+fn told(adopted: &Adopted, before: &SiteClock, now: Timestamp) -> Option<SiteClock> {
+    let exchange = &adopted.exchange;
+    let asked = retry_after(exchange.status, &exchange.headers, now);
+    let told = after_visit(Ok(exchange.status), 0, now).site == SiteStep::Told;
+    if asked.is_none() && !told {
+        return None;
     }
+    let ended = exchange.started.plus(exchange.timing.total);
+    let owed = before.remaining.saturating_sub(now.since(before.saved));
+    Some(SiteClock {
+        remaining: ended.plus(asked.unwrap_or_default()).since(now).max(owed),
+        saved: now,
+        backoff: before.backoff.saturating_add(u8::from(told)),
+        last_response: before.last_response,
+        interrupted: true,
+    })
 }

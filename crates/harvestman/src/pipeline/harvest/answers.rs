@@ -11,7 +11,7 @@ use model::{
 
 use super::Harvest;
 use crate::pipeline::{
-    messages::{GatherJob, PageLinks, PageReport, Report, ReportSubject, Settle, Subject},
+    messages::{GatherJob, Order, PageLinks, PageReport, Report, ReportSubject, Settle, Subject},
     settle,
     tally::failure_word,
 };
@@ -153,6 +153,7 @@ impl Harvest {
         held.gathering -= 1;
         let mut delta = held.delta(now);
         delta.clock = Some(clock);
+        let slowed = clock.backoff > 0;
         let mut share =
             Settle { decisions, record: Some(location), pages: 1, busy, ..Settle::default() };
         match subject {
@@ -161,6 +162,10 @@ impl Harvest {
         }
         share.deltas.insert(0, delta);
         self.settle(share);
+        if slowed {
+            // That a server asked us to slow down must outlive us.
+            self.order(Order::Flush);
+        }
         if let Some(held) = self.state.hand.get(&key).filter(|held| held.is_quiet())
             && let Some(reason) = held.drained.take()
         {
