@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use simweb::Entry;
 use store::{
     links::LinkReader,
-    warc::{Verifier, Volumes, WarcReader, parse_record_id},
+    warc::{Record, Verifier, Volumes, WarcReader, parse_record_id},
 };
 
 use crate::world::World;
@@ -79,6 +79,13 @@ pub fn archived(world: &World) -> BTreeMap<String, usize> {
         }
     }
     found
+}
+
+/// What can be read of volumes that are being written.
+pub fn read_so_far(world: &World) -> Vec<Record> {
+    let volumes = Volumes::new(world.folder.join("volumes")).list().unwrap();
+    let files = volumes.into_iter().filter_map(|volume| File::open(volume.path).ok());
+    files.flat_map(|file| WarcReader::new(BufReader::new(file)).map_while(Result::ok)).collect()
 }
 
 #[track_caller]

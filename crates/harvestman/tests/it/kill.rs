@@ -4,12 +4,16 @@
 //! scheduling, which is the machine's). The ordinary run kills a few times, `./check --long` fifty times.
 
 use std::{
+    collections::BTreeSet,
     thread::sleep,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use model::{Timestamp, limits};
-use simweb::{Latency, PageCount, PageOptions, WebOptions, checks};
+use simweb::{
+    Hazard, Latency, PageCount, PageOptions, RobotsPlan, ServerOptions, WebOptions, checks,
+    faster_time,
+};
 
 use crate::{
     audit,
@@ -31,23 +35,26 @@ struct Trial {
 
 impl Trial {
     fn new(sites: usize, pages: usize, flags: &[&str]) -> Trial {
-        let options = WebOptions {
-            sites,
-            pages: PageCount::Fixed(pages),
-            page: PageOptions { bytes_mean: 5_000.0, ..PageOptions::default() },
-            latency: Latency { base: Duration::from_millis(5), spread: Duration::from_millis(60) },
-            ..WebOptions::default()
-        };
-        let seeds: Vec<String> =
-            (0..sites).map(|site| format!("http://{}/", options.host(site))).collect();
-        // Small volumes, so that kills also fall on their boundaries.
-        let world = World::new(options).variable("HARVESTMAN_STORE_VOLUME_BYTES_MAX", "1MB");
-        let mut args = vec!["crawl".to_owned()];
-        args.extend(seeds);
-        args.extend(flags.iter().map(|flag| (*flag).to_owned()));
+        Trial::of(web(sites, pages), flags)
+    }
+
+    /// All sites are seeded.
+    fn of(options: WebOptions, flags: &[&str]) -> Trial {
+        let sites = options.sites;
+        let seeds = (0..sites).map(|site| format!("http://{}/", options.host(site)));
+        let seeds: Vec<String> = seeds.collect();
+        let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();
+        let mut args = vec!["crawl"];
+        args.extend(seeds.iter().chain(flags));
         let per_site = if flags.contains(&"--connections") { 2 } else { 1 };
-        let connections = sites * per_site;
-        Trial { world, args, dice: Dice::printed(), kills: Vec::new(), connections }
+        Trial {
+            args: args.into_iter().map(str::to_owned).collect(),
+            // Small volumes, so that kills also fall on their boundaries.
+            world: World::new(options).variable("HARVESTMAN_STORE_VOLUME_BYTES_MAX", "1MB"),
+            dice: Dice::printed(),
+            kills: Vec::new(),
+            connections: sites * per_site,
+        }
     }
 
     fn args(&self) -> Vec<&str> {
@@ -188,6 +195,106 @@ fn a_frozen_crawl_goes_on_when_it_is_thawed() {
     assert_eq!(trial.repeated(), 0);
     let log = trial.world.log();
     assert_eq!(checks::pauses(&log, pause, SLACK), []);
+}
+
+#[test]
+fn a_crawl_delay_is_kept_after_a_kill() {
+    let delay = Duration::from_millis(300);
+    let robots = RobotsPlan::CrawlDelay(delay.as_secs_f64());
+    let mut trial = Trial::of(WebOptions { robots, ..web(4, 8) }, &["--delay", "10ms"]);
+    trial.lives(6, 150, 900);
+    trial.finish();
+    audit::every_page_is_there_once(&trial.world);
+    // Who was killed before robots.txt was read does not know of the delay yet.
+    let pages = trial.world.visits();
+    assert_eq!(checks::pauses(&pages, delay, SLACK), [], "kills {:?}", trial.kills);
+    trial.repeated();
+}
+
+#[test]
+fn redirects_failures_and_duplicates_survive_kills_as_well() {
+    let page = PageOptions {
+        query_share: 0.2,
+        redirect_share: 0.15,
+        broken_share: 0.1,
+        duplicate_share: 0.2,
+        noindex_share: 0.1,
+        chunked_share: 0.3,
+        gzip: true,
+        ..web(1, 1).page
+    };
+    let robots = RobotsPlan::Disallow(vec!["/market/".to_owned()]);
+    let options = WebOptions { page, robots, ..web(5, 20) };
+    let flags = ["--delay", "10ms", "--connections", "2"];
+    // Not their levels: which site's link is found first is the network's to say.
+    let states = |trial: &Trial| -> BTreeSet<String> {
+        trial.world.rows("SELECT url || ' ' || state FROM pages").into_iter().collect()
+    };
+    let mut peaceful = Trial::of(options.clone(), &flags);
+    peaceful.finish();
+    let mut killed = Trial::of(options, &flags);
+    killed.lives(6, 30, 400);
+    killed.finish();
+    let (peaceful, after) = (states(&peaceful), states(&killed));
+    let differ: Vec<&String> = peaceful.symmetric_difference(&after).collect();
+    assert!(differ.is_empty(), "{differ:#?}");
+    let twice: Vec<String> = killed.world.rows("SELECT url FROM pages WHERE visits > 1");
+    assert!(twice.is_empty(), "{twice:?}");
+    audit::volumes_are_sound(&killed.world);
+    killed.world.run(&["check"]).exits(0);
+    killed.repeated();
+}
+
+#[test]
+fn the_limit_on_discovered_sites_is_exact_however_often_it_is_killed() {
+    let options =
+        WebOptions { page: PageOptions { internal_share: 0.6, ..web(1, 1).page }, ..web(8, 40) };
+    let mut trial =
+        Trial::of(options, &["--delay", "10ms", "--connections", "2", "--scope", "any"]);
+    // One site is seeded, the others are found.
+    trial.args.retain(|arg| !arg.starts_with("http://") || arg.contains("//s0."));
+    trial.world = trial.world.variable("HARVESTMAN_CRAWL_DISCOVERED_URLS", "12");
+    trial.lives(6, 100, 450);
+    trial.finish();
+    let known = "SELECT known FROM sites WHERE seeded = 0";
+    assert_eq!(trial.world.rows::<i64>(known), [12; 7]);
+    audit::volumes_are_sound(&trial.world);
+    trial.world.run(&["check"]).exits(0);
+    trial.repeated();
+}
+
+#[test]
+fn retry_after_is_kept_after_a_kill() {
+    let mut options = web(1, 6);
+    let spell = Duration::from_secs(3);
+    let hazard = Hazard::TooManyRequests { every: Duration::from_secs(3600), lasting: spell };
+    options.put("s0.sim.test", hazard);
+    // The spell is the first three seconds of the web's own time.
+    let now = faster_time(options.origin, 1.0);
+    let world = World::with(options, ServerOptions { now, ..ServerOptions::default() })
+        .variable("HARVESTMAN_ETIQUETTE_BACKOFF_FIRST", "100ms");
+    let args = ["crawl", "http://s0.sim.test/", "--delay", "50ms"];
+    let running = world.start(&args);
+    // Archived, and most often not yet settled: recovery must know of it by the record alone.
+    let until = Instant::now() + PATIENCE;
+    while !audit::read_so_far(&world).iter().any(|record| record.http().status == 429) {
+        assert!(Instant::now() < until, "no record of the 429");
+    }
+    running.kill();
+    world.run(&args).exits(0);
+    assert_eq!(checks::retry_after(&world.log(), SLACK), []);
+    assert_eq!(checks::completeness(&world.log(), &world.web, "s0.sim.test"), []);
+}
+
+/// Pages of a few kilobytes that take their time.
+fn web(sites: usize, pages: usize) -> WebOptions {
+    WebOptions {
+        sites,
+        pages: PageCount::Fixed(pages),
+        page: PageOptions { bytes_mean: 5_000.0, ..PageOptions::default() },
+        latency: Latency { base: Duration::from_millis(5), spread: Duration::from_millis(60) },
+        ..WebOptions::default()
+    }
 }
 
 /// SplitMix64: moments that can be had again.
