@@ -80,17 +80,27 @@ impl Hand {
     }
 
     /// Sites whose lease has less than half its life left.
-    pub fn renew(&mut self, now: Timestamp) -> Vec<SiteDelta> {
+    pub fn renew(&self, now: Timestamp) -> Vec<SiteDelta> {
         let half = limits::LEASE / 2;
-        let old = self.sites.values_mut().filter(|held| held.until < now.plus(half));
+        let old = self.sites.values().filter(|held| held.until < now.plus(half));
         old.map(|held| held.delta(now)).collect()
+    }
+
+    /// These check-ins go to the frontier: only now are the leases in them renewed.
+    pub fn sent(&mut self, deltas: &[SiteDelta]) {
+        for delta in deltas {
+            if let (Release::Renew(until), Some(held)) =
+                (delta.release, self.sites.get_mut(&delta.key))
+            {
+                held.until = until;
+            }
+        }
     }
 }
 
 impl Held {
     /// An empty check-in that renews the lease.
-    pub fn delta(&mut self, now: Timestamp) -> SiteDelta {
-        self.until = now.plus(limits::LEASE);
+    pub fn delta(&self, now: Timestamp) -> SiteDelta {
         SiteDelta {
             site: self.id,
             key: self.key.clone(),
@@ -101,17 +111,17 @@ impl Held {
             clock: None,
             seeded: false,
             duplicates: 0,
-            release: Release::Renew(self.until),
+            release: Release::Renew(now.plus(limits::LEASE)),
         }
     }
 
-    pub fn delta_with(&mut self, update: PageUpdate, now: Timestamp) -> SiteDelta {
+    pub fn delta_with(&self, update: PageUpdate, now: Timestamp) -> SiteDelta {
         SiteDelta { updates: vec![update], ..self.delta(now) }
     }
 
     /// The check-in that gives the site back.
     pub fn farewell(
-        &mut self,
+        &self,
         clock: Option<SiteClock>,
         release: Release,
         now: Timestamp,
@@ -122,5 +132,38 @@ impl Held {
     /// Nothing of this site is on its way any more.
     pub fn is_quiet(&self) -> bool {
         self.in_flight == 0 && self.gathering == 0 && !self.refilling
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Site, SiteCounters};
+
+    use super::*;
+
+    #[test]
+    fn a_check_in_that_is_never_sent_does_not_pass_for_a_renewal() {
+        let (key, start) = (SiteKey::stored("a.example"), Timestamp(1_000_000));
+        let site = Site {
+            id: SiteId(1),
+            key: key.clone(),
+            seeded: true,
+            counters: SiteCounters::default(),
+            clock: SiteClock::default(),
+            robots: Vec::new(),
+        };
+        let until = start.plus(limits::LEASE);
+        let lease = SiteLease { site, fence: 1, until, pages: vec![], known: None, more: false };
+        let mut hand = Hand::default();
+        hand.add(&lease, false, start);
+        let later = start.plus(limits::LEASE * 3 / 4);
+
+        // A link from elsewhere to a page that is known: prepared, and then not needed.
+        let dropped = hand.get(&key).map(|held| held.delta(later));
+        assert!(dropped.is_some());
+        let renewals = hand.renew(later);
+        assert_eq!(renewals.len(), 1, "the frontier still has the old lease");
+        hand.sent(&renewals);
+        assert!(hand.renew(later).is_empty());
     }
 }

@@ -278,7 +278,7 @@ impl Harvest {
 
     fn give_back(&mut self, site: &SiteKey, not_before: Timestamp, now: Timestamp) {
         let clock = self.workbench.remove(site, now).map(|removed| removed.clock);
-        let Some(mut held) = self.state.hand.remove(site) else { return };
+        let Some(held) = self.state.hand.remove(site) else { return };
         let delta = held.farewell(clock, Release::NotBefore(not_before), now);
         self.settle(Settle { deltas: vec![delta], busy: self.clock.busy(), ..Settle::default() });
         self.state.check_at = Some(now);
@@ -305,6 +305,9 @@ impl Harvest {
         };
         self.state.checking_out = true;
         self.state.check_at = None;
+        // A check-out takes back the leases that ran out: none of ours may be among them, or the site
+        // would be in hand twice.
+        self.renew_leases(now);
         self.order(Order::CheckOut(request, self.clock.busy()));
     }
 
@@ -377,9 +380,8 @@ impl Harvest {
     fn beat(&mut self, last: bool) {
         let now = self.clock.now();
         self.state.beat = now;
-        let stale = self.state.hand.renew(now);
-        if !stale.is_empty() && !last {
-            self.settle(Settle { deltas: stale, busy: self.clock.busy(), ..Settle::default() });
+        if !last {
+            self.renew_leases(now);
         }
         // A writer that waits for room takes no orders: those that nobody needs would fill its channel.
         if self.state.paused.is_none() {
@@ -400,8 +402,16 @@ impl Harvest {
         });
     }
 
+    fn renew_leases(&mut self, now: Timestamp) {
+        let stale = self.state.hand.renew(now);
+        if !stale.is_empty() {
+            self.settle(Settle { deltas: stale, busy: self.clock.busy(), ..Settle::default() });
+        }
+    }
+
     fn settle(&mut self, settle: Settle) {
         self.state.unsettled += 1;
+        self.state.hand.sent(&settle.deltas);
         self.order(Order::Settle(Box::new(settle)));
     }
 
