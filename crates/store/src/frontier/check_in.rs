@@ -22,9 +22,7 @@ pub(super) fn settle(work: &mut Work<'_>, settlement: &Settlement) -> Result<(),
         SiteAtHand::open(work, delta)?.settle(work, delta)?;
     }
     admit::admit(work, &settlement.candidates)?;
-    for decision in &settlement.decisions {
-        count_decision(work, decision)?;
-    }
+    count_decisions(work, &settlement.decisions)?;
     if let Some(mark) = &settlement.mark {
         save_meta(work, "mark", mark)?;
     }
@@ -315,8 +313,26 @@ fn save_robots(work: &Work<'_>, site: SiteId, copy: &RobotsCopy) -> Result<(), F
     Ok(())
 }
 
-fn count_decision(work: &mut Work<'_>, decision: &Decision) -> Result<(), Fault> {
-    work.counts.refused += decision.count;
+/// Pages repeat each other's refusals: each is written once a transaction, in the order of the table.
+fn count_decisions(work: &mut Work<'_>, decisions: &[Decision]) -> Result<(), Fault> {
+    let mut sorted: Vec<&Decision> = decisions.iter().collect();
+    // Stable: of equal ones the last gives the example, as if they came one by one.
+    sorted.sort_by(|a, b| key(a).cmp(&key(b)));
+    for equal in sorted.chunk_by(|a, b| key(a) == key(b)) {
+        let count = equal.iter().map(|decision| decision.count).sum();
+        if let Some(last) = equal.last() {
+            count_decision(work, last, count)?;
+        }
+    }
+    Ok(())
+}
+
+fn key(decision: &Decision) -> (&str, &str, &str) {
+    (&decision.site, decision.reason.word(), bounded(&decision.rule))
+}
+
+fn count_decision(work: &mut Work<'_>, decision: &Decision, count: u64) -> Result<(), Fault> {
+    work.counts.refused += count;
     work.sql
         .prepare_cached(
             "INSERT INTO decisions (site, reason, rule, count, example, referrer, last) \
@@ -328,7 +344,7 @@ fn count_decision(work: &mut Work<'_>, decision: &Decision) -> Result<(), Fault>
             decision.site,
             decision.reason.word(),
             bounded(&decision.rule),
-            decision.count as i64,
+            count as i64,
             bounded(&decision.example),
             decision.referrer.as_deref().map(bounded),
             work.now.0,

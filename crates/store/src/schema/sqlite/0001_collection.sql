@@ -145,7 +145,6 @@ CREATE TABLE decisions (
     last     INTEGER NOT NULL,
     PRIMARY KEY (site, reason, rule)
 ) WITHOUT ROWID;
-CREATE INDEX decisions_reason ON decisions (reason, count);
 
 CREATE TABLE control (
     id      INTEGER PRIMARY KEY AUTOINCREMENT,
