@@ -12,8 +12,9 @@
 //! bounded; the loop's own accounting keeps them from ever being full (see [`harvest`]).
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Arc, Mutex, RwLock, mpsc},
-    task::Poll,
+    task::{Context, Poll},
     thread,
     time::Duration,
 };
@@ -21,8 +22,8 @@ use std::{
 use harvester::workbench::{Assignment, Workbench};
 use manager::Policy;
 use model::{
-    Archive, BoxFuture, Busy, Clock, Counts, Fetch, FetchLimits, FetchRequest, Resolve, SiteKey,
-    StoreError, limits,
+    Archive, BoxFuture, Busy, Clock, Counts, FailureKind, Fetch, FetchFailure, FetchLimits,
+    FetchRequest, Resolve, SiteKey, StoreError, Timing, limits,
 };
 use seeder::{SeedSet, SpiderRules};
 use store::{links::LinkWriter, runs::RunId};
@@ -40,6 +41,8 @@ pub mod messages;
 pub mod payloads;
 pub mod settle;
 pub mod tally;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use desk::Desk;
@@ -119,7 +122,7 @@ pub async fn crawl(
         events: events.clone(),
         settle_every: parts.settle_every,
     };
-    let writer = start("writer", move || writer.run(&order_box))?;
+    let writer = start("writer", &events, move || writer.run(&order_box))?;
 
     let robots_limits = FetchLimits {
         body_bytes_max: limits::ROBOTS_BYTES_MAX,
@@ -178,7 +181,8 @@ impl Spawner {
         let (fetch, clock, events) = (self.fetch.clone(), self.clock.clone(), self.events.clone());
         let begun = self.clock.busy();
         tokio::spawn(async move {
-            let answer = Box::new(begin(fetch.fetch(request), begun).await);
+            let answer = begin(fetch.fetch(request), begun).await;
+            let answer = Box::new(answer.unwrap_or_else(|| Err(panicked(FailureKind::BadHttp))));
             let (assignment, busy) = (Box::new(assignment), clock.busy());
             let _ = events.send(Event::Fetched { assignment, answer, busy }).await;
         });
@@ -191,6 +195,7 @@ impl Spawner {
         tokio::spawn(async move {
             let begun = clock.micros();
             let outcome = begin(resolve.resolve(site.host()), guard).await;
+            let outcome = outcome.unwrap_or_else(|| Err(panicked(FailureKind::DnsTrouble)));
             let took = Duration::from_micros(clock.micros().saturating_sub(begun));
             let busy = clock.busy();
             let _ = events.send(Event::Resolved { site, outcome, took, busy }).await;
@@ -199,14 +204,27 @@ impl Spawner {
 }
 
 /// Waits for `work`, holding the guard only until it has begun: from then on it is up to the work whether
-/// simulated time may pass.
-async fn begin<T>(mut work: BoxFuture<'_, T>, guard: Busy) -> T {
-    let first = std::future::poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
+/// simulated time may pass. `None` when it panicked: whatever a server sends, its visit ends and is told
+/// of, or the loop would wait for it for ever.
+async fn begin<T>(mut work: BoxFuture<'_, T>, guard: Busy) -> Option<T> {
+    let first = std::future::poll_fn(|context| Poll::Ready(poll(&mut work, context))).await;
     drop(guard);
     match first {
         Poll::Ready(done) => done,
-        Poll::Pending => work.await,
+        Poll::Pending => std::future::poll_fn(|context| poll(&mut work, context)).await,
     }
+}
+
+fn poll<T>(work: &mut BoxFuture<'_, T>, context: &mut Context<'_>) -> Poll<Option<T>> {
+    match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
+        Ok(poll) => poll.map(Some),
+        Err(_) => Poll::Ready(None),
+    }
+}
+
+fn panicked(kind: FailureKind) -> FetchFailure {
+    let detail = "the program failed over this answer (a bug: please report the URL)".to_owned();
+    FetchFailure { kind, detail, address: None, timing: Timing::default() }
 }
 
 fn start_gatherers(
@@ -218,15 +236,25 @@ fn start_gatherers(
     let jobs = Arc::new(Mutex::new(jobs));
     let spawn = |_| {
         let (stage, jobs, events) = (stage.clone(), jobs.clone(), events.clone());
-        start("gatherer", move || stage.run(&jobs, &events))
+        start("gatherer", &events.clone(), move || stage.run(&jobs, &events))
     };
     (0..threads.max(1)).map(spawn).collect()
 }
 
+/// Starts a thread whose panic ends the crawl: the loop would wait for its reports for ever.
 fn start<T: Send + 'static>(
-    name: &str,
+    name: &'static str,
+    events: &Sender<Event>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<thread::JoinHandle<T>, StoreError> {
-    let thread = thread::Builder::new().name(name.to_owned()).spawn(work);
+    let events = events.clone();
+    let watched = move || {
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+            let detail = format!("the {name} panicked");
+            let _ = events.blocking_send(Event::Fault(StoreError::Poisoned { detail }));
+            resume_unwind(panic)
+        })
+    };
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(watched);
     thread.map_err(|error| StoreError::io("start a thread for", name, error))
 }

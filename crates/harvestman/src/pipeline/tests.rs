@@ -1,0 +1,193 @@
+//! Crawls of a small simulated web in which one part of our own breaks.
+
+use harvester::{clock::SimClock, workbench};
+use model::{
+    ArchiveEntry, CrawlUrl, Exchange, Frontier, Mark, RecordLocation, Resolution, Timestamp,
+};
+use simweb::{LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions};
+use store::{
+    frontier::SqliteFrontier,
+    warc::{RecordIds, WarcArchive, WarcOptions},
+};
+
+use super::{harvest::seed_candidate, payloads::Payloads, *};
+
+#[test]
+fn a_writer_that_panics_ends_the_crawl() {
+    let world = World::new();
+    let mut parts = world.parts();
+    parts.archive = Arc::new(Broken);
+    let error = world.crawl(parts).err().expect("the crawl has no desk to hand back");
+    assert!(error.to_string().contains("the writer panicked"), "{error}");
+}
+
+#[test]
+fn a_gatherer_that_panics_ends_the_crawl() {
+    let world = World::new();
+    let mut parts = world.parts();
+    parts.stage = Arc::new(world.stage(Arc::new(Broken)));
+    let outcome = world.crawl(parts).expect("the writer is whole");
+    let Ended::Fault(error) = outcome.ended else { panic!("{:?}", outcome.ended) };
+    assert!(error.to_string().contains("the gatherer panicked"), "{error}");
+}
+
+#[test]
+fn an_answer_over_which_the_fetcher_panics_is_a_visit_that_failed() {
+    let world = World::new();
+    let mut parts = world.parts();
+    parts.fetch = Arc::new(Broken);
+    let outcome = world.crawl(parts).expect("it ends");
+    assert!(matches!(outcome.ended, Ended::Done { .. }), "{:?}", outcome.ended);
+    assert!(outcome.tally.errors.contains_key("bad-http"), "{:?}", outcome.tally.errors);
+}
+
+#[test]
+fn a_name_over_which_the_resolver_panics_is_a_visit_that_failed() {
+    let world = World::new();
+    let mut parts = world.parts();
+    parts.resolve = Arc::new(Broken);
+    let outcome = world.crawl(parts).expect("it ends");
+    assert!(matches!(outcome.ended, Ended::Done { .. }), "{:?}", outcome.ended);
+    assert!(outcome.tally.errors.contains_key("dns-trouble"), "{:?}", outcome.tally.errors);
+}
+
+struct World {
+    web: Arc<SimWeb>,
+    clock: Arc<dyn Clock>,
+    folder: tempfile::TempDir,
+}
+
+impl World {
+    fn new() -> World {
+        let options = WebOptions { sites: 1, pages: PageCount::Fixed(3), ..WebOptions::default() };
+        World {
+            web: Arc::new(SimWeb::new(options)),
+            clock: Arc::new(SimClock::new(Timestamp(1_800_000_000_000))),
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn seeds(&self) -> Vec<CrawlUrl> {
+        vec![CrawlUrl::parse(&self.web.home(0)).unwrap()]
+    }
+
+    fn frontier(&self) -> SqliteFrontier {
+        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let candidates: Vec<_> = self.seeds().into_iter().map(seed_candidate).collect();
+        frontier.admit(&candidates, self.clock.now()).unwrap();
+        frontier
+    }
+
+    fn stage(&self, archive: Arc<dyn Archive>) -> GatherStage {
+        GatherStage {
+            archive,
+            options: gatherer::GatherOptions::default(),
+            rules: Arc::new(SpiderRules::default()),
+            seeds: Arc::new(RwLock::new(self.seeds().iter().collect::<SeedSet>())),
+            policy: Policy::Once,
+            payloads: Mutex::new(Payloads::new(100)),
+            ids: RecordIds::from_seed(1),
+            clock: self.clock.clone(),
+        }
+    }
+
+    fn parts(&self) -> Parts {
+        let (web, clock) = (self.web.clone(), self.clock.clone());
+        let volumes = self.folder.path().join("volumes");
+        let archive = WarcArchive::open(&volumes, WarcOptions::default(), Mark::default());
+        let archive: Arc<dyn Archive> = Arc::new(archive.unwrap().0);
+        let stage = Arc::new(self.stage(archive.clone()));
+        let log = LogOptions::default();
+        Parts {
+            desk: Box::new(self.frontier()),
+            archive,
+            links: LinkWriter::open(&self.folder.path().join("links"), None).unwrap(),
+            run: None,
+            fetch: Arc::new(
+                SimFetcher::new(web.clone(), clock.clone(), "harvestman", log).unwrap(),
+            ),
+            resolve: Arc::new(SimResolver::new(web, clock.clone())),
+            clock,
+            workbench: Workbench::new(workbench::Options::default(), 0),
+            rules: stage.rules.clone(),
+            seeds: stage.seeds.clone(),
+            policy: stage.policy,
+            stage,
+            gather_threads: 1,
+            fetch_limits: fetch_limits(),
+            settle_every: Duration::ZERO,
+        }
+    }
+
+    fn crawl(&self, parts: Parts) -> Result<Outcome, StoreError> {
+        let plan = Plan {
+            forever: false,
+            deadline: None,
+            fetches_max: 10,
+            sites_in_hand: 10,
+            site_pages_max: None,
+            discovered_urls_max: 5_000,
+            holder: "test".to_owned(),
+            cookies: true,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let mailbox = Mailbox::new(&plan);
+        let (progress, _watched) = watch::channel(Progress::default());
+        let crawl = crawl(parts, plan, mailbox, progress);
+        let patience = Duration::from_secs(20);
+        runtime.block_on(async { tokio::time::timeout(patience, crawl).await.expect("a hang") })
+    }
+}
+
+fn fetch_limits() -> FetchLimits {
+    let patience = Duration::from_secs(20);
+    FetchLimits {
+        body_bytes_max: 2_000_000,
+        head_bytes_max: 65_536,
+        connect: patience,
+        tls: patience,
+        first_byte: patience,
+        idle: patience,
+        total: patience,
+        media_types: vec!["text/html".to_owned()],
+        ratio_max: 200,
+    }
+}
+
+/// Panics whatever it is asked.
+struct Broken;
+
+impl Fetch for Broken {
+    fn fetch(&self, _: FetchRequest) -> BoxFuture<'_, Result<Exchange, FetchFailure>> {
+        Box::pin(async {
+            tokio::task::yield_now().await;
+            panic!("as if a decoder met its match")
+        })
+    }
+}
+
+impl Resolve for Broken {
+    fn resolve(&self, _: &str) -> BoxFuture<'_, Result<Resolution, FetchFailure>> {
+        Box::pin(async { panic!("as if a name were worse than imagined") })
+    }
+}
+
+impl Archive for Broken {
+    fn append(&self, _: &ArchiveEntry<'_>) -> Result<RecordLocation, StoreError> {
+        panic!("as if a record were worse than imagined")
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        panic!("as if the disk were worse than imagined")
+    }
+
+    fn settled(&self, _: RecordLocation) {}
+
+    fn mark(&self) -> Mark {
+        Mark::default()
+    }
+
+    fn seal(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
