@@ -109,7 +109,7 @@ pub async fn crawl(
 ) -> Result<Outcome, StoreError> {
     let Mailbox { sender: events, receiver: mut inbox } = mailbox;
     let archive = parts.archive.clone();
-    let (orders, order_box) = mpsc::sync_channel(UNSETTLED_MAX * 2 + 4 * plan.sites_in_hand + 64);
+    let (orders, order_box) = mpsc::sync_channel(harvest::orders_max(&plan));
     let (jobs, job_box) = mpsc::sync_channel(limits::GATHER_QUEUE + plan.fetches_max);
 
     let gatherers = start_gatherers(parts.stage.clone(), job_box, parts.gather_threads, &events)?;
@@ -181,8 +181,10 @@ impl Spawner {
         let (fetch, clock, events) = (self.fetch.clone(), self.clock.clone(), self.events.clone());
         let begun = self.clock.busy();
         tokio::spawn(async move {
-            let answer = begin(fetch.fetch(request), begun).await;
-            let answer = Box::new(answer.unwrap_or_else(|| Err(panicked(FailureKind::BadHttp))));
+            let answer = Box::new(match begin(fetch.fetch(request), begun).await {
+                Some(answer) => answer,
+                None => Err(panicked(FailureKind::BadHttp)),
+            });
             let (assignment, busy) = (Box::new(assignment), clock.busy());
             let _ = events.send(Event::Fetched { assignment, answer, busy }).await;
         });
@@ -194,8 +196,10 @@ impl Spawner {
         let guard = self.clock.busy();
         tokio::spawn(async move {
             let begun = clock.micros();
-            let outcome = begin(resolve.resolve(site.host()), guard).await;
-            let outcome = outcome.unwrap_or_else(|| Err(panicked(FailureKind::DnsTrouble)));
+            let outcome = match begin(resolve.resolve(site.host()), guard).await {
+                Some(outcome) => outcome,
+                None => Err(panicked(FailureKind::DnsTrouble)),
+            };
             let took = Duration::from_micros(clock.micros().saturating_sub(begun));
             let busy = clock.busy();
             let _ = events.send(Event::Resolved { site, outcome, took, busy }).await;

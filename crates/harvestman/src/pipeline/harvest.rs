@@ -5,7 +5,10 @@
 //! limits are exact; it never blocks, because it takes on no more than the bounded channels can hold.
 
 use std::{
-    sync::{Arc, RwLock, mpsc::SyncSender},
+    sync::{
+        Arc, RwLock, Weak,
+        mpsc::{SyncSender, TrySendError},
+    },
     time::Duration,
 };
 
@@ -28,6 +31,8 @@ use super::{
 mod admit;
 mod answers;
 mod requests;
+#[cfg(test)]
+mod tests;
 
 pub use requests::seed_candidate;
 
@@ -37,6 +42,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub const UNSETTLED_MAX: usize = 2_000;
 /// How often leases are looked over, and the display and the run's row are refreshed.
 const BEAT: Duration = Duration::from_millis(500);
+
+/// Orders that can wait for the writer at once. Visits are begun while fewer than [`UNSETTLED_MAX`]
+/// check-ins wait, and each one under way leaves another; a site leaves one when it comes, one with a
+/// refill, one when it goes, and has one refill under way. The rest is beats and other processes' requests.
+pub(super) fn orders_max(plan: &Plan) -> usize {
+    let visits = UNSETTLED_MAX + limits::GATHER_QUEUE + plan.fetches_max;
+    visits + 4 * plan.sites_in_hand + UNSETTLED_MAX
+}
 
 /// What a crawl is to do.
 #[derive(Clone, Debug)]
@@ -105,6 +118,10 @@ pub struct State {
     stopping: Option<Stopping>,
     released: bool,
     beat: Timestamp,
+    /// Alive while the writer has not taken the last heartbeat.
+    heartbeat: Weak<()>,
+    /// An order that could not be given: the crawl ends.
+    fault: Option<StoreError>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -350,6 +367,9 @@ impl Harvest {
     }
 
     fn over(&mut self) -> Option<Ended> {
+        if let Some(fault) = self.state.fault.take() {
+            return Some(Ended::Fault(fault));
+        }
         let state = &self.state;
         let quiet = state.in_flight == 0
             && state.resolving == 0
@@ -360,6 +380,9 @@ impl Harvest {
             // A full disk may never have room again: what is archived is adopted at the next start.
             Some(Stopping::Asked) if state.paused.is_some() && state.in_flight == 0 => {
                 Some(Ended::Stopped)
+            }
+            Some(Stopping::Time) if state.paused.is_some() && state.in_flight == 0 => {
+                Some(Ended::TimeLimit)
             }
             Some(why) if state.released && quiet => Some(match why {
                 Stopping::Pages => Ended::PagesLimit,
@@ -380,13 +403,16 @@ impl Harvest {
     fn beat(&mut self, last: bool) {
         let now = self.clock.now();
         self.state.beat = now;
-        if !last {
-            self.renew_leases(now);
-        }
-        // A writer that waits for room takes no orders: those that nobody needs would fill its channel.
-        if self.state.paused.is_none() {
+        // A writer that waits for room, or for a slow disk, takes no orders: what comes by the clock would
+        // fill its channel. Leases are looked over before every check-out as well.
+        if self.state.heartbeat.strong_count() == 0 {
+            if !last {
+                self.renew_leases(now);
+            }
+            let token = Arc::new(());
+            self.state.heartbeat = Arc::downgrade(&token);
             let figures = serde_json::to_value(&self.state.tally).unwrap_or_default();
-            self.order(Order::Heartbeat(figures));
+            self.order(Order::Heartbeat(figures, token));
         }
         let state = &self.state;
         self.progress.send_replace(Progress {
@@ -416,10 +442,16 @@ impl Harvest {
     }
 
     fn order(&mut self, order: Order) {
-        // The channel holds more than the loop ever has under way; it can only fail when the writer
-        // has gone, and then its fault is already in our event queue.
-        if let Err(error) = self.orders.try_send(order) {
-            tracing::debug!(%error, "the writer does not take orders any more");
+        match self.orders.try_send(order) {
+            Ok(()) => {}
+            // Its fault is already in our event queue.
+            Err(TrySendError::Disconnected(_)) => tracing::debug!("the writer has gone"),
+            // The channel holds more than the loop ever has under way. Should that be wrong, a check-in
+            // would be lost, and nobody may go on as if it were not.
+            Err(TrySendError::Full(_)) => {
+                let detail = "more check-ins wait for the writer than can".to_owned();
+                self.state.fault.get_or_insert(StoreError::Database { detail });
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 //! for it. All channels are bounded; the harvest loop counts what is under way and takes on no more
 //! than the channels can hold, so that no stage ever blocks on a full one.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use harvester::{failure::PageAfter, workbench::Assignment};
 use model::{
@@ -110,8 +110,8 @@ pub enum Order {
     Settle(Box<Settle>),
     /// Commit what waits now: nothing more is coming soon.
     Flush,
-    /// The run's figures, for `status`.
-    Heartbeat(serde_json::Value),
+    /// The run's figures, for `status`; the token lives until they are written.
+    Heartbeat(serde_json::Value, Arc<()>),
     /// What became of a request of another process.
     RequestDone(i64, String),
 }

@@ -120,16 +120,7 @@ impl World {
     }
 
     fn crawl(&self, parts: Parts) -> Result<Outcome, StoreError> {
-        let plan = Plan {
-            forever: false,
-            deadline: None,
-            fetches_max: 10,
-            sites_in_hand: 10,
-            site_pages_max: None,
-            discovered_urls_max: 5_000,
-            holder: "test".to_owned(),
-            cookies: true,
-        };
+        let plan = plan();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let mailbox = Mailbox::new(&plan);
         let (progress, _watched) = watch::channel(Progress::default());
@@ -139,7 +130,20 @@ impl World {
     }
 }
 
-fn fetch_limits() -> FetchLimits {
+pub(super) fn plan() -> Plan {
+    Plan {
+        forever: false,
+        deadline: None,
+        fetches_max: 10,
+        sites_in_hand: 10,
+        site_pages_max: None,
+        discovered_urls_max: 5_000,
+        holder: "test".to_owned(),
+        cookies: true,
+    }
+}
+
+pub(super) fn fetch_limits() -> FetchLimits {
     let patience = Duration::from_secs(20);
     FetchLimits {
         body_bytes_max: 2_000_000,

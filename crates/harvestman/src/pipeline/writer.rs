@@ -85,7 +85,7 @@ impl Writer {
         match order {
             Order::Settle(settle) => self.add(*settle, batch),
             Order::Flush => self.commit(batch),
-            Order::Heartbeat(stats) => match self.run {
+            Order::Heartbeat(stats, _token) => match self.run {
                 Some(run) => self.until_there_is_room(|writer| {
                     writer.desk.heartbeat(run, &stats, writer.clock.now())
                 }),
