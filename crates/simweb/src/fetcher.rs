@@ -96,10 +96,6 @@ impl Fetch for SimFetcher {
     }
 }
 
-#[allow(
-    clippy::result_large_err,
-    reason = "the seam's own answer: a failure is data, not an exception"
-)]
 fn conclude(
     course: Course,
     request: FetchRequest,

@@ -19,10 +19,6 @@ impl SimResolver {
         SimResolver { web, clock }
     }
 
-    #[allow(
-        clippy::result_large_err,
-        reason = "the seam's own answer: a failure is data, not an exception"
-    )]
     fn answer(&self, host: &str) -> Result<Resolution, FetchFailure> {
         let addresses = match host.parse::<IpAddr>() {
             Ok(address) => vec![address],
