@@ -224,7 +224,6 @@ impl World {
         }
     }
 
-    #[expect(clippy::result_large_err, reason = "the very type that is released")]
     fn reply(
         &mut self,
         assignment: &Assignment,
