@@ -32,13 +32,13 @@ impl Harvest {
         self.order(Order::RequestDone(request.id, result));
     }
 
-    fn seed(&mut self, urls: &[String]) -> String {
+    pub(super) fn seed(&mut self, urls: &[String]) -> String {
         let now = self.clock.now();
         let mut share = Settle { busy: self.clock.busy(), ..Settle::default() };
         let (mut taken, mut refused) = (0, Vec::new());
         for text in urls {
             let verdict = parse_seed(text).and_then(|url| {
-                let candidate = seed_candidate(url);
+                let candidate = seed_candidate(url.with_form(&self.rules.form));
                 let mut seeds = self.seeds.write().unwrap_or_else(PoisonError::into_inner);
                 seeds.join(&candidate.url);
                 match self.rules.judge(&candidate, &seeds) {

@@ -1,4 +1,4 @@
-//! What the loop does when the writer takes no orders.
+//! The loop by itself: the orders it gives, and what it does when the writer takes none.
 
 use std::sync::{
     Mutex,
@@ -56,6 +56,17 @@ fn the_time_limit_holds_although_the_disk_is_full() {
     harvest.state.unsettled = 1;
     harvest.stop(Stopping::Time);
     assert!(matches!(harvest.over(), Some(Ended::TimeLimit)));
+}
+
+#[test]
+fn a_seed_that_comes_while_the_crawl_runs_takes_the_normal_form_of_the_collection() {
+    let (mut harvest, _clock, orders) = harvest(16);
+    let mut rules = SpiderRules::default();
+    rules.form.strip_query = vec!["utm_*".to_owned()];
+    harvest.rules = Arc::new(rules);
+    assert_eq!(harvest.seed(&["http://a.example/?utm_source=x".to_owned()]), "1 taken");
+    let Ok(Order::Settle(share)) = orders.try_recv() else { panic!("nothing is settled") };
+    assert_eq!(share.candidates[0].url.as_str(), "http://a.example/");
 }
 
 /// A loop with nothing under way, and the orders it gives.
