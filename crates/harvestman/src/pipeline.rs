@@ -154,6 +154,22 @@ pub async fn crawl(
     let (ended, tally, counts) = harvest.run(&mut inbox).await;
     // The loop has hung up on the other stages; closing the inbox frees whoever still wants to report.
     drop(inbox);
+    // Beside the runtime, which goes on listening: whoever asks twice may leave a disk that hangs.
+    let whole = !matches!(ended, Ended::Fault(_));
+    let closing = tokio::task::spawn_blocking(move || close(gatherers, writer, &*archive, whole));
+    let Ok(desk) = closing.await else {
+        return Err(StoreError::Poisoned { detail: "closing the collection panicked".to_owned() });
+    };
+    Ok(Outcome { ended, tally, counts, desk: desk? })
+}
+
+/// Waits until every stage has put down its work.
+fn close(
+    gatherers: Vec<thread::JoinHandle<()>>,
+    writer: thread::JoinHandle<Box<dyn Desk>>,
+    archive: &dyn Archive,
+    whole: bool,
+) -> Result<Box<dyn Desk>, StoreError> {
     for thread in gatherers {
         if thread.join().is_err() {
             tracing::error!("a gather thread panicked");
@@ -162,10 +178,10 @@ pub async fn crawl(
     let Ok(desk) = writer.join() else {
         return Err(StoreError::Poisoned { detail: "the writer panicked".to_owned() });
     };
-    if !matches!(ended, Ended::Fault(_)) {
+    if whole {
         archive.seal()?;
     }
-    Ok(Outcome { ended, tally, counts, desk })
+    Ok(desk)
 }
 
 /// Sends fetchers and resolvers out; their reports come back as events.

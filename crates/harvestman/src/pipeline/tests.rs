@@ -51,6 +51,15 @@ fn a_name_over_which_the_resolver_panics_is_a_visit_that_failed() {
     assert!(outcome.tally.errors.contains_key("dns-trouble"), "{:?}", outcome.tally.errors);
 }
 
+#[test]
+fn signals_are_heard_while_the_collection_is_closed() {
+    let world = World::new();
+    let mut parts = world.parts();
+    let (tell, told) = mpsc::channel();
+    parts.archive = Arc::new(SlowSeal { whole: parts.archive, told: Mutex::new(told) });
+    world.crawl_beside(parts, async move { tell.send(()).unwrap() }).expect("the seal was told");
+}
+
 struct World {
     web: Arc<SimWeb>,
     clock: Arc<dyn Clock>,
@@ -120,13 +129,28 @@ impl World {
     }
 
     fn crawl(&self, parts: Parts) -> Result<Outcome, StoreError> {
+        self.crawl_beside(parts, std::future::ready(()))
+    }
+
+    /// `after`: what somebody else on the runtime does when the loop has ended.
+    fn crawl_beside(
+        &self,
+        parts: Parts,
+        after: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<Outcome, StoreError> {
         let plan = plan();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let mailbox = Mailbox::new(&plan);
-        let (progress, _watched) = watch::channel(Progress::default());
+        let (progress, mut watched) = watch::channel(Progress::default());
         let crawl = crawl(parts, plan, mailbox, progress);
         let patience = Duration::from_secs(20);
-        runtime.block_on(async { tokio::time::timeout(patience, crawl).await.expect("a hang") })
+        runtime.block_on(async {
+            tokio::spawn(async move {
+                while watched.changed().await.is_ok() {}
+                after.await;
+            });
+            tokio::time::timeout(patience, crawl).await.expect("a hang")
+        })
     }
 }
 
@@ -155,6 +179,36 @@ pub(super) fn fetch_limits() -> FetchLimits {
         total: patience,
         media_types: vec!["text/html".to_owned()],
         ratio_max: 200,
+    }
+}
+
+/// Is not sealed before somebody says so.
+struct SlowSeal {
+    whole: Arc<dyn Archive>,
+    told: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Archive for SlowSeal {
+    fn append(&self, entry: &ArchiveEntry<'_>) -> Result<RecordLocation, StoreError> {
+        self.whole.append(entry)
+    }
+
+    fn sync(&self) -> Result<(), StoreError> {
+        self.whole.sync()
+    }
+
+    fn settled(&self, location: RecordLocation) {
+        self.whole.settled(location);
+    }
+
+    fn mark(&self) -> Mark {
+        self.whole.mark()
+    }
+
+    fn seal(&self) -> Result<(), StoreError> {
+        let told = self.told.lock().unwrap().recv_timeout(Duration::from_secs(5));
+        told.map_err(|e| StoreError::Database { detail: e.to_string() })?;
+        self.whole.seal()
     }
 }
 
