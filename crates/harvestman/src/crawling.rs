@@ -69,6 +69,7 @@ impl Crawl<'_> {
         let seeded = house.seed(&self, &clock)?;
         let plan = self.plan(clock.now());
         let counts = house.frontier.counts()?;
+        let fetched = house.frontier.pages_ever_fetched()?;
         let known_before = counts.pages_known + counts.candidates;
         if known_before == 0 && seeded == 0 {
             return Err(self.nothing_to_do());
@@ -82,7 +83,7 @@ impl Crawl<'_> {
             fetch: network.fetch,
             resolve: network.resolve,
             clock: clock.clone(),
-            workbench: Workbench::new(setup.workbench, counts.pages_fetched),
+            workbench: Workbench::new(setup.workbench, fetched),
             rules: house.stage.rules.clone(),
             seeds: house.stage.seeds.clone(),
             policy: setup.policy,

@@ -157,19 +157,31 @@ pub async fn crawl(
     // Beside the runtime, which goes on listening: whoever asks twice may leave a disk that hangs.
     let whole = !matches!(ended, Ended::Fault(_));
     let closing = tokio::task::spawn_blocking(move || close(gatherers, writer, &*archive, whole));
-    let Ok(desk) = closing.await else {
+    let Ok(closed) = closing.await else {
         return Err(StoreError::Poisoned { detail: "closing the collection panicked".to_owned() });
     };
-    Ok(Outcome { ended, tally, counts, desk: desk? })
+    let Closed { desk, sealed } = closed?;
+    let ended = match sealed {
+        Ok(()) => ended,
+        Err(error) => Ended::Fault(error),
+    };
+    Ok(Outcome { ended, tally, counts, desk })
 }
 
-/// Waits until every stage has put down its work.
+/// What is left when every stage has put down its work.
+struct Closed {
+    desk: Box<dyn Desk>,
+    sealed: Result<(), StoreError>,
+}
+
+/// Waits until every stage has put down its work. That the volume could not be sealed does not keep the
+/// desk from writing down how the run ended.
 fn close(
     gatherers: Vec<thread::JoinHandle<()>>,
     writer: thread::JoinHandle<Box<dyn Desk>>,
     archive: &dyn Archive,
     whole: bool,
-) -> Result<Box<dyn Desk>, StoreError> {
+) -> Result<Closed, StoreError> {
     for thread in gatherers {
         if thread.join().is_err() {
             tracing::error!("a gather thread panicked");
@@ -178,10 +190,8 @@ fn close(
     let Ok(desk) = writer.join() else {
         return Err(StoreError::Poisoned { detail: "the writer panicked".to_owned() });
     };
-    if whole {
-        archive.seal()?;
-    }
-    Ok(desk)
+    let sealed = if whole { archive.seal() } else { Ok(()) };
+    Ok(Closed { desk, sealed })
 }
 
 /// Sends fetchers and resolvers out; their reports come back as events.

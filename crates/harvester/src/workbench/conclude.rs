@@ -139,8 +139,9 @@ impl Workbench {
     }
 }
 
-/// An answer that counts as a page: an unwanted type or length was not read, so it is none.
+/// An answer that makes a page of a URL never fetched: an unwanted type or length was not read, so it is
+/// none, and a 304 to a question without a condition brings nothing.
 fn has_content(exchange: &Exchange) -> bool {
-    matches!(exchange.status, 200..=299 | 304)
+    matches!(exchange.status, 200..=299)
         && !matches!(exchange.stopped, Some(Stopped::Type | Stopped::Announced))
 }

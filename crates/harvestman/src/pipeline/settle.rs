@@ -37,7 +37,7 @@ pub fn update(
     after: PageAfter,
     sorted: &Sorted,
 ) -> (PageUpdate, Option<Decision>) {
-    let state = state_after(answer.exchange, &after);
+    let state = state_after(page, answer.exchange, &after);
     let change = change_of(page, answer, state);
     let failures =
         if matches!(state, PageState::Failing) { page.failures.saturating_add(1) } else { 0 };
@@ -137,14 +137,17 @@ pub fn asks_again(page: &Page, exchange: &Exchange, gathered: &Gathered) -> bool
         && gathered.redirect.as_ref().is_some_and(|target| *target == page.url)
 }
 
-fn state_after(exchange: &Exchange, after: &PageAfter) -> PageState {
+fn state_after(page: &Page, exchange: &Exchange, after: &PageAfter) -> PageState {
     if matches!(exchange.stopped, Some(Stopped::Type | Stopped::Announced))
         && exchange.status == 200
     {
         return PageState::Excluded;
     }
     match exchange.status {
-        200..=299 | 304 => PageState::Fetched,
+        200..=299 => PageState::Fetched,
+        304 if page.last.is_some() => PageState::Fetched,
+        // Nobody asked conditionally: there is nothing that has not been modified.
+        304 => PageState::Failing,
         300..=399 => PageState::Redirected,
         _ => match after {
             PageAfter::GiveUp { state } => *state,

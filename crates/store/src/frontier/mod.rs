@@ -11,8 +11,8 @@ mod check_out;
 mod due;
 mod history;
 mod rows;
-mod seeds;
 mod sqlite;
+mod start;
 mod verify;
 
 #[cfg(test)]
@@ -27,5 +27,5 @@ pub use sqlite::{Marks, SqliteFrontier};
 pub use verify::{Finding, Topic};
 
 pub(crate) use rows::{FACTS, ROBOTS, facts_from_row, record_from_row, robots_from_row};
-pub(crate) use seeds::seed_urls;
 pub(crate) use sqlite::load_totals;
+pub(crate) use start::seed_urls;

@@ -1,4 +1,4 @@
-//! What the seeds are, and the wish to see everything anew.
+//! What a crawl asks at its start: the seeds, the pages so far, and the wish to see everything anew.
 
 use model::{CrawlUrl, StoreError, Timestamp};
 use rusqlite::{Connection, params};
@@ -9,6 +9,14 @@ impl SqliteFrontier {
     /// The seeds, and what they redirected to.
     pub fn seeds(&self) -> Result<Vec<CrawlUrl>, StoreError> {
         seed_urls(&self.connection).map_err(|e| self.error(e))
+    }
+
+    /// Pages that have answered with content at least once, whatever became of them: what a limit on pages
+    /// counts. Looks at every site: for the start of a crawl.
+    pub fn pages_ever_fetched(&self) -> Result<u64, StoreError> {
+        let sum = "SELECT coalesce(sum(fetched), 0) FROM sites";
+        let sum = self.connection.query_row(sum, [], |row| row.get::<_, i64>(0));
+        sum.map(|pages| pages as u64).map_err(|e| self.error(e))
     }
 
     /// Every known page is due now. Excluded ones stay out: a rule keeps them there.
