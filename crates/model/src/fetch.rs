@@ -145,3 +145,22 @@ pub enum FailureKind {
     /// We gave up ourselves (stopping).
     Aborted,
 }
+
+impl FailureKind {
+    /// In one word, as the database and the display have it.
+    pub fn word(self) -> &'static str {
+        match self {
+            FailureKind::DnsUnknown => "dns-unknown",
+            FailureKind::DnsTrouble => "dns-trouble",
+            FailureKind::AddressRefused => "address-refused",
+            FailureKind::ConnectRefused => "connect-refused",
+            FailureKind::ConnectTimeout => "connect-timeout",
+            FailureKind::Tls => "tls",
+            FailureKind::Proxy => "proxy",
+            FailureKind::Reset => "reset",
+            FailureKind::Timeout => "timeout",
+            FailureKind::BadHttp => "bad-http",
+            FailureKind::Aborted => "aborted",
+        }
+    }
+}

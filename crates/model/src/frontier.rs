@@ -111,6 +111,24 @@ pub struct SiteDelta {
     pub release: Release,
 }
 
+impl SiteDelta {
+    /// Nothing happened: only the lease goes on or ends.
+    pub fn empty(site: SiteId, key: SiteKey, fence: u64, release: Release) -> SiteDelta {
+        SiteDelta {
+            site,
+            key,
+            fence,
+            updates: Vec::new(),
+            admitted: Vec::new(),
+            robots: Vec::new(),
+            clock: None,
+            seeded: false,
+            duplicates: 0,
+            release,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
     /// Keep the lease until this moment.

@@ -159,17 +159,10 @@ impl Adopter<'_> {
 
     /// Gives the site back at once; that its pause is owed in full was noted when its lease was released.
     fn delta(&self, adopted: &Adopted, lease: &SiteLease) -> SiteDelta {
+        let release = Release::NotBefore(lease.until.minus(limits::LEASE));
         SiteDelta {
-            site: lease.site.id,
-            key: lease.site.key.clone(),
-            fence: lease.fence,
-            updates: Vec::new(),
-            admitted: Vec::new(),
-            robots: Vec::new(),
             clock: told(adopted, &lease.site.clock, self.clock.now()),
-            seeded: false,
-            duplicates: 0,
-            release: Release::NotBefore(lease.until.minus(limits::LEASE)),
+            ..SiteDelta::empty(lease.site.id, lease.site.key.clone(), lease.fence, release)
         }
     }
 

@@ -101,18 +101,8 @@ impl Hand {
 impl Held {
     /// An empty check-in that renews the lease.
     pub fn delta(&self, now: Timestamp) -> SiteDelta {
-        SiteDelta {
-            site: self.id,
-            key: self.key.clone(),
-            fence: self.fence,
-            updates: Vec::new(),
-            admitted: Vec::new(),
-            robots: Vec::new(),
-            clock: None,
-            seeded: false,
-            duplicates: 0,
-            release: Release::Renew(now.plus(limits::LEASE)),
-        }
+        let release = Release::Renew(now.plus(limits::LEASE));
+        SiteDelta::empty(self.id, self.key.clone(), self.fence, release)
     }
 
     pub fn delta_with(&self, update: PageUpdate, now: Timestamp) -> SiteDelta {

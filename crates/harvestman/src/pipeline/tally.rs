@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use model::{Counts, CrawlUrl, FailureKind, Timestamp};
+use model::{Counts, CrawlUrl, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// One run's figures, kept in the run's row and shown by `status`.
@@ -30,23 +30,6 @@ pub struct Tally {
     /// The URL that failed last, and why.
     #[serde(skip)]
     pub last_failure: Option<(CrawlUrl, String)>,
-}
-
-/// The class of a failure in one word.
-pub fn failure_word(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::DnsUnknown => "dns-unknown",
-        FailureKind::DnsTrouble => "dns-trouble",
-        FailureKind::AddressRefused => "address-refused",
-        FailureKind::ConnectRefused => "connect-refused",
-        FailureKind::ConnectTimeout => "connect-timeout",
-        FailureKind::Tls => "tls",
-        FailureKind::Proxy => "proxy",
-        FailureKind::Reset => "reset",
-        FailureKind::Timeout => "timeout",
-        FailureKind::BadHttp => "bad-http",
-        FailureKind::Aborted => "aborted",
-    }
 }
 
 /// Where the time went: sums over all sites and threads, so that only their proportions mean something.

@@ -4,11 +4,11 @@
 //! payload stays true of every visit folded into it: a visit with the same text but other bytes gets a
 //! row of its own, which then is the one at hand.
 
-use model::{Change, Fingerprint, SiteId, Timestamp, Visit};
+use model::{Change, FailureKind, Fingerprint, SiteId, Timestamp, Visit};
 use rusqlite::{OptionalExtension, params};
 
 use super::{
-    rows::{Fault, failure_word, millis, stored_fp},
+    rows::{Fault, millis, stored_fp},
     sqlite::Work,
 };
 
@@ -164,7 +164,7 @@ fn insert(work: &Work<'_>, site: SiteId, fp: Fingerprint, visit: &Visit) -> Resu
             stored_fp(fp),
             visit.change as u8,
             visit.status,
-            visit.failure.map(failure_word),
+            visit.failure.map(FailureKind::word),
             visit.at.0,
             visit.wire_bytes as i64,
             visit.body_bytes as i64,

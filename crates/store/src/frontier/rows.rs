@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use model::{
-    Condition, CrawlUrl, FailureKind, Fingerprint, LastVersion, Origin, Page, PageFacts, PageState,
+    Condition, CrawlUrl, Fingerprint, LastVersion, Origin, Page, PageFacts, PageState,
     RecordLocation, RobotsAnswer, RobotsCopy, SiteClock, SiteCounters, SpiderId, StoreError,
     Timestamp,
 };
@@ -205,20 +205,4 @@ pub(crate) fn facts_from_row(row: &Row<'_>) -> rusqlite::Result<PageFacts> {
         noarchive: row.get(13)?,
         duplicate_of: row.get::<_, Option<i64>>(14)?.map(fp_of),
     })
-}
-
-pub(crate) fn failure_word(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::DnsUnknown => "dns-unknown",
-        FailureKind::DnsTrouble => "dns-trouble",
-        FailureKind::AddressRefused => "address-refused",
-        FailureKind::ConnectRefused => "connect-refused",
-        FailureKind::ConnectTimeout => "connect-timeout",
-        FailureKind::Tls => "tls",
-        FailureKind::Proxy => "proxy",
-        FailureKind::Reset => "reset",
-        FailureKind::Timeout => "timeout",
-        FailureKind::BadHttp => "bad-http",
-        FailureKind::Aborted => "aborted",
-    }
 }

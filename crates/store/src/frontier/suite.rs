@@ -79,18 +79,7 @@ pub fn ask(now: i64) -> CheckOut {
 }
 
 pub fn delta(lease: &SiteLease, release: Release) -> SiteDelta {
-    SiteDelta {
-        site: lease.site.id,
-        key: lease.site.key.clone(),
-        fence: lease.fence,
-        updates: Vec::new(),
-        admitted: Vec::new(),
-        robots: Vec::new(),
-        clock: None,
-        seeded: false,
-        duplicates: 0,
-        release,
-    }
+    SiteDelta::empty(lease.site.id, lease.site.key.clone(), lease.fence, release)
 }
 
 pub fn settlement(now: i64, deltas: Vec<SiteDelta>) -> Settlement {

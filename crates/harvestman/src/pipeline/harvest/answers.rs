@@ -13,7 +13,6 @@ use super::Harvest;
 use crate::pipeline::{
     messages::{GatherJob, Order, PageLinks, PageReport, Report, ReportSubject, Settle, Subject},
     settle,
-    tally::failure_word,
 };
 
 impl Harvest {
@@ -129,7 +128,7 @@ impl Harvest {
     ) {
         let (url, kind, detail) = (&assignment.url, failure.kind, &failure.detail);
         tracing::info!(%url, ?kind, %detail, "no answer");
-        self.state.tally.error(failure_word(kind));
+        self.state.tally.error(kind.word());
         self.state.tally.last_failure = Some((url.clone(), failure.detail.clone()));
         let Some(held) = self.state.hand.get(&assignment.site.key) else { return };
         let mut delta = held.delta(now);
