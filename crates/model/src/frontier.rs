@@ -152,7 +152,8 @@ pub struct NewPage {
 /// Why URLs were refused: counted by (site, reason, rule), with an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The site the refused URL belongs to; for text that is no URL, the page's site.
+    /// The site in whose name it was refused: of the page that links to it, or of the page itself where a
+    /// known one is refused. Not of every foreign host that is linked to: those have no end.
     pub site: String,
     pub reason: RefusalReason,
     pub rule: String,

@@ -28,7 +28,7 @@ pub struct Sorted {
     pub internal: Vec<Candidate>,
     /// Of other sites, judged as far as can be without their lease.
     pub external: Vec<Candidate>,
-    /// Merged by site, reason and rule, with one example each.
+    /// Under the page's site, merged by reason and rule, with one example each.
     pub refused: Vec<Decision>,
 }
 
@@ -70,7 +70,7 @@ struct Sorter<'a> {
     site: &'a str,
     seen: HashSet<Fingerprint, RandomState>,
     /// Index into `sorted.refused`.
-    merged: HashMap<(SiteOf, Objection<'a>), usize, RandomState>,
+    merged: HashMap<Objection<'a>, usize, RandomState>,
     sorted: Sorted,
     has_form: bool,
 }
@@ -164,41 +164,23 @@ impl<'a> Sorter<'a> {
     }
 
     fn refuse(&mut self, url: &CrawlUrl, objection: Objection<'a>) {
-        let key = (SiteOf(url.clone()), objection);
-        if let Some(&at) = self.merged.get(&key) {
+        if let Some(&at) = self.merged.get(&objection) {
             self.sorted.refused[at].count += 1;
             return;
         }
         self.sorted.refused.push(Decision {
-            site: url.site_text().to_owned(),
+            site: self.site.to_owned(),
             reason: objection.reason(),
             rule: objection.to_string(),
             count: 1,
             example: example(url),
             referrer: Some(self.page.url.as_str().to_owned()),
         });
-        self.merged.insert(key, self.sorted.refused.len() - 1);
+        self.merged.insert(objection, self.sorted.refused.len() - 1);
     }
 
     fn finish(self) -> Sorted {
         self.sorted
-    }
-}
-
-/// A URL that stands for its site: a key that costs no new text.
-struct SiteOf(CrawlUrl);
-
-impl PartialEq for SiteOf {
-    fn eq(&self, other: &SiteOf) -> bool {
-        self.0.site_text() == other.0.site_text()
-    }
-}
-
-impl Eq for SiteOf {}
-
-impl hash::Hash for SiteOf {
-    fn hash<H: hash::Hasher>(&self, state: &mut H) {
-        self.0.site_text().hash(state);
     }
 }
 
