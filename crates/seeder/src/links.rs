@@ -10,10 +10,7 @@
 //! - A URL comes once, whatever the number of links to it; the page itself not at all. One that is
 //!   both followed and `nofollow` on the same page is followed.
 
-use std::{
-    collections::{HashMap, HashSet},
-    hash,
-};
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use model::{
