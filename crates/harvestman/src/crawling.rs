@@ -9,7 +9,7 @@ use std::{
 
 use harvester::{clock::RealClock, workbench::Workbench};
 use model::{Archive, Candidate, Clock, CrawlUrl, Frontier, SpiderId, Timestamp, Verdict, limits};
-use seeder::SeedSet;
+use seeder::{SeedSet, SpiderRules};
 use store::{
     census::{Census, DecisionEntry},
     collection::{Collection, CrawlLock},
@@ -44,6 +44,8 @@ use crate::{
 
 /// Open files asked for: sites in hand with a connection each, volumes, the database.
 const DESCRIPTORS: u64 = 65_536;
+/// Of the remarks about rules: enough to see what is wrong, too few to hide the rest.
+const REMARKS_SHOWN: usize = 5;
 
 /// What is to be crawled, and how long.
 pub struct Crawl<'a> {
@@ -58,6 +60,7 @@ pub struct Crawl<'a> {
 impl Crawl<'_> {
     pub fn run(self) -> Result<Exit, Failure> {
         let setup = Setup::new(&self.config, &self.context.folder)?;
+        self.tell_of_rules(&setup.rules);
         // A connection is a descriptor: the usual 1,024 would be the tightest limit of all.
         if let Err(error) = rlimit::increase_nofile_limit(DESCRIPTORS) {
             tracing::info!(%error, "the limit on open files stays as it is");
@@ -98,6 +101,15 @@ impl Crawl<'_> {
         let exit = self.farewell(outcome, run, elapsed, &house.collection, clock.now());
         drop(house.lock);
         exit
+    }
+
+    /// Rules that never decide are no fault, but nobody means them so.
+    fn tell_of_rules(&self, rules: &SpiderRules) {
+        let remarks = rules.list.remarks();
+        remarks.iter().take(REMARKS_SHOWN).for_each(|remark| self.context.say(remark));
+        if let Some(more) = remarks.len().checked_sub(REMARKS_SHOWN).filter(|more| *more > 0) {
+            self.context.say(&format!("{more} more rules of crawl.rules are never reached"));
+        }
     }
 
     fn plan(&self, now: Timestamp) -> Plan {
@@ -346,9 +358,10 @@ impl House {
         let mut candidates: Vec<Candidate> = Vec::new();
         {
             let mut seeds = self.stage.seeds.write().unwrap_or_else(PoisonError::into_inner);
+            let form = &self.stage.rules.form;
+            let urls: Vec<CrawlUrl> = urls.iter().map(|url| form.apply(url)).collect();
             urls.iter().for_each(|url| seeds.join(url));
             for url in urls {
-                let url = url.with_form(&self.stage.rules.form);
                 let candidate = Candidate { spider: self.spider, ..seed_candidate(url) };
                 match self.stage.rules.judge(&candidate, &seeds) {
                     Verdict::Accept => candidates.push(candidate),

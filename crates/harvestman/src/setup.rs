@@ -3,6 +3,8 @@
 //! What can be wrong with a value is found here before anything on disk is touched.
 
 use std::{
+    fs::File,
+    io::{self, Read},
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
@@ -20,7 +22,10 @@ use manager::Policy;
 use model::{
     BoxFuture, Clock, Fetch, FetchFailure, FetchLimits, Resolution, Resolve, Timestamp, limits,
 };
-use seeder::{ExternalPolicy, RejectList, Scope, SpiderRules};
+use seeder::{
+    ExternalPolicy, RejectList, Rewrite, RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope, Script,
+    SpiderRules, UrlForm, parse_host_pattern,
+};
 use store::warc::WarcOptions;
 
 use crate::{
@@ -46,7 +51,7 @@ impl Setup {
     pub fn new(config: &Config, folder: &Path) -> Result<Setup, Failure> {
         let overrides = Arc::new(overrides(config)?);
         Ok(Setup {
-            rules: rules(config)?,
+            rules: rules(config, folder)?,
             policy: policy(config),
             workbench: workbench_options(config),
             gather: gather(config)?,
@@ -87,9 +92,11 @@ impl Resolve for LeftToTheProxy {
     }
 }
 
-pub fn rules(config: &Config) -> Result<SpiderRules, Failure> {
+/// `folder`: where the path of a script starts.
+pub fn rules(config: &Config, folder: &Path) -> Result<SpiderRules, Failure> {
     let crawl = &config.crawl;
     Ok(SpiderRules {
+        list: rule_list(config)?,
         scope: match crawl.scope {
             config::Scope::Site => Scope::Site,
             config::Scope::Domain => Scope::Domain,
@@ -103,14 +110,65 @@ pub fn rules(config: &Config) -> Result<SpiderRules, Failure> {
             config::External::Combined => ExternalPolicy::Combined,
         },
         depth_max: crawl.depth,
+        depth_dynamic_max: crawl.depth_dynamic,
         url_bytes_max: config.url.bytes_max,
         redirects_max: crawl.redirects,
         reject: reject(config)?,
-        form: config.url.form.clone(),
+        filter: script(config, folder)?,
+        form: form(config)?,
         follow_nofollow: crawl.follow_nofollow,
         ports: crawl.ports.clone(),
         discovered_urls_max: crawl.discovered_urls,
     })
+}
+
+fn rule_list(config: &Config) -> Result<RuleList, Failure> {
+    let rules = &config.crawl.rules;
+    RuleList::parse(rules).map_err(|error| {
+        let text = match &error {
+            RuleListError::Rule { text, .. } => text.clone(),
+            RuleListError::TooMany => format!("{} rules", rules.len()),
+        };
+        let instead = "write fewer rules: one can name many hosts, extensions or parameters";
+        config.refuse("crawl.rules", &text, error.to_string(), instead)
+    })
+}
+
+fn script(config: &Config, folder: &Path) -> Result<Option<Arc<Script>>, Failure> {
+    let Some(name) = &config.crawl.filter else { return Ok(None) };
+    let refuse = |what: String, instead: &str| config.refuse("crawl.filter", name, what, instead);
+    let source = read_script(&folder.join(name)).map_err(|error| {
+        refuse(format!("it cannot be read: {error}"), "name a script beside harvest.toml")
+    })?;
+    let script = Script::compile(name, &source).map_err(|error| {
+        refuse(error.to_string(), "mend the script: docs/configuration.md shows one")
+    })?;
+    Ok(Some(Arc::new(script)))
+}
+
+/// No more than one byte too many, so that the compiler can say that it is too large.
+fn read_script(path: &Path) -> io::Result<String> {
+    let mut source = String::new();
+    File::open(path)?.take(SCRIPT_BYTES_MAX as u64 + 1).read_to_string(&mut source)?;
+    Ok(source)
+}
+
+/// How URLs are written before they are judged or looked up.
+pub fn form(config: &Config) -> Result<UrlForm, Failure> {
+    let refuse = |key: &str, text: &str, what: String| {
+        config.refuse(key, text, what, "docs/configuration.md shows how it is written")
+    };
+    let rewrite =
+        |text: &String| Rewrite::parse(text).map_err(|what| refuse("url.rewrite", text, what));
+    let host = |text: &String| {
+        parse_host_pattern(text).map_err(|what| refuse("url.lowercase_paths", text, what))
+    };
+    let url = &config.url;
+    Ok(UrlForm::new(
+        url.form.clone(),
+        url.lowercase_paths.iter().map(host).collect::<Result<_, _>>()?,
+        url.rewrite.iter().map(rewrite).collect::<Result<_, _>>()?,
+    ))
 }
 
 fn reject(config: &Config) -> Result<RejectList, Failure> {

@@ -166,6 +166,8 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
         RefusalReason::Invalid => "these are no URLs; nothing can be done here",
         RefusalReason::TooLong => "raise url.bytes_max to take longer URLs",
         RefusalReason::Scope => "widen with --scope domain or --scope any, or seed it",
+        RefusalReason::Rule => "a rule of crawl.rules rejects it; explain names the rule",
+        RefusalReason::Filter => "the script of crawl.filter refuses it",
         RefusalReason::Depth => "raise --depth to go deeper",
         RefusalReason::RejectList => {
             "switch shipped rules off with reject.disable, or edit reject.patterns"

@@ -42,6 +42,10 @@ pub enum RefusalReason {
     TooLong,
     /// Outside what the spider is to crawl.
     Scope,
+    /// A rule of the user's own.
+    Rule,
+    /// The user's script.
+    Filter,
     /// Deeper than the level limit.
     Depth,
     /// The reject list, shipped or the user's.
@@ -64,11 +68,13 @@ pub enum RefusalReason {
 }
 
 impl RefusalReason {
-    pub const ALL: [RefusalReason; 15] = [
+    pub const ALL: [RefusalReason; 17] = [
         RefusalReason::Scheme,
         RefusalReason::Invalid,
         RefusalReason::TooLong,
         RefusalReason::Scope,
+        RefusalReason::Rule,
+        RefusalReason::Filter,
         RefusalReason::Depth,
         RefusalReason::RejectList,
         RefusalReason::Robots,
@@ -88,6 +94,8 @@ impl RefusalReason {
             RefusalReason::Invalid => "invalid",
             RefusalReason::TooLong => "too-long",
             RefusalReason::Scope => "scope",
+            RefusalReason::Rule => "rule",
+            RefusalReason::Filter => "filter",
             RefusalReason::Depth => "depth",
             RefusalReason::RejectList => "reject-list",
             RefusalReason::Robots => "robots",

@@ -5,17 +5,28 @@
 //! cover). [`RejectList`] holds the shipped list of URLs that are no content; [`SeedReader`] reads seeds
 //! from text.
 //!
+//! What the user says on top: [`RuleList`] (ordered rules in a small language of conditions), [`Script`]
+//! (a function of their own), [`UrlForm`] (how URLs are rewritten before they are judged).
+//!
 //! Counting is not here: limits on pages are exact only where the site's lease is held.
 
+mod condition;
+mod form;
 mod links;
 mod objection;
 mod reject;
+mod rulelist;
 mod rules;
+mod script;
 mod seeds;
 mod seedset;
 
+pub use condition::RuleError;
+pub use form::{Rewrite, UrlForm, parse_host_pattern};
 pub use links::{Sorted, sort_links};
 pub use reject::{RejectError, RejectList, ShippedRule};
+pub use rulelist::{ListedRule, RuleList, RuleListError};
 pub use rules::{ExternalPolicy, RuleStep, Scope, SpiderRules, StepVerdict};
+pub use script::{SCRIPT_BYTES_MAX, Script, ScriptError};
 pub use seeds::{SeedError, SeedReader, parse_seed};
 pub use seedset::SeedSet;

@@ -13,9 +13,7 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use model::{
-    Candidate, CrawlUrl, Decision, Fingerprint, Link, LinkKind, LinkRel, NormalForm, Page,
-};
+use model::{Candidate, CrawlUrl, Decision, Fingerprint, Link, LinkKind, LinkRel, Page};
 
 use crate::{ExternalPolicy, SeedSet, SpiderRules, objection::Objection};
 
@@ -84,7 +82,7 @@ impl<'a> Sorter<'a> {
             seen,
             merged: HashMap::default(),
             sorted: Sorted::default(),
-            has_form: rules.form != NormalForm::default(),
+            has_form: !rules.form.is_plain(),
         }
     }
 
@@ -116,7 +114,7 @@ impl<'a> Sorter<'a> {
     }
 
     fn in_form(&self, url: &CrawlUrl) -> CrawlUrl {
-        if self.has_form { url.with_form(&self.rules.form) } else { url.clone() }
+        if self.has_form { self.rules.form.apply(url) } else { url.clone() }
     }
 
     fn judge(&mut self, url: CrawlUrl, is_redirect: bool) {
@@ -148,16 +146,15 @@ impl<'a> Sorter<'a> {
         }
     }
 
-    /// What is outside the scope is said to be so: the policy only matters inside.
+    /// What would not be taken anyway is said to be so: the policy only matters inside.
     fn ignore(&mut self, url: CrawlUrl) {
         if !self.seen.insert(url.fingerprint()) {
             return;
         }
-        let objection = match self.seeds.covers(&url, self.rules.scope) {
-            true => Objection::External(self.rules.external),
-            false => Objection::OutOfScope(self.rules.scope),
-        };
-        self.refuse(&url, objection);
+        let candidate = self.candidate(url, false, false);
+        let objection = self.rules.border(&candidate, self.seeds);
+        let objection = objection.unwrap_or(Objection::External(self.rules.external));
+        self.refuse(&candidate.url, objection);
     }
 
     fn refuse(&mut self, url: &CrawlUrl, objection: Objection<'a>) {

@@ -4,23 +4,31 @@ use std::fmt;
 
 use model::{Refusal, RefusalReason};
 
-use crate::{ExternalPolicy, Scope, ShippedRule};
+use crate::{ExternalPolicy, Scope, ShippedRule, script::ScriptFault};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Objection<'a> {
     /// Longer than this many bytes.
     TooLong(usize),
+    /// The rule of this number in `crawl.rules`, as written.
+    Ruled(usize, &'a str),
     OutOfScope(Scope),
     /// Inside the scope, but links to other sites are not followed.
     External(ExternalPolicy),
     Port(u16),
     /// Deeper than this level.
     TooDeep(u16),
+    /// The same for pages that are made on demand.
+    TooDeepDynamic(u16),
     /// More redirects in a row than this.
     Redirects(u8),
     /// One of the user's patterns.
     Pattern(&'a str),
     Shipped(&'static ShippedRule),
+    /// The user's script, by name, said no.
+    Filtered(&'a str),
+    /// It had no answer.
+    FilterFailed(&'a str, ScriptFault),
     NofollowLink,
     NofollowPage,
 }
@@ -29,11 +37,13 @@ impl Objection<'_> {
     pub(crate) fn reason(&self) -> RefusalReason {
         match self {
             Objection::TooLong(_) => RefusalReason::TooLong,
+            Objection::Ruled(..) => RefusalReason::Rule,
             Objection::OutOfScope(_) | Objection::External(_) => RefusalReason::Scope,
             Objection::Port(_) => RefusalReason::Port,
-            Objection::TooDeep(_) => RefusalReason::Depth,
+            Objection::TooDeep(_) | Objection::TooDeepDynamic(_) => RefusalReason::Depth,
             Objection::Redirects(_) => RefusalReason::Redirects,
             Objection::Pattern(_) | Objection::Shipped(_) => RefusalReason::RejectList,
+            Objection::Filtered(_) | Objection::FilterFailed(..) => RefusalReason::Filter,
             Objection::NofollowLink | Objection::NofollowPage => RefusalReason::Nofollow,
         }
     }
@@ -46,6 +56,7 @@ impl Objection<'_> {
     pub(crate) fn why(&self) -> String {
         match self {
             Objection::TooLong(max) => format!("the URL has more than {max} bytes"),
+            Objection::Ruled(..) => "it is the first rule whose condition holds".to_owned(),
             Objection::OutOfScope(Scope::Site) => "no seed names its site".to_owned(),
             Objection::OutOfScope(Scope::Domain) => {
                 "no seed names its registrable domain".to_owned()
@@ -54,9 +65,14 @@ impl Objection<'_> {
             Objection::External(_) => "links to other sites are not followed".to_owned(),
             Objection::Port(port) => format!("no seed names port {port}"),
             Objection::TooDeep(max) => format!("its level is above {max}"),
+            Objection::TooDeepDynamic(max) => {
+                format!("it is made on demand, and its level is above {max}")
+            }
             Objection::Redirects(max) => format!("more than {max} redirects in a row led to it"),
             Objection::Pattern(pattern) => format!("it matches {pattern}"),
             Objection::Shipped(rule) => rule.reason.to_owned(),
+            Objection::Filtered(_) => "crawl(url) says no".to_owned(),
+            Objection::FilterFailed(..) => "without an answer the URL is refused".to_owned(),
             Objection::NofollowLink | Objection::NofollowPage => {
                 "the page asks not to follow it".to_owned()
             }
@@ -69,13 +85,19 @@ impl fmt::Display for Objection<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Objection::TooLong(max) => write!(f, "URLs of at most {max} bytes"),
+            Objection::Ruled(number, text) => write!(f, "crawl.rules {number}: {text}"),
             Objection::OutOfScope(scope) => write!(f, "crawl.scope = \"{}\"", scope.word()),
             Objection::External(policy) => write!(f, "crawl.external = \"{}\"", policy.word()),
             Objection::Port(port) => write!(f, "ports named by seeds, not {port}"),
             Objection::TooDeep(max) => write!(f, "crawl.depth = {max}"),
+            Objection::TooDeepDynamic(max) => write!(f, "crawl.depth_dynamic = {max}"),
             Objection::Redirects(max) => write!(f, "crawl.redirects = {max}"),
             Objection::Pattern(pattern) => write!(f, "reject.patterns: {pattern}"),
             Objection::Shipped(rule) => write!(f, "reject list: {}", rule.name),
+            Objection::Filtered(name) => write!(f, "crawl.filter = \"{name}\""),
+            Objection::FilterFailed(name, fault) => {
+                write!(f, "crawl.filter = \"{name}\" {fault}")
+            }
             Objection::NofollowLink => f.write_str("rel=nofollow"),
             Objection::NofollowPage => f.write_str("meta robots or X-Robots-Tag: nofollow"),
         }

@@ -99,7 +99,7 @@ fn bad_pattern(pattern: &str, error: &regex::Error) -> RejectError {
 }
 
 /// The regex crate draws a picture first and says what is wrong in the last line.
-fn last_line(text: &str) -> String {
+pub(crate) fn last_line(text: &str) -> String {
     let line = text.lines().last().unwrap_or(text).trim();
     line.strip_prefix("error: ").unwrap_or(line).to_owned()
 }

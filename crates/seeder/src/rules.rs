@@ -4,30 +4,45 @@
 //! objection, [`SpiderRules::explain`] tells of every step on the way there. Neither knows more rules
 //! than the other.
 //!
-//! **Scope and external links.** The scope is a border: nothing outside it is ever admitted, except
-//! what a seed redirects to (that joins the seeds). [`ExternalPolicy`] says how a link from one site to
+//! **Rules and scope.** The user's [`RuleList`] is asked before the scope, and its first rule that holds
+//! decides between them: `reject` keeps a URL out, inside the scope or not, seed or not; `accept` lets one
+//! in that lies outside. Where no rule holds the scope decides. All other rules (length, port, depth,
+//! redirects, reject lists, the user's script) hold for what a rule accepted as for anything else.
+//!
+//! **Scope and external links.** The scope is a border: nothing outside it is admitted but by an `accept`
+//! rule, and what a seed redirects to (that joins the seeds). [`ExternalPolicy`] says how a link from one site to
 //! another *inside* the scope is taken (VN's home-page, deep and combined policies; seed 003 of the
 //! design). So `scope = site` stays on the seeds' sites whatever the policy, and VN's own crawl is
 //! `scope = any` with one of its policies. Redirects are no links: they lead where they lead.
 //!
 //! **Seeds** (and what they redirect to) are in scope on any port, and the shipped reject list does not
-//! hold them back, since somebody named them; the user's own patterns do.
+//! hold them back, since somebody named them; the user's own rules, patterns and script do.
 
-use model::{Candidate, NormalForm, Verdict, limits};
+use std::{cell::OnceCell, sync::Arc};
 
-use crate::{RejectList, SeedSet, objection::Objection};
+use model::{Candidate, Verdict, limits};
+
+use crate::{
+    RejectList, RuleList, Script, SeedSet, UrlForm, objection::Objection, rulelist::Ruling,
+};
 
 #[derive(Clone, Debug)]
 pub struct SpiderRules {
+    /// The user's own, asked before the scope.
+    pub list: RuleList,
     pub scope: Scope,
     pub external: ExternalPolicy,
     /// Highest level of a page; 0 is the entry page alone.
     pub depth_max: Option<u16>,
+    /// The same for pages that are made on demand (WIRE: 15 static, 5 dynamic); without it,
+    /// `depth_max` is for both.
+    pub depth_dynamic_max: Option<u16>,
     pub url_bytes_max: usize,
     /// Redirects in a row.
     pub redirects_max: u8,
     pub reject: RejectList,
-    pub form: NormalForm,
+    pub filter: Option<Arc<Script>>,
+    pub form: UrlForm,
     pub follow_nofollow: bool,
     /// Unusual ports allowed besides those that seeds name.
     pub ports: Vec<u16>,
@@ -38,13 +53,16 @@ pub struct SpiderRules {
 impl Default for SpiderRules {
     fn default() -> SpiderRules {
         SpiderRules {
+            list: RuleList::default(),
             scope: Scope::Site,
             external: ExternalPolicy::Deep,
             depth_max: None,
+            depth_dynamic_max: None,
             url_bytes_max: limits::URL_BYTES_MAX,
             redirects_max: limits::REDIRECTS_MAX,
             reject: RejectList::default(),
-            form: NormalForm::default(),
+            filter: None,
+            form: UrlForm::default(),
             follow_nofollow: false,
             ports: Vec::new(),
             discovered_urls_max: 5_000,
@@ -129,30 +147,36 @@ pub struct RuleStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepVerdict {
     Passed,
+    /// This rule lets it in; the scope was not asked.
+    Admitted,
     /// This rule refused; those after it were not asked.
     Decided,
 }
 
-/// Cheap and often decisive first: most refused links leave the scope.
-const RULES: [Rule; 7] = [
+/// Cheap and often decisive first: most refused links leave the scope. The script costs most.
+const RULES: [Rule; 9] = [
     Rule::Length,
+    Rule::List,
     Rule::Scope,
     Rule::Port,
     Rule::Depth,
     Rule::Redirects,
     Rule::Patterns,
     Rule::Shipped,
+    Rule::Filter,
 ];
 
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     Length,
+    List,
     Scope,
     Port,
     Depth,
     Redirects,
     Patterns,
     Shipped,
+    Filter,
 }
 
 impl SpiderRules {
@@ -165,17 +189,11 @@ impl SpiderRules {
 
     /// Every rule that was asked, in order; the last one says [`StepVerdict::Decided`] if it refused.
     pub fn explain(&self, candidate: &Candidate, seeds: &SeedSet) -> Vec<RuleStep> {
-        let mut steps = Vec::with_capacity(RULES.len());
+        let inquiry = Inquiry::new(self, candidate, seeds);
+        let mut steps = Vec::with_capacity(RULES.len() + self.list.rules().len());
         for rule in RULES {
-            let objection = self.ask(rule, candidate, seeds);
-            steps.push(match objection {
-                None => self.passed(rule, candidate, seeds),
-                Some(objection) => RuleStep {
-                    rule: objection.to_string(),
-                    verdict: StepVerdict::Decided,
-                    why: objection.why(),
-                },
-            });
+            let objection = inquiry.ask(rule);
+            inquiry.tell(rule, objection, &mut steps);
             if objection.is_some() {
                 break;
             }
@@ -188,49 +206,135 @@ impl SpiderRules {
         candidate: &Candidate,
         seeds: &SeedSet,
     ) -> Option<Objection<'_>> {
-        RULES.into_iter().find_map(|rule| self.ask(rule, candidate, seeds))
+        let inquiry = Inquiry::new(self, candidate, seeds);
+        RULES.into_iter().find_map(|rule| inquiry.ask(rule))
     }
 
-    fn ask(&self, rule: Rule, candidate: &Candidate, seeds: &SeedSet) -> Option<Objection<'_>> {
+    /// What the user's rules and the scope say, without the others.
+    pub(crate) fn border(&self, candidate: &Candidate, seeds: &SeedSet) -> Option<Objection<'_>> {
+        let inquiry = Inquiry::new(self, candidate, seeds);
+        [Rule::List, Rule::Scope].into_iter().find_map(|rule| inquiry.ask(rule))
+    }
+
+    fn depth(&self, is_dynamic: bool) -> Option<Objection<'static>> {
+        match self.depth_dynamic_max.filter(|_| is_dynamic) {
+            Some(max) => Some(Objection::TooDeepDynamic(max)),
+            None => self.depth_max.map(Objection::TooDeep),
+        }
+    }
+}
+
+/// One candidate before the rules.
+struct Inquiry<'r, 'c> {
+    rules: &'r SpiderRules,
+    candidate: &'c Candidate,
+    seeds: &'c SeedSet,
+    /// Asked for by two rules, found once.
+    ruling: OnceCell<Option<Ruling<'r>>>,
+}
+
+impl<'r, 'c> Inquiry<'r, 'c> {
+    fn new(rules: &'r SpiderRules, candidate: &'c Candidate, seeds: &'c SeedSet) -> Self {
+        Inquiry { rules, candidate, seeds, ruling: OnceCell::new() }
+    }
+
+    fn ruling(&self) -> Option<Ruling<'r>> {
+        let Candidate { url, level, .. } = self.candidate;
+        *self.ruling.get_or_init(|| self.rules.list.decide(url, *level))
+    }
+
+    fn is_accepted(&self) -> bool {
+        self.ruling().is_some_and(|ruling| ruling.rule.accept)
+    }
+
+    fn ask(&self, rule: Rule) -> Option<Objection<'r>> {
+        let Inquiry { rules, candidate, seeds, .. } = self;
         let url = &candidate.url;
         match rule {
-            Rule::Length => (url.as_str().len() > self.url_bytes_max)
-                .then_some(Objection::TooLong(self.url_bytes_max)),
-            Rule::Scope => (!candidate.seed && !seeds.covers(url, self.scope))
-                .then_some(Objection::OutOfScope(self.scope)),
+            Rule::Length => (url.as_str().len() > rules.url_bytes_max)
+                .then_some(Objection::TooLong(rules.url_bytes_max)),
+            Rule::List => {
+                let ruling = self.ruling().filter(|ruling| !ruling.rule.accept)?;
+                Some(Objection::Ruled(ruling.number, ruling.rule.text()))
+            }
+            Rule::Scope => {
+                let inside = candidate.seed || seeds.covers(url, rules.scope);
+                (!inside && !self.is_accepted()).then_some(Objection::OutOfScope(rules.scope))
+            }
             Rule::Port => {
                 let port = url.port().filter(|_| !candidate.seed && !seeds.allows_port(url))?;
-                (!self.ports.contains(&port)).then_some(Objection::Port(port))
+                (!rules.ports.contains(&port)).then_some(Objection::Port(port))
             }
-            Rule::Depth => {
-                self.depth_max.filter(|max| candidate.level > *max).map(Objection::TooDeep)
-            }
-            Rule::Redirects => (candidate.hops > self.redirects_max)
-                .then_some(Objection::Redirects(self.redirects_max)),
-            Rule::Patterns => self.reject.pattern(url).map(Objection::Pattern),
+            Rule::Depth => rules.depth(url.is_dynamic()).filter(|objection| match objection {
+                Objection::TooDeep(max) | Objection::TooDeepDynamic(max) => candidate.level > *max,
+                _ => false,
+            }),
+            Rule::Redirects => (candidate.hops > rules.redirects_max)
+                .then_some(Objection::Redirects(rules.redirects_max)),
+            Rule::Patterns => rules.reject.pattern(url).map(Objection::Pattern),
             Rule::Shipped if candidate.seed => None,
-            Rule::Shipped => self.reject.shipped_rule(url).map(Objection::Shipped),
+            Rule::Shipped => rules.reject.shipped_rule(url).map(Objection::Shipped),
+            Rule::Filter => {
+                let script = rules.filter.as_deref()?;
+                match script.wants(url, candidate.level) {
+                    Ok(true) => None,
+                    Ok(false) => Some(Objection::Filtered(script.name())),
+                    Err(fault) => Some(Objection::FilterFailed(script.name(), fault)),
+                }
+            }
         }
     }
 
-    fn passed(&self, rule: Rule, candidate: &Candidate, seeds: &SeedSet) -> RuleStep {
+    fn tell(&self, rule: Rule, objection: Option<Objection<'r>>, steps: &mut Vec<RuleStep>) {
+        if let Rule::List = rule {
+            steps.extend(self.listed());
+        }
+        match objection {
+            Some(objection) => steps.push(RuleStep {
+                rule: objection.to_string(),
+                verdict: StepVerdict::Decided,
+                why: objection.why(),
+            }),
+            None => steps.extend(self.passed(rule).map(|(rule, why)| RuleStep {
+                rule,
+                verdict: StepVerdict::Passed,
+                why,
+            })),
+        }
+    }
+
+    /// The user's rules up to the one that holds; that one too, if it accepts.
+    fn listed(&self) -> Vec<RuleStep> {
+        let ruling = self.ruling();
+        let rules = self.rules.list.rules();
+        let asked = ruling.map_or(rules.len(), |ruling| ruling.number - 1);
+        let name = |number: usize, text: &str| Objection::Ruled(number, text).to_string();
+        let passed = rules.iter().take(asked).enumerate().map(|(at, rule)| RuleStep {
+            rule: name(at + 1, rule.text()),
+            verdict: StepVerdict::Passed,
+            why: "its condition does not hold".to_owned(),
+        });
+        let accepting = ruling.filter(|ruling| ruling.rule.accept).map(|ruling| RuleStep {
+            rule: name(ruling.number, ruling.rule.text()),
+            verdict: StepVerdict::Admitted,
+            why: "it is the first rule whose condition holds".to_owned(),
+        });
+        passed.chain(accepting).collect()
+    }
+
+    /// The rule and why it has no objection; nothing where there is no rule to tell of.
+    fn passed(&self, rule: Rule) -> Option<(String, String)> {
+        let Inquiry { rules, candidate, .. } = self;
         let url = &candidate.url;
-        let (rule, why) = match rule {
+        Some(match rule {
             Rule::Length => (
-                Objection::TooLong(self.url_bytes_max).to_string(),
+                Objection::TooLong(rules.url_bytes_max).to_string(),
                 format!("it has {}", url.as_str().len()),
             ),
-            Rule::Scope => (
-                Objection::OutOfScope(self.scope).to_string(),
-                match () {
-                    () if candidate.seed => "it is a seed, or a seed redirected to it",
-                    () if self.scope == Scope::Any => "everything is inside",
-                    () if self.scope == Scope::Prefix => "it lies in a seed's folder",
-                    () if seeds.has_site(url) => "a seed names its site",
-                    () => "a seed names its registrable domain",
-                }
-                .to_owned(),
-            ),
+            Rule::List => return None,
+            Rule::Scope => {
+                (Objection::OutOfScope(rules.scope).to_string(), self.why_in_scope().to_owned())
+            }
             Rule::Port => (
                 "ports named by seeds".to_owned(),
                 match crate::seedset::unusual_port(url) {
@@ -239,13 +343,13 @@ impl SpiderRules {
                 },
             ),
             Rule::Depth => (
-                self.depth_max.map_or("crawl.depth not set".to_owned(), |max| {
-                    Objection::TooDeep(max).to_string()
-                }),
+                rules
+                    .depth(url.is_dynamic())
+                    .map_or("crawl.depth not set".to_owned(), |objection| objection.to_string()),
                 format!("its level is {}", candidate.level),
             ),
             Rule::Redirects => (
-                Objection::Redirects(self.redirects_max).to_string(),
+                Objection::Redirects(rules.redirects_max).to_string(),
                 format!("{} redirects in a row led to it", candidate.hops),
             ),
             Rule::Patterns => ("reject.patterns".to_owned(), "no pattern matches".to_owned()),
@@ -253,8 +357,24 @@ impl SpiderRules {
                 ("reject list".to_owned(), "seeds are not held back by it".to_owned())
             }
             Rule::Shipped => ("reject list".to_owned(), "no rule of it matches".to_owned()),
-        };
-        RuleStep { rule, verdict: StepVerdict::Passed, why }
+            Rule::Filter => {
+                let script = rules.filter.as_deref()?;
+                (Objection::Filtered(script.name()).to_string(), "crawl(url) says yes".to_owned())
+            }
+        })
+    }
+
+    fn why_in_scope(&self) -> &'static str {
+        let Inquiry { rules, candidate, seeds, .. } = self;
+        let url = &candidate.url;
+        match rules.scope {
+            _ if candidate.seed => "it is a seed, or a seed redirected to it",
+            scope if !seeds.covers(url, scope) => "outside, but a rule of crawl.rules accepts it",
+            Scope::Any => "everything is inside",
+            Scope::Prefix => "it lies in a seed's folder",
+            _ if seeds.has_site(url) => "a seed names its site",
+            _ => "a seed names its registrable domain",
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use store::{
     collection::Collection,
 };
 
-use super::Context;
+use super::{Context, known_as};
 use crate::{
     cli::ExplainArgs,
     exit::{Exit, Failure},
@@ -26,12 +26,11 @@ const DECISIONS_SHOWN: u32 = 20;
 pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
     let url = parse_seed(&args.url).map_err(|why| Failure::bad_url(&args.url, &why))?;
     let config = context.config(Vec::new())?;
-    let rules = setup::rules(&config)?;
+    let rules = setup::rules(&config, &context.folder)?;
     let census = Census::open(&Collection::open(&context.folder)?)?;
-    let url = url.with_form(&rules.form);
     let mut seeds = SeedSet::default();
     census.seeds()?.iter().for_each(|seed| seeds.join(seed));
-    let story = census.page(&url)?;
+    let (url, story) = known_as(&census, &rules.form, url)?;
     let candidate = Candidate {
         url: url.clone(),
         spider: SpiderId(1),
@@ -67,7 +66,10 @@ impl Explanation {
             .iter()
             .map(|step| {
                 let refused = step.verdict == StepVerdict::Decided;
-                json!({ "rule": step.rule, "refused": refused, "why": step.why })
+                let admitted = step.verdict == StepVerdict::Admitted;
+                json!({
+                    "rule": step.rule, "refused": refused, "admitted": admitted, "why": step.why,
+                })
             })
             .collect();
         json!({
@@ -90,7 +92,11 @@ impl Explanation {
         }
         text.push_str("rules, in order:\n");
         for step in &self.steps {
-            let sign = if step.verdict == StepVerdict::Decided { "refused" } else { "passed " };
+            let sign = match step.verdict {
+                StepVerdict::Passed => "passed ",
+                StepVerdict::Admitted => "accepts",
+                StepVerdict::Decided => "refused",
+            };
             let _ =
                 writeln!(text, "  {sign}  {:<36} {}", printable(&step.rule), printable(&step.why));
         }

@@ -5,6 +5,9 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
+use model::CrawlUrl;
+use seeder::UrlForm;
+use store::census::{Census, PageStory};
 
 use crate::{
     cli::{Cli, Command},
@@ -72,6 +75,23 @@ impl Context {
             remark(line);
         }
     }
+}
+
+/// A URL as the collection writes it, and what is known of it. What somebody asks about may have been
+/// copied from the collection, where it is written that way already: rewrites are made once.
+fn known_as(
+    census: &Census,
+    form: &UrlForm,
+    typed: CrawlUrl,
+) -> Result<(CrawlUrl, Option<PageStory>), Failure> {
+    let url = form.apply(&typed);
+    if let Some(story) = census.page(&url)? {
+        return Ok((url, Some(story)));
+    }
+    Ok(match census.page(&typed)? {
+        Some(story) => (typed, Some(story)),
+        None => (url, None),
+    })
 }
 
 /// The whole program.

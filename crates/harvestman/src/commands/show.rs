@@ -11,10 +11,11 @@ use store::{
     warc::{Adopted, Pair, Volumes},
 };
 
-use super::Context;
+use super::{Context, known_as};
 use crate::{
     cli::ShowArgs,
     exit::{Exit, Failure},
+    setup,
     terminal::{print, print_bytes, printable_lines},
     times,
 };
@@ -22,10 +23,10 @@ use crate::{
 pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
     let url = parse_seed(&args.url).map_err(|why| Failure::bad_url(&args.url, &why))?;
     let config = context.config(Vec::new())?;
-    let url = url.with_form(&config.url.form);
     let collection = Collection::open(&context.folder)?;
     let census = Census::open(&collection)?;
-    let story = census.page(&url)?.ok_or_else(|| unknown(&url))?;
+    let (url, story) = known_as(&census, &setup::form(&config)?, url)?;
+    let story = story.ok_or_else(|| unknown(&url))?;
     let version = newest(&story).ok_or_else(|| never_fetched(&url))?;
     if story.facts.as_ref().is_some_and(|facts| facts.noarchive) && !args.headers {
         return Err(Failure::usage(

@@ -5,6 +5,7 @@
 
 use harvester::http::{Cidr, Override, Proxy};
 use regex::Regex;
+use seeder::{ListedRule, Rewrite, parse_host_pattern};
 
 /// Either nothing is wrong, or what is and what to write instead.
 pub type Check = fn(&str) -> Result<(), Wrong>;
@@ -36,6 +37,23 @@ pub fn regex(text: &str) -> Result<(), Wrong> {
             r"write one such as '/calendar/\d{4}', in single quotes so that backslashes stay",
         ),
     }
+}
+
+/// A rule of `crawl.rules`.
+pub fn rule(text: &str) -> Result<(), Wrong> {
+    let instead = "write accept or reject and a condition, such as reject extension jpg png";
+    text.parse::<ListedRule>().map(drop).or_else(|error| wrong(error.to_string(), instead))
+}
+
+pub fn rewrite(text: &str) -> Result<(), Wrong> {
+    let instead = r"write REGEX => REPLACEMENT such as ';jsessionid=\w+ => ', in single quotes";
+    Rewrite::parse(text).map(drop).or_else(|what| wrong(what, instead))
+}
+
+/// A host, or `*.` and a domain.
+pub fn host(text: &str) -> Result<(), Wrong> {
+    let instead = "write a host without port such as www.example.org or *.example.org";
+    parse_host_pattern(text).map(drop).or_else(|what| wrong(what, instead))
 }
 
 /// An address, or a range of them: `127.0.0.1`, `10.0.0.0/8`, `fc00::/7`.
@@ -221,6 +239,13 @@ mod tests {
             &["text/html", "text/*", "*/*"],
             &["html", "*/html", "Text/HTML", "a/", ""],
         );
+        check(
+            rule,
+            &["accept any", "reject path ~ '^/a{1,3}/' and not (suffix .pt or level > 3)"],
+            &["", "accept", "maybe any", "reject path ~ '('", "accept any any", "reject host a/b"],
+        );
+        check(rewrite, &["a => b", "(a)+ => $1", "x =>"], &["a", "( => b", "a => $1", " => b"]);
+        check(host, &["a.org", "*.a.org"], &["", "*.", "a.org:81", "http://a.org/", "a b"]);
         check(coding, &["gzip", "br"], &["gz", ""]);
         check(file_name, &["index.html"], &["", "a/b", "x?y"]);
         check(parameter, &["sid", "utm_*"], &["", "a*b", "a=b"]);

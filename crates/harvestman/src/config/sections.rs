@@ -12,9 +12,14 @@ pub struct Crawl {
     pub pages: Option<u64>,
     pub site_pages: Option<u64>,
     pub depth: Option<u16>,
+    pub depth_dynamic: Option<u16>,
     /// `crawl.for`.
     pub time: Option<Duration>,
     pub scope: Scope,
+    /// Rules of the seeder's language, checked.
+    pub rules: Vec<String>,
+    /// A path, relative to the folder of `harvest.toml`.
+    pub filter: Option<String>,
     pub external: External,
     pub discovered_urls: u64,
     pub ports: Vec<u16>,
@@ -107,6 +112,10 @@ pub struct Fetch {
 pub struct Url {
     pub bytes_max: usize,
     pub form: model::NormalForm,
+    /// Hosts and `*.` domains, checked.
+    pub lowercase_paths: Vec<String>,
+    /// `regex => replacement`, checked.
+    pub rewrite: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -156,6 +165,7 @@ impl Values {
             pages: self.count_or_none("crawl.pages"),
             site_pages: self.count_or_none("crawl.site_pages"),
             depth: self.count_or_none("crawl.depth").map(narrow),
+            depth_dynamic: self.count_or_none("crawl.depth_dynamic").map(narrow),
             time: self.time_or_none("crawl.for"),
             scope: match self.text("crawl.scope").as_str() {
                 "domain" => Scope::Domain,
@@ -163,6 +173,8 @@ impl Values {
                 "any" => Scope::Any,
                 _ => Scope::Site,
             },
+            rules: self.list("crawl.rules"),
+            filter: self.text_or_none("crawl.filter"),
             external: match self.text("crawl.external").as_str() {
                 "ignore" => External::Ignore,
                 "home" => External::Home,
@@ -222,6 +234,8 @@ impl Values {
                 sort_query: self.flag("url.sort_query"),
                 strip_query: self.list("url.strip_query"),
             },
+            lowercase_paths: self.list("url.lowercase_paths"),
+            rewrite: self.list("url.rewrite"),
         }
     }
 

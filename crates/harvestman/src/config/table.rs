@@ -35,6 +35,9 @@ pub static KEYS: &[Key] = &[
         .example("5")
         .flag("depth")
         .common(),
+    Key::none("crawl.depth_dynamic", Kind::Count { min: 0, max: 65_535 })
+        .doc("The depth for pages that are made on demand (they have a query, or the name of a script); without it, crawl.depth is for all.")
+        .example("3"),
     Key::none("crawl.for", Kind::Time)
         .doc("End after this time: what is in flight is finished and settled.")
         .example("\"2h\"")
@@ -45,6 +48,13 @@ pub static KEYS: &[Key] = &[
         .example("\"domain\"")
         .flag("scope")
         .common(),
+    Key::new("crawl.rules", Kind::List { check: check::rule, commas: false }, "[]")
+        .doc("Rules that accept or reject URLs, in order: the first whose condition holds decides, and where none does the scope.")
+        .example(r#"["reject extension jpg png or path ~ '^/cgi-bin/'", "accept suffix .pt and not path ~ '/private/'"]"#)
+        .common(),
+    Key::none("crawl.filter", Kind::Text(check::any))
+        .doc("A script with a function crawl(url) that says true or false for every URL; its path starts at the folder of harvest.toml.")
+        .example("\"filter.rhai\""),
     Key::new("crawl.external", Kind::OneOf(EXTERNALS), "\"deep\"")
         .doc("What becomes of links to other sites inside the scope: ignored, taken as that site's home page, taken as they are, or both.")
         .example("\"home\"")
@@ -173,6 +183,12 @@ pub static KEYS: &[Key] = &[
     Key::new("url.strip_query", list(check::parameter), "[]")
         .doc("Query parameters to remove; * at the end stands for any rest.")
         .example("[\"utm_*\", \"PHPSESSID\"]"),
+    Key::new("url.lowercase_paths", list(check::host), "[]")
+        .doc("Hosts whose servers ignore case: their paths are written in lower case.")
+        .example("[\"www.example.org\", \"*.example.net\"]"),
+    Key::new("url.rewrite", Kind::List { check: check::rewrite, commas: false }, "[]")
+        .doc("Changes to URLs, as REGEX => REPLACEMENT, made in order before a URL is judged.")
+        .example(r"[';jsessionid=[0-9A-F]+ => ', '^http://old\.example\.org/ => https://new.example.org/']"),
     // What is taken from a page.
     Key::new(
         "gather.link_tags",

@@ -19,6 +19,7 @@ mod proxy;
 mod raw;
 mod redirects;
 mod revisits;
+mod rules;
 mod scope;
 mod simulated;
 mod site;

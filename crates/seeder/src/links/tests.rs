@@ -1,10 +1,10 @@
 //! What becomes of each kind of link.
 
-use model::{PageState, RefusalReason, SpiderId, Timestamp, Verdict};
+use model::{NormalForm, PageState, RefusalReason, SpiderId, Timestamp, Verdict};
 use proptest::prelude::*;
 
 use super::*;
-use crate::Scope;
+use crate::{Scope, UrlForm};
 
 fn url(text: &str) -> CrawlUrl {
     CrawlUrl::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"))
@@ -171,6 +171,7 @@ fn feeds_are_no_pages_and_canonical_links_are() {
 #[test]
 fn the_configured_form_decides_what_is_the_same_page() {
     let form = NormalForm { strip_query: vec!["sid".into()], ..NormalForm::default() };
+    let form = UrlForm::new(form, Vec::new(), Vec::new());
     let rules = SpiderRules { form, ..SpiderRules::default() };
     let links = ["http://example.org/b?sid=1", "http://example.org/b?sid=2"].map(link);
     assert_eq!(texts(&sort(&links, &rules).internal), ["http://example.org/b"]);

@@ -89,7 +89,7 @@ fn words_and_values_name_each_other() {
 #[test]
 fn an_explanation_tells_every_step_up_to_the_decision() {
     let steps = SpiderRules::default().explain(&candidate("http://example.org/x/login"), &seeds());
-    assert_eq!(steps.len(), RULES.len());
+    assert_eq!(steps.len(), 7, "there are no rules of the user's, and the filter is not asked");
     let (last, before) = steps.split_last().expect("there are steps");
     assert!(before.iter().all(|step| step.verdict == StepVerdict::Passed && !step.why.is_empty()));
     assert_eq!((last.rule.as_str(), last.verdict), ("reject list: login", StepVerdict::Decided));
@@ -125,4 +125,75 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn an_accept_rule_widens_the_scope_and_a_reject_rule_narrows_it() {
+    let list = RuleList::parse(&["reject path ~ '^/old/'", "accept host friend.org"]);
+    let list = list.expect("rules");
+    let rules = SpiderRules { list, depth_max: Some(3), ..SpiderRules::default() };
+    check(&rules, &candidate("http://friend.org/x"), None);
+    check(&rules, &candidate("http://example.org/x"), None);
+    let old = Some((RefusalReason::Rule, "crawl.rules 1: reject path ~ '^/old/'"));
+    check(&rules, &candidate("http://friend.org/old/x"), old);
+    check(&rules, &candidate("http://example.org/old/x"), old);
+    check(&rules, &Candidate { seed: true, ..candidate("http://example.org/old/x") }, old);
+    let scope = Some((RefusalReason::Scope, "crawl.scope = \"site\""));
+    check(&rules, &candidate("http://other.org/x"), scope);
+    let login = Some((RefusalReason::RejectList, "reject list: login"));
+    check(&rules, &candidate("http://friend.org/login"), login);
+    let port = Some((RefusalReason::Port, "ports named by seeds, not 99"));
+    check(&rules, &candidate("http://friend.org:99/"), port);
+    let deep = Candidate { level: 4, ..candidate("http://friend.org/x") };
+    check(&rules, &deep, Some((RefusalReason::Depth, "crawl.depth = 3")));
+}
+
+#[test]
+fn pages_made_on_demand_have_a_depth_of_their_own() {
+    let rules =
+        SpiderRules { depth_max: Some(3), depth_dynamic_max: Some(1), ..SpiderRules::default() };
+    let at = |level, text| Candidate { level, ..candidate(text) };
+    check(&rules, &at(3, "http://example.org/x"), None);
+    check(&rules, &at(1, "http://example.org/x?a"), None);
+    let dynamic = Some((RefusalReason::Depth, "crawl.depth_dynamic = 1"));
+    check(&rules, &at(2, "http://example.org/x?a"), dynamic);
+    check(&rules, &at(2, "http://example.org/x.php"), dynamic);
+    let more = SpiderRules { depth_dynamic_max: Some(9), ..rules };
+    check(&more, &at(5, "http://example.org/x?a"), None);
+}
+
+#[test]
+fn a_script_is_asked_last_and_refuses_when_it_fails() {
+    let source = "fn crawl(url) { if url.path == \"/loop\" { loop {} } url.path != \"/no\" }";
+    let filter = Script::compile("f.rhai", source).expect("a script");
+    let rules = SpiderRules { filter: Some(Arc::new(filter)), ..SpiderRules::default() };
+    check(&rules, &candidate("http://example.org/yes"), None);
+    let no = Some((RefusalReason::Filter, "crawl.filter = \"f.rhai\""));
+    check(&rules, &candidate("http://example.org/no"), no);
+    let endless = "crawl.filter = \"f.rhai\" stopped after 10000 steps";
+    check(&rules, &candidate("http://example.org/loop"), Some((RefusalReason::Filter, endless)));
+    let scope = Some((RefusalReason::Scope, "crawl.scope = \"site\""));
+    check(&rules, &candidate("http://other.org/no"), scope);
+}
+
+#[test]
+fn an_explanation_goes_through_the_users_rules_to_the_one_that_decides() {
+    let texts = ["reject extension jpg", "accept host friend.org", "reject host friend.org"];
+    let list = RuleList::parse(&texts).expect("rules");
+    let rules = SpiderRules { list, ..SpiderRules::default() };
+    let told = |text: &str| -> Vec<(String, StepVerdict)> {
+        let steps = rules.explain(&candidate(text), &seeds());
+        steps.into_iter().skip(1).map(|step| (step.rule, step.verdict)).collect()
+    };
+    let step =
+        |number: usize, verdict| (format!("crawl.rules {number}: {}", texts[number - 1]), verdict);
+    let scope = |verdict| ("crawl.scope = \"site\"".to_owned(), verdict);
+    let (passed, decided) = (StepVerdict::Passed, StepVerdict::Decided);
+    assert_eq!(told("http://friend.org/x.jpg"), [step(1, decided)]);
+    let friend = told("http://friend.org/x");
+    assert_eq!(friend[..3], [step(1, passed), step(2, StepVerdict::Admitted), scope(passed)]);
+    assert_eq!(
+        told("http://other.org/x"),
+        [step(1, passed), step(2, passed), step(3, passed), scope(decided)]
+    );
 }

@@ -38,7 +38,7 @@ impl Harvest {
         let (mut taken, mut refused) = (0, Vec::new());
         for text in urls {
             let verdict = parse_seed(text).and_then(|url| {
-                let candidate = seed_candidate(url.with_form(&self.rules.form));
+                let candidate = seed_candidate(self.rules.form.apply(&url));
                 let mut seeds = self.seeds.write().unwrap_or_else(PoisonError::into_inner);
                 seeds.join(&candidate.url);
                 match self.rules.judge(&candidate, &seeds) {

@@ -6,7 +6,8 @@ use std::sync::{
 };
 
 use harvester::workbench;
-use model::{BoxFuture, Busy, CrawlUrl, Site, SiteClock, SiteCounters, SiteId};
+use model::{BoxFuture, Busy, CrawlUrl, NormalForm, Site, SiteClock, SiteCounters, SiteId};
+use seeder::UrlForm;
 use simweb::{LogOptions, SimFetcher, SimResolver, SimWeb, WebOptions};
 
 use super::*;
@@ -61,9 +62,9 @@ fn the_time_limit_holds_although_the_disk_is_full() {
 #[test]
 fn a_seed_that_comes_while_the_crawl_runs_takes_the_normal_form_of_the_collection() {
     let (mut harvest, _clock, orders) = harvest(16);
-    let mut rules = SpiderRules::default();
-    rules.form.strip_query = vec!["utm_*".to_owned()];
-    harvest.rules = Arc::new(rules);
+    let form = NormalForm { strip_query: vec!["utm_*".to_owned()], ..NormalForm::default() };
+    let form = UrlForm::new(form, Vec::new(), Vec::new());
+    harvest.rules = Arc::new(SpiderRules { form, ..SpiderRules::default() });
     assert_eq!(harvest.seed(&["http://a.example/?utm_source=x".to_owned()]), "1 taken");
     let Ok(Order::Settle(share)) = orders.try_recv() else { panic!("nothing is settled") };
     assert_eq!(share.candidates[0].url.as_str(), "http://a.example/");

@@ -1,0 +1,286 @@
+//! What a rule of `crawl.rules` asks about a URL: small tests, combined with `and`, `or` and `not`.
+//!
+//! ```text
+//! condition  = all ( "or" all )*
+//! all        = one ( "and" one )*
+//! one        = "not" one | "(" condition ")" | test
+//! test       = "any" | "dynamic" | "static"
+//!            | ( "suffix" | "domain" | "host" | "prefix" | "scheme" | "extension" | "parameter" ) word+
+//!            | "port" number+ | "level" ( "<=" | "<" | ">=" | ">" | "=" ) number
+//!            | ( "path" | "query" ) "~" quoted
+//! ```
+//!
+//! Several words after a test mean any of them. What is written is made canonical when it is read (hosts
+//! as URLs have them, extensions in lower case), so that equal conditions are equal values, and what
+//! [`fmt::Display`] writes is read back as the same value. Judging costs no allocation.
+//!
+//! A link's anchor is not asked about: a URL of another site is judged again by the holder of that
+//! site's lease, who has the URL and not the link.
+
+mod parse;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use std::fmt;
+
+use model::CrawlUrl;
+use regex::bytes::Regex;
+
+pub(crate) use self::parse::Parser;
+pub use self::parse::RuleError;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    Test(Test),
+    Not(Box<Condition>),
+    /// `and`; never empty, and no `All` directly inside.
+    All(Vec<Condition>),
+    /// `or`; never empty, and no `Either` directly inside.
+    Either(Vec<Condition>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Test {
+    Any,
+    /// Likely made by a program on demand ([`CrawlUrl::is_dynamic`]).
+    Dynamic,
+    Static,
+    /// The part is one of these words.
+    Words(Part, Vec<String>),
+    Port(Vec<u16>),
+    Level(Comparison, u16),
+    Path(Pattern),
+    /// A URL without a query matches no pattern.
+    Query(Pattern),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The host lies below it; kept without the dot in front.
+    Suffix,
+    /// The host is it or lies below it.
+    Domain,
+    Host,
+    /// The URL begins with it.
+    Prefix,
+    Scheme,
+    Extension,
+    /// The query has a parameter of this name; `*` at the end stands for any rest.
+    Parameter,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    AtMost,
+    Below,
+    AtLeast,
+    Above,
+    Equal,
+}
+
+/// A regular expression over bytes: canonical URLs are ASCII, which keeps `\d` and `\w` small.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    pub(crate) text: String,
+    pub(crate) regex: Regex,
+}
+
+impl Condition {
+    pub fn holds(&self, url: &CrawlUrl, level: u16) -> bool {
+        match self {
+            Condition::Test(test) => test.holds(url, level),
+            Condition::Not(inner) => !inner.holds(url, level),
+            Condition::All(parts) => parts.iter().all(|part| part.holds(url, level)),
+            Condition::Either(parts) => parts.iter().any(|part| part.holds(url, level)),
+        }
+    }
+}
+
+impl Test {
+    fn holds(&self, url: &CrawlUrl, level: u16) -> bool {
+        match self {
+            Test::Any => true,
+            Test::Dynamic => url.is_dynamic(),
+            Test::Static => !url.is_dynamic(),
+            Test::Words(part, words) => words.iter().any(|word| part.is(word, url)),
+            Test::Port(ports) => ports.contains(&url.port_or_default()),
+            Test::Level(comparison, bound) => comparison.holds(level, *bound),
+            Test::Path(pattern) => pattern.regex.is_match(url.path().as_bytes()),
+            Test::Query(pattern) => {
+                url.query().is_some_and(|query| pattern.regex.is_match(query.as_bytes()))
+            }
+        }
+    }
+}
+
+impl Part {
+    pub(crate) const ALL: [Part; 7] = [
+        Part::Suffix,
+        Part::Domain,
+        Part::Host,
+        Part::Prefix,
+        Part::Scheme,
+        Part::Extension,
+        Part::Parameter,
+    ];
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Part::Suffix => "suffix",
+            Part::Domain => "domain",
+            Part::Host => "host",
+            Part::Prefix => "prefix",
+            Part::Scheme => "scheme",
+            Part::Extension => "extension",
+            Part::Parameter => "parameter",
+        }
+    }
+
+    fn is(self, word: &str, url: &CrawlUrl) -> bool {
+        match self {
+            Part::Suffix => is_below(url.host(), word),
+            Part::Domain => url.host() == word || is_below(url.host(), word),
+            Part::Host => url.host() == word,
+            Part::Prefix => url.as_str().starts_with(word),
+            Part::Scheme => url.scheme() == word,
+            Part::Extension => {
+                url.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(word))
+            }
+            Part::Parameter => parameters(url).any(|name| is_named(name, word)),
+        }
+    }
+}
+
+impl Comparison {
+    pub(crate) const ALL: [Comparison; 5] = [
+        Comparison::AtMost,
+        Comparison::Below,
+        Comparison::AtLeast,
+        Comparison::Above,
+        Comparison::Equal,
+    ];
+
+    pub(crate) fn sign(self) -> &'static str {
+        match self {
+            Comparison::AtMost => "<=",
+            Comparison::Below => "<",
+            Comparison::AtLeast => ">=",
+            Comparison::Above => ">",
+            Comparison::Equal => "=",
+        }
+    }
+
+    fn holds(self, level: u16, bound: u16) -> bool {
+        match self {
+            Comparison::AtMost => level <= bound,
+            Comparison::Below => level < bound,
+            Comparison::AtLeast => level >= bound,
+            Comparison::Above => level > bound,
+            Comparison::Equal => level == bound,
+        }
+    }
+}
+
+/// The names of the query's parameters, as written.
+pub(crate) fn parameters(url: &CrawlUrl) -> impl Iterator<Item = &str> {
+    let pairs = url.query().into_iter().flat_map(|query| query.split('&'));
+    pairs.map(|pair| pair.split_once('=').map_or(pair, |(name, _)| name))
+}
+
+/// `www.example.org` lies below `example.org` and `org`.
+pub(crate) fn is_below(host: &str, domain: &str) -> bool {
+    host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
+}
+
+fn is_named(name: &str, word: &str) -> bool {
+    match word.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == word,
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Pattern) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Pattern {}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Condition::Test(test) => test.fmt(f),
+            Condition::Not(inner) => {
+                f.write_str("not ")?;
+                inner.fmt_inside(f)
+            }
+            Condition::All(parts) => join(f, parts, " and ", Condition::fmt_inside),
+            Condition::Either(parts) => join(f, parts, " or ", Condition::fmt),
+        }
+    }
+}
+
+impl Condition {
+    /// Under `not` and `and`, where an `or` (and under `not` an `and`) needs its parentheses.
+    fn fmt_inside(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Condition::All(_) | Condition::Either(_) => write!(f, "({self})"),
+            Condition::Test(_) | Condition::Not(_) => write!(f, "{self}"),
+        }
+    }
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Test::Any => f.write_str("any"),
+            Test::Dynamic => f.write_str("dynamic"),
+            Test::Static => f.write_str("static"),
+            Test::Words(part, words) => {
+                f.write_str(part.word())?;
+                let dot = if *part == Part::Suffix { "." } else { "" };
+                words.iter().try_for_each(|word| write_word(f, &format!("{dot}{word}")))
+            }
+            Test::Port(ports) => {
+                f.write_str("port")?;
+                ports.iter().try_for_each(|port| write!(f, " {port}"))
+            }
+            Test::Level(comparison, bound) => write!(f, "level {} {bound}", comparison.sign()),
+            Test::Path(pattern) => write!(f, "path ~ {}", Quoted(&pattern.text)),
+            Test::Query(pattern) => write!(f, "query ~ {}", Quoted(&pattern.text)),
+        }
+    }
+}
+
+/// In the quotes that it does not hold itself; no text that was read holds both.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quote = if self.0.contains('\'') { '"' } else { '\'' };
+        write!(f, "{quote}{}{quote}", self.0)
+    }
+}
+
+fn join(
+    f: &mut fmt::Formatter<'_>,
+    parts: &[Condition],
+    between: &str,
+    write: fn(&Condition, &mut fmt::Formatter<'_>) -> fmt::Result,
+) -> fmt::Result {
+    for (at, part) in parts.iter().enumerate() {
+        if at > 0 {
+            f.write_str(between)?;
+        }
+        write(part, f)?;
+    }
+    Ok(())
+}
+
+fn write_word(f: &mut fmt::Formatter<'_>, word: &str) -> fmt::Result {
+    match parse::is_plain(word) {
+        true => write!(f, " {word}"),
+        false => write!(f, " {}", Quoted(word)),
+    }
+}
