@@ -114,8 +114,9 @@ pub enum Command {
     /// Verify a collection: database, volumes and links agree
     #[command(after_help = "Examples:
   harvestman check
+  harvestman check --repair
   harvestman -C news check --json")]
-    Check,
+    Check(CheckArgs),
 
     /// Serve a simulated web on loopback, to crawl without harming anybody
     #[command(after_help = "Examples:
@@ -272,9 +273,16 @@ pub struct ShowArgs {
     #[arg(long, group = "part")]
     pub html: bool,
 
-    /// Request and response heads
+    /// The head of the answer
     #[arg(long, group = "part")]
     pub headers: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// Set counters and dues to what the rows say
+    #[arg(long)]
+    pub repair: bool,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -299,7 +307,7 @@ pub struct SimwebArgs {
 #[derive(Clone, Debug, Args)]
 pub struct DemoArgs {
     /// Number of simulated sites
-    #[arg(long, value_name = "N", default_value_t = 12)]
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub sites: u32,
 
     /// The number from which the simulated web is computed

@@ -189,6 +189,10 @@ impl Crawl<'_> {
         } else {
             self.context.say(&summary.text());
         }
+        if matches!(ended, Ended::PagesLimit) {
+            self.context
+                .say("crawl.pages counts all pages of the collection; a higher one goes on");
+        }
         nothing_fetched(&ended, &tally, now).map_or(Ok(Exit::Done), Err)
     }
 
@@ -223,12 +227,11 @@ impl Crawl<'_> {
         })
     }
 
+    /// The command as it was typed: the same one goes on, with the same flags.
     fn resume(&self) -> String {
-        let place = match self.context.named {
-            true => format!(" -C {}", self.context.folder.display()),
-            false => String::new(),
-        };
-        format!("harvestman{place} crawl")
+        let words = std::env::args().skip(1).filter(|word| word != "--fresh");
+        let words: Vec<String> = words.map(|word| shell_word(&word)).collect();
+        format!("harvestman {}", words.join(" "))
     }
 }
 
@@ -375,6 +378,15 @@ impl House {
         self.frontier.admit(&candidates, now)?;
         Ok(candidates.len())
     }
+}
+
+/// As a shell reads it.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 fn words(ended: &Ended) -> (RunState, String) {

@@ -111,7 +111,7 @@ impl From<StoreError> for Failure {
             ),
             StoreError::Corrupt { .. } => Failure::fault(
                 sentence,
-                "run `harvestman check` to see what is damaged; sealed volumes are not touched",
+                "bring it back from a copy; sealed volumes were not touched",
             ),
             StoreError::Io { source, .. } => Failure::fault(sentence, io_advice(source.kind())),
             StoreError::Fenced { .. } => Failure::fault(

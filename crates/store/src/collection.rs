@@ -38,6 +38,7 @@ impl Collection {
         let collection = Collection { dir: dir.to_owned() };
         let database = collection.database();
         if !database.is_file() {
+            collection.refuse_remains()?;
             return Err(StoreError::Missing { path: dir.to_owned() });
         }
         schema_of(&open_reader(&database)?, &database)?;
@@ -49,6 +50,23 @@ impl Collection {
             Err(StoreError::Missing { .. }) => Collection::create(dir),
             other => other,
         }
+    }
+
+    /// Volumes or links without their database are what is left of a collection: a new database beside
+    /// them would cut the links back to nothing and number its volumes among the old.
+    fn refuse_remains(&self) -> Result<(), StoreError> {
+        for folder in [self.volumes(), self.links()] {
+            let remains = fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some());
+            if remains {
+                let detail = format!(
+                    "it is not there, but {} is not empty; bring crawl.db back from a copy, or crawl \
+                     into another folder with -C",
+                    folder.display()
+                );
+                return Err(StoreError::Corrupt { path: self.database(), detail });
+            }
+        }
+        Ok(())
     }
 
     /// For the whole of a crawl; refused while another process crawls.

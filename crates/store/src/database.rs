@@ -12,8 +12,9 @@ use std::{
 use model::StoreError;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-/// Other writers (`seed`, `block` …) hold the lock for milliseconds; this is for a disk in trouble.
-pub(crate) const BUSY: Duration = Duration::from_secs(10);
+/// Other writers of ours (`seed`, `block` …) hold the lock for milliseconds; a person with a database tool
+/// may hold it for longer, and is waited for.
+pub(crate) const BUSY: Duration = Duration::from_secs(60);
 /// Index and inner nodes of some 50 million pages; more would only double the system's own cache.
 const CACHE_KIB: u32 = 64 * 1024;
 /// 32 MB: large enough that hot pages are written back once for many changes.

@@ -108,11 +108,15 @@ impl Connector {
             address: None,
         };
         let mut left = addresses.len().min(self.addresses_tried_max);
+        let mut tried = false;
         for &address in addresses {
             if let Err(refused) = self.guard.check(address) {
                 let detail = refused.to_string();
                 let kind = FailureKind::AddressRefused;
-                failure = ConnectFailure { kind, detail, address: Some(address) };
+                // That another address did not answer says more than that this one may not be asked.
+                if !tried {
+                    failure = ConnectFailure { kind, detail, address: Some(address) };
+                }
                 continue;
             }
             if left == 0 {
@@ -121,6 +125,7 @@ impl Connector {
             let port = self.overrides.port(url.host(), address).unwrap_or(url.port_or_default());
             let share = until.saturating_duration_since(Instant::now()) / left as u32;
             left -= 1;
+            tried = true;
             match try_one(SocketAddr::new(address, port), share).await {
                 Ok(tcp) => return Ok((tcp, address)),
                 Err((kind, detail)) => {

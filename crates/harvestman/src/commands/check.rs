@@ -1,22 +1,24 @@
-//! `check`: database, volumes and link segments are whole and agree; counters can be repaired.
+//! `check`: database, volumes and link segments are whole and agree. Changes nothing unless asked to repair.
 
 use harvester::clock::RealClock;
 use model::Clock;
 use serde_json::json;
 use store::{
     collection::Collection,
-    frontier::SqliteFrontier,
+    frontier::{RecordExtent, SqliteFrontier},
+    links::LinkReader,
     warc::{Verifier, Volumes},
 };
 
 use super::Context;
 use crate::{
+    cli::CheckArgs,
     exit::{Exit, Failure},
     progress::number,
     terminal::{print, printable},
 };
 
-pub fn run(context: &Context) -> Result<Exit, Failure> {
+pub fn run(context: &Context, args: &CheckArgs) -> Result<Exit, Failure> {
     let collection = Collection::open(&context.folder)?;
     // Counters may only be compared while nobody changes them.
     let _lock = collection.lock()?;
@@ -25,12 +27,64 @@ pub fn run(context: &Context) -> Result<Exit, Failure> {
     for finding in frontier.verify(true)? {
         findings.push(format!("database: {}", finding.text));
     }
-    if !findings.is_empty() {
+    let broken_counters = !findings.is_empty();
+    let (records, volumes) = check_volumes(context, &collection, &mut findings)?;
+    check_records(&frontier, &collection, &mut findings)?;
+    check_links(&frontier, &collection, &mut findings)?;
+    let repaired = args.repair && broken_counters;
+    if repaired {
         frontier.repair_counters(RealClock::new().now())?;
     }
-    let (records, volumes) = check_volumes(context, &collection, &mut findings)?;
-    tell(context, &findings, records, volumes)?;
+    tell(context, &findings, repaired, (records, volumes))?;
     Ok(if findings.is_empty() { Exit::Done } else { Exit::Fault })
+}
+
+/// Every record that a visit names lies in a volume that is there and long enough.
+fn check_records(
+    frontier: &SqliteFrontier,
+    collection: &Collection,
+    findings: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let volumes = Volumes::new(collection.volumes());
+    for extent in frontier.record_extents()? {
+        let RecordExtent { volume, end, records } = extent;
+        let length = volumes.find(volume)?.and_then(|found| found.path.metadata().ok());
+        match length.map(|metadata| metadata.len()) {
+            None => findings.push(format!(
+                "volumes: volume {volume} is not there; {records} visits have their records in it"
+            )),
+            Some(length) if length < end => findings.push(format!(
+                "volumes: volume {volume} ends at {length}, but visits have records up to {end} in it"
+            )),
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// The link segments are whole up to the place that was settled last.
+fn check_links(
+    frontier: &SqliteFrontier,
+    collection: &Collection,
+    findings: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let Some((segment, offset)) = frontier.marks()?.links else { return Ok(()) };
+    let folder = collection.links();
+    if !folder.is_dir() {
+        findings.push(format!("links: {} is not there", folder.display()));
+        return Ok(());
+    }
+    let mut reader = LinkReader::open(&folder, Some((segment, offset)))?;
+    let damage = reader.by_ref().find_map(Result::err);
+    findings.extend(damage.map(|error| format!("links: {error}")));
+    for (segment, at) in reader.torn() {
+        findings.push(format!("links: segment {segment} is damaged at {at}"));
+    }
+    let length = LinkReader::segment_bytes(&folder, segment);
+    if length < offset {
+        findings.push(format!("links: segment {segment} ends at {length}, settled up to {offset}"));
+    }
+    Ok(())
 }
 
 fn check_volumes(
@@ -60,26 +114,28 @@ fn check_volumes(
 fn tell(
     context: &Context,
     findings: &[String],
-    records: u64,
-    volumes: usize,
+    repaired: bool,
+    (records, volumes): (u64, usize),
 ) -> Result<(), Failure> {
     if context.json {
-        let sound = findings.is_empty();
-        let answer =
-            json!({ "sound": sound, "findings": findings, "records": records, "volumes": volumes });
+        let answer = json!({
+            "sound": findings.is_empty(), "findings": findings, "repaired": repaired,
+            "records": records, "volumes": volumes,
+        });
         return print(&format!("{answer:#}\n"));
     }
     let mut text = String::new();
     for finding in findings {
         text.push_str(&format!("{}\n", printable(finding)));
     }
-    text.push_str(&match findings.len() {
-        0 => format!(
-            "sound: {} records in {volumes} volumes, database and counters agree\n",
+    text.push_str(&match (findings.len(), repaired) {
+        (0, _) => format!(
+            "sound: {} records in {volumes} volumes; database, volumes and links agree\n",
             number(records)
         ),
-        n => format!(
-            "{n} findings; counters were set to what the rows say, damaged files were left alone\n"
+        (n, true) => format!("{n} findings; counters and dues were set to what the rows say\n"),
+        (n, false) => format!(
+            "{n} findings; nothing was changed (--repair sets counters right, damaged files need a copy)\n"
         ),
     });
     print(&text)

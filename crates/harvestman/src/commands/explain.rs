@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use harvester::{clock::RealClock, robots::Robots};
-use model::{Candidate, Clock, CrawlUrl, RobotsAnswer, SpiderId, Timestamp};
+use model::{Candidate, Clock, CrawlUrl, PageState, RobotsAnswer, SpiderId, Timestamp};
 use seeder::{RuleStep, SeedSet, StepVerdict, parse_seed};
 use serde_json::{Value, json};
 use store::{
@@ -145,6 +145,11 @@ impl Explanation {
         let refused = self.steps.iter().find(|step| step.verdict == StepVerdict::Decided);
         match (refused, &self.story) {
             (Some(step), _) => format!("not crawled: {}", step.rule),
+            (None, Some(story)) if story.page.state == PageState::Excluded => {
+                "not crawled: its answer was not wanted (fetch.media_types, fetch.body_bytes_max), \
+                 or robots.txt forbade it when it was due; crawl --fresh asks again"
+                    .to_owned()
+            }
             (None, Some(_)) => "crawled: every rule lets it pass".to_owned(),
             (None, None) => "would be crawled, but no link or seed has led to it yet".to_owned(),
         }

@@ -1,6 +1,4 @@
-//! `init`: a new collection's folder with a commented `harvest.toml`. Nothing that exists is changed.
-//!
-//! The database is made by the first crawl or seed, which know what they put into it.
+//! `init`: a new collection with a commented `harvest.toml`. Nothing that exists is changed.
 
 use std::{
     fs::{self, OpenOptions},
@@ -9,6 +7,7 @@ use std::{
 };
 
 use serde_json::json;
+use store::collection::Collection;
 
 use super::Context;
 use crate::{
@@ -20,6 +19,7 @@ use crate::{
 pub fn run(context: &Context) -> Result<Exit, Failure> {
     let path = context.folder.join(FILE_NAME);
     let made = make(&context.folder).map_err(|error| trouble(&path, &error))?;
+    Collection::open_or_create(&context.folder)?;
     let shown = path.to_string_lossy();
     if context.json {
         print(&format!("{}\n", json!({ "file": shown, "made": made })))?;

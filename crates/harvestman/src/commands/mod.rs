@@ -13,7 +13,7 @@ use crate::{
     cli::{Cli, Command},
     config::{Config, FlagValues},
     exit::{Exit, Failure},
-    terminal::remark,
+    terminal::{remark, stderr_is_terminal},
 };
 
 mod check;
@@ -120,7 +120,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Status => status::run(&context),
         Command::Explain(args) => explain::run(&context, &args),
         Command::Show(args) => show::run(&context, &args),
-        Command::Check => check::run(&context),
+        Command::Check(args) => check::run(&context, &args),
         Command::Simweb(args) => simweb::run(&context, &args),
         Command::Demo(args) => demo::run(&context, &args),
     }
@@ -141,6 +141,7 @@ fn start_log(verbose: u8) {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(stderr_is_terminal())
         .with_target(verbose > 1)
         .without_time()
         .try_init();

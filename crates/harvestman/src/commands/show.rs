@@ -111,7 +111,7 @@ fn unknown(url: &CrawlUrl) -> Failure {
 
 fn never_fetched(url: &CrawlUrl) -> Failure {
     Failure::usage(
-        format!("{url} is known but has no content yet"),
-        format!("see when it will be visited with: harvestman explain {url}"),
+        format!("{url} is known but has no content"),
+        format!("see why with: harvestman explain {url}"),
     )
 }

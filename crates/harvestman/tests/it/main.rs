@@ -9,6 +9,7 @@
 mod archive;
 mod audit;
 mod bad_input;
+mod check;
 mod commands;
 mod full_disk;
 mod hazards;

@@ -24,6 +24,7 @@ mod tests;
 
 pub use history::unpack_times;
 pub use sqlite::{Marks, SqliteFrontier};
+pub use start::RecordExtent;
 pub use verify::{Finding, Topic};
 
 pub(crate) use rows::{FACTS, ROBOTS, facts_from_row, record_from_row, robots_from_row};

@@ -19,11 +19,29 @@ impl SqliteFrontier {
         sum.map(|pages| pages as u64).map_err(|e| self.error(e))
     }
 
-    /// Every known page is due now. Excluded ones stay out: a rule keeps them there.
+    /// For each volume that visits name: how far their records reach in it, and how many they are.
+    pub fn record_extents(&self) -> Result<Vec<RecordExtent>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<RecordExtent>> {
+            let mut statement = self.connection.prepare(
+                "SELECT record_volume, max(record_offset + record_length), count(*) FROM visits \
+                 WHERE record_volume IS NOT NULL GROUP BY record_volume",
+            )?;
+            let extents = statement.query_map([], |row| {
+                let (end, records) = (row.get::<_, i64>(1)? as u64, row.get::<_, i64>(2)? as u64);
+                Ok(RecordExtent { volume: row.get(0)?, end, records })
+            })?;
+            extents.collect()
+        };
+        read().map_err(|e| self.error(e))
+    }
+
+    /// Every known page is due now; also one whose answer was not wanted or that robots.txt forbade, for
+    /// that may have changed. Candidates that a rule refused stay out.
     pub fn make_all_due(&mut self, now: Timestamp) -> Result<(), StoreError> {
         self.change(now, |sql| {
             sql.execute(
-                "UPDATE pages SET due = ?1 WHERE state BETWEEN 1 AND 5 AND (due IS NULL OR due > ?1)",
+                "UPDATE pages SET due = ?1 WHERE (due IS NULL OR due > ?1) AND (state BETWEEN 1 AND 5 \
+                 OR state = 6 AND (visited IS NOT NULL OR due IS NOT NULL))",
                 params![now.0],
             )?;
             sql.execute(
@@ -34,6 +52,14 @@ impl SqliteFrontier {
             .map(drop)
         })
     }
+}
+
+/// How much of a volume the history needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordExtent {
+    pub volume: u32,
+    pub end: u64,
+    pub records: u64,
 }
 
 pub(crate) fn seed_urls(sql: &Connection) -> rusqlite::Result<Vec<CrawlUrl>> {

@@ -40,6 +40,11 @@ impl LinkReader {
         Ok(LinkReader { dir: dir.to_owned(), waiting, open: None, until, torn: Vec::new() })
     }
 
+    /// Length of a segment's file; 0 when it is not there.
+    pub fn segment_bytes(dir: &Path, segment: u32) -> u64 {
+        segment_path(dir, segment).metadata().map_or(0, |metadata| metadata.len())
+    }
+
     /// Where segments were found torn so far.
     pub fn torn(&self) -> &[LinkPosition] {
         &self.torn
