@@ -2,8 +2,8 @@
 //!
 //! Pure: text and URLs in, verdicts out. Start with [`SpiderRules`] (the ordered rules that judge a
 //! candidate), then [`sort_links`] (what becomes of a page's links) and [`SeedSet`] (what the seeds
-//! cover). [`RejectList`] holds the shipped list of URLs that are no content; [`SeedReader`] reads seeds
-//! from text.
+//! cover). [`RejectList`] holds the shipped list of URLs that are no content; [`read_seeds`] reads seeds
+//! from lists, zone files, sitemaps and OPML.
 //!
 //! What the user says on top: [`RuleList`] (ordered rules in a small language of conditions), [`Script`]
 //! (a function of their own), [`UrlForm`] (how URLs are rewritten before they are judged).
@@ -28,5 +28,5 @@ pub use reject::{RejectError, RejectList, ShippedRule};
 pub use rulelist::{ListedRule, RuleList, RuleListError};
 pub use rules::{ExternalPolicy, RuleStep, Scope, SpiderRules, StepVerdict};
 pub use script::{SCRIPT_BYTES_MAX, Script, ScriptError};
-pub use seeds::{SeedError, SeedReader, parse_seed};
+pub use seeds::{SeedError, SeedKind, SeedReader, Seeds, parse_seed, read_seeds, unpacked};
 pub use seedset::SeedSet;

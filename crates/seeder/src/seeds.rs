@@ -1,71 +1,87 @@
-//! Seeds from text: one URL a line, as people write them.
+//! Seeds as people have them: lists of URLs or hosts, zone files, sitemaps, OPML.
 //!
-//! `#` begins a comment (at the start of a line or after white space), blank lines do not count, a bare
-//! host means its home page. A bad line is an error with its number and what to do about it; reading
-//! goes on behind it. Memory is bounded by the longest line.
+//! [`SeedKind`] says how a text is to be read, or finds it out; [`read_seeds`] reads it. Every kind is read
+//! as a stream: memory is bounded by the longest line or tag that is looked at. What is bad is an error with
+//! its line and what to do about it; reading goes on behind it.
+//!
+//! In a list of URLs `#` begins a comment (at the start of a line or after white space), blank lines do not
+//! count, and a bare host means its home page.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader};
 
+use flate2::bufread::MultiGzDecoder;
 use model::{CrawlUrl, UrlError};
 
-/// Longer lines are reported and skipped: four times the longest URL that is crawled by default.
-pub const LINE_BYTES_MAX: usize = 4 * model::limits::URL_BYTES_MAX;
+mod hosts;
+mod kind;
+mod lines;
+mod opml;
+mod sitemap;
+mod xml;
+mod zone;
+
+pub use kind::SeedKind;
+pub use lines::LINE_BYTES_MAX;
+use lines::Lines;
+
 /// As much of a bad line as a message shows.
 const SHOWN_CHARS_MAX: usize = 80;
 
-pub struct SeedReader<R> {
-    reader: R,
-    line: Vec<u8>,
-    number: u64,
-    failed: bool,
+/// What a text of seeds yields, one after the other.
+pub type Seeds<'a> = Box<dyn Iterator<Item = Result<CrawlUrl, SeedError>> + 'a>;
+
+/// `name` is the file's: a zone file without `$ORIGIN` is named after its zone.
+pub fn read_seeds<'a>(kind: SeedKind, name: &str, reader: impl BufRead + 'a) -> Seeds<'a> {
+    match kind {
+        SeedKind::Urls => Box::new(SeedReader::new(reader)),
+        SeedKind::Hosts => Box::new(hosts::Hosts::new(reader)),
+        SeedKind::Zone => Box::new(zone::Zone::new(reader, zone::origin_of(name))),
+        SeedKind::Sitemap => sitemap::read(reader),
+        SeedKind::Opml => Box::new(opml::Opml::new(reader)),
+    }
+}
+
+/// The text inside when it is packed with gzip; as it is otherwise.
+pub fn unpacked<'a>(mut reader: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+    if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+        return Ok(Box::new(BufReader::new(MultiGzDecoder::new(reader))));
+    }
+    Ok(Box::new(reader))
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum SeedError {
     #[error("line {line}: {what}: {text}")]
     Bad { line: u64, text: String, what: String },
+    /// A sitemap index names another file.
+    #[error("line {line}: names another sitemap, which is not fetched: {text}")]
+    Elsewhere { line: u64, text: String },
+    /// Nothing after it was looked at.
+    #[error("cut after line {line}: {what}")]
+    Cut { line: u64, what: String },
     /// Nothing comes after it.
     #[error("cannot read on after line {line}: {source}")]
     Io { line: u64, source: io::Error },
 }
 
+impl SeedError {
+    fn bad(line: u64, text: &str, what: impl Into<String>) -> SeedError {
+        SeedError::Bad { line, text: shown(text), what: what.into() }
+    }
+}
+
+fn shown(text: &str) -> String {
+    text.trim().chars().take(SHOWN_CHARS_MAX).collect()
+}
+
+/// A list of URLs, one a line.
+pub struct SeedReader<R> {
+    lines: Lines<R>,
+}
+
 impl<R: BufRead> SeedReader<R> {
     pub fn new(reader: R) -> SeedReader<R> {
-        SeedReader { reader, line: Vec::new(), number: 0, failed: false }
-    }
-
-    /// Reads a line into `self.line`; `Ok(false)` at the end of the text.
-    fn read_line(&mut self) -> io::Result<bool> {
-        self.line.clear();
-        let bound = LINE_BYTES_MAX as u64 + 1;
-        let read = self.reader.by_ref().take(bound).read_until(b'\n', &mut self.line)?;
-        if read > LINE_BYTES_MAX && !self.line.ends_with(b"\n") {
-            skip_line(&mut self.reader)?;
-        }
-        Ok(read > 0)
-    }
-
-    fn seed_of_line(&self) -> Option<Result<CrawlUrl, SeedError>> {
-        let text = String::from_utf8_lossy(&self.line);
-        let text = text.trim_start_matches('\u{feff}').trim();
-        let bad = |what: String| {
-            let text = text.chars().take(SHOWN_CHARS_MAX).collect();
-            Some(Err(SeedError::Bad { line: self.number, text, what }))
-        };
-        if self.line.len() > LINE_BYTES_MAX {
-            return bad(format!("longer than {LINE_BYTES_MAX} bytes"));
-        }
-        let seed = without_comment(text);
-        if seed.is_empty() {
-            return None;
-        }
-        if str::from_utf8(&self.line).is_err() {
-            return bad("not UTF-8 text".to_owned());
-        }
-        match parse_seed(seed) {
-            Ok(url) => Some(Ok(url)),
-            Err(what) => bad(what),
-        }
+        SeedReader { lines: Lines::new(reader) }
     }
 }
 
@@ -73,20 +89,16 @@ impl<R: BufRead> Iterator for SeedReader<R> {
     type Item = Result<CrawlUrl, SeedError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while !self.failed {
-            match self.read_line() {
-                Ok(false) => return None,
-                Ok(true) => self.number += 1,
-                Err(source) => {
-                    self.failed = true;
-                    return Some(Err(SeedError::Io { line: self.number, source }));
-                }
-            }
-            if let Some(seed) = self.seed_of_line() {
-                return Some(seed);
+        loop {
+            let (line, text) = match self.lines.next_line()? {
+                Ok(line) => line,
+                Err(error) => return Some(Err(error)),
+            };
+            let seed = without_comment(text);
+            if !seed.is_empty() {
+                return Some(parse_seed(seed).map_err(|what| SeedError::bad(line, text, what)));
             }
         }
-        None
     }
 }
 
@@ -147,27 +159,13 @@ fn is_misspelt_http(scheme: &str) -> bool {
 }
 
 fn without_comment(text: &str) -> &str {
+    let text = text.trim();
     if text.starts_with('#') {
         return "";
     }
     let comment =
         text.match_indices('#').find(|&(at, _)| text[..at].ends_with(char::is_whitespace));
     comment.map_or(text, |(at, _)| text[..at].trim_end())
-}
-
-fn skip_line(reader: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let buffer = reader.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(());
-        }
-        let end = buffer.iter().position(|&b| b == b'\n').map(|at| at + 1);
-        let length = end.unwrap_or(buffer.len());
-        reader.consume(length);
-        if end.is_some() {
-            return Ok(());
-        }
-    }
 }
 
 #[cfg(test)]
