@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::FlagValues;
 
@@ -61,6 +61,7 @@ pub enum Command {
   harvestman crawl https://example.org --pages 1000 --depth 3
   harvestman crawl https://example.org/docs/ --scope prefix --delay 5s
   harvestman -C mine crawl http://localhost:8000 --delay 0 --allow-address 127.0.0.1
+  harvestman crawl https://example.org --dry-run      what would be taken from this page
   harvestman crawl                          go on with what ./harvest knows")]
     Crawl(CrawlArgs),
 
@@ -81,6 +82,10 @@ pub enum Command {
     #[command(after_help = "Examples:
   harvestman seed https://example.org https://example.net
   harvestman seed --file seeds.txt
+  harvestman seed --from hosts --file top-sites.csv
+  harvestman seed --from zone --file pt.zone.gz
+  harvestman seed --file sitemap.xml.gz --file feeds.opml
+  harvestman -C all seed --from collection --file ./news
   grep -v '^#' list.txt | harvestman seed -")]
     Seed(SeedArgs),
 
@@ -147,6 +152,10 @@ pub struct CrawlArgs {
     /// Visit all known pages now, due or not
     #[arg(long)]
     pub fresh: bool,
+
+    /// Fetch only the given pages, keep nothing, and show which of their links would be taken
+    #[arg(long, requires = "urls", conflicts_with = "fresh")]
+    pub dry_run: bool,
 
     #[command(flatten)]
     pub flags: CrawlFlags,
@@ -245,13 +254,34 @@ impl CrawlFlags {
 
 #[derive(Clone, Debug, Args)]
 pub struct SeedArgs {
-    /// URLs, or - to read them from standard input, one per line
+    /// URLs, or - to read seeds from standard input
     #[arg(value_name = "URL", required_unless_present = "file")]
     pub urls: Vec<String>,
 
-    /// Read URLs from this file, one per line; lines that begin with # are remarks
+    /// Read seeds from this file, packed with gzip or not, or from this folder of a collection
     #[arg(short, long, value_name = "FILE")]
     pub file: Vec<PathBuf>,
+
+    /// What the files and standard input hold; found out from name and content when not given
+    #[arg(long, value_name = "KIND")]
+    pub from: Option<SeedSource>,
+}
+
+/// Where seeds can come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SeedSource {
+    /// One URL a line; # begins a remark
+    Urls,
+    /// One host a line, or rank,host, or the lines of a hosts file: their home pages
+    Hosts,
+    /// A DNS zone file: hosts and delegated names
+    Zone,
+    /// A sitemap; the files that an index names are told, not fetched
+    Sitemap,
+    /// A list of feeds: the sites behind them
+    Opml,
+    /// Another collection: the home pages of its sites
+    Collection,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -32,6 +32,7 @@ use crate::{
         gather::GatherStage,
         harvest::{Ended, Plan, seed_candidate},
         payloads::Payloads,
+        preview::Preview,
         tally::{Progress, Tally},
     },
     progress::{Display, Mode},
@@ -55,6 +56,8 @@ pub struct Crawl<'a> {
     /// Visit all known pages now.
     pub fresh: bool,
     pub forever: bool,
+    /// Nothing is to be taken, only to be told.
+    pub preview: Option<Arc<Preview>>,
 }
 
 impl Crawl<'_> {
@@ -148,6 +151,12 @@ impl Crawl<'_> {
     }
 
     fn nothing_to_do(&self) -> Failure {
+        if self.preview.is_some() {
+            return Failure::usage(
+                "a rule refuses every given URL",
+                "give another URL, or change the rule",
+            );
+        }
         Failure::usage(
             format!("{} knows no pages yet", self.context.folder.display()),
             "say where to begin: harvestman crawl https://example.org",
@@ -171,6 +180,9 @@ impl Crawl<'_> {
         drop(desk);
         if let Ended::Fault(error) = ended {
             return Err(error.into());
+        }
+        if self.preview.is_some() {
+            return nothing_fetched(&ended, &tally, now).map_or(Ok(Exit::Done), Err);
         }
         let next_due = match &ended {
             Ended::Done { next_due } => *next_due,
@@ -271,6 +283,9 @@ impl House {
         for seed in frontier.seeds()? {
             seeds.join(&seed);
         }
+        if let Some(preview) = &crawl.preview {
+            preview.seeds.iter().for_each(|seed| seeds.join(seed));
+        }
         let stage = GatherStage {
             archive: archive.clone(),
             options: setup.gather.clone(),
@@ -280,6 +295,7 @@ impl House {
             payloads: Mutex::new(Payloads::new(Payloads::ENTRIES_MAX)),
             ids: RecordIds::from_system(),
             clock: clock.clone(),
+            preview: crawl.preview.clone(),
         };
         Ok(House {
             collection,

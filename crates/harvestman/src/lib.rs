@@ -10,6 +10,7 @@ pub mod crawling;
 pub mod exit;
 pub mod pipeline;
 pub mod progress;
+mod seeding;
 mod setup;
 mod show_progress;
 mod signals;

@@ -39,6 +39,7 @@ mod hand;
 pub mod harvest;
 pub mod messages;
 pub mod payloads;
+pub mod preview;
 pub mod settle;
 pub mod tally;
 #[cfg(test)]

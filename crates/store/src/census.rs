@@ -205,6 +205,30 @@ impl Census {
         )
     }
 
+    /// Home pages of sites, in short pieces: those after the site of this number (0 for the first), and the
+    /// number to go on from, if there may be more. The scheme is that of a page of the site, one that
+    /// answered if there is any.
+    pub fn homes_after(
+        &self,
+        site: i64,
+        max: u32,
+    ) -> Result<(Vec<CrawlUrl>, Option<i64>), StoreError> {
+        let rows = self.list(
+            "SELECT id, key, coalesce(\
+               (SELECT url FROM pages WHERE site = s.id AND state = 2 LIMIT 1), \
+               (SELECT url FROM pages WHERE site = s.id LIMIT 1)) \
+             FROM sites s WHERE id > ?1 ORDER BY id LIMIT ?2",
+            params![site, max],
+            |row| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        let last = rows.last().map(|(id, ..)| *id);
+        let home = |(_, key, page): (i64, String, Option<String>)| {
+            let page = page.and_then(|url| CrawlUrl::stored(&url).ok());
+            page.or_else(|| CrawlUrl::parse(&format!("http://{key}/")).ok()).map(|url| url.home())
+        };
+        Ok((rows.into_iter().filter_map(home).collect(), last))
+    }
+
     pub fn site(&self, key: &str) -> Result<Option<SiteEntry>, StoreError> {
         let mut found = self.list(
             "SELECT key, seeded, known, fetched, failed, duplicates, visits, bytes, leased, \

@@ -3,7 +3,7 @@
 use model::CrawlUrl;
 use seeder::parse_seed;
 
-use super::Context;
+use super::{Context, dry_run};
 use crate::{
     cli::{CrawlArgs, RunArgs},
     crawling::Crawl,
@@ -13,12 +13,15 @@ use crate::{
 pub fn crawl(context: &Context, args: &CrawlArgs) -> Result<Exit, Failure> {
     let seeds = seeds(&args.urls)?;
     let config = context.config(args.flags.values())?;
-    Crawl { context, config, seeds, fresh: args.fresh, forever: false }.run()
+    if args.dry_run {
+        return dry_run::run(context, config, seeds);
+    }
+    Crawl { context, config, seeds, fresh: args.fresh, forever: false, preview: None }.run()
 }
 
 pub fn run(context: &Context, args: &RunArgs) -> Result<Exit, Failure> {
     let config = context.config(args.flags.values())?;
-    Crawl { context, config, seeds: Vec::new(), fresh: false, forever: true }.run()
+    Crawl { context, config, seeds: Vec::new(), fresh: false, forever: true, preview: None }.run()
 }
 
 /// What was typed as URLs; the first that is none ends the command before anything is touched.

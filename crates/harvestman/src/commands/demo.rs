@@ -39,8 +39,15 @@ pub fn run(context: &Context, args: &DemoArgs) -> Result<Exit, Failure> {
         ("fetch.allow_address", vec!["127.0.0.0/8".to_owned()]),
     ];
     let config = context.config(flags)?;
-    let exit =
-        Crawl { context: &context, config, seeds: web.homes, fresh: true, forever: false }.run()?;
+    let exit = Crawl {
+        context: &context,
+        config,
+        seeds: web.homes,
+        fresh: true,
+        forever: false,
+        preview: None,
+    }
+    .run()?;
     let place = context.folder.display();
     context.say(&format!("look around:  harvestman -C {place} status"));
     context.say(&format!("              harvestman -C {place} show {}", web.first));

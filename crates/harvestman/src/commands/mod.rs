@@ -21,6 +21,7 @@ mod completions;
 mod config;
 mod crawl;
 mod demo;
+mod dry_run;
 mod explain;
 mod init;
 mod seed;

@@ -1,114 +1,123 @@
-//! `seed`: more places to begin. A running crawl takes them up within seconds; otherwise the next one does.
+//! `seed`: more places to begin, from arguments, lists, zone files, sitemaps, OPML or another collection.
+//! A running crawl takes them up within seconds; otherwise the next one does.
 
 use std::{
     fs::File,
     io::{self, BufRead, BufReader},
+    path::Path,
 };
 
-use harvester::clock::RealClock;
-use model::{Clock, CrawlUrl};
-use seeder::{SeedError, SeedReader, parse_seed};
-use serde_json::json;
-use store::{
-    collection::Collection,
-    control::{self, Command},
-};
+use seeder::{SeedError, SeedKind, parse_seed, read_seeds, unpacked};
+use store::{census::Census, collection::Collection};
 
 use super::Context;
 use crate::{
-    cli::SeedArgs,
+    cli::{SeedArgs, SeedSource},
     exit::{Exit, Failure, io_advice},
-    terminal::{print, printable},
+    seeding::Seeding,
+    setup,
 };
 
-/// URLs handed over in one command: well below the bound on its size.
-const BATCH: usize = 2_000;
-/// Bad lines named; the rest is counted.
-const BAD_SHOWN: usize = 20;
+/// Read at once from a file.
+const BUFFER_BYTES: usize = 1 << 16;
+/// Sites asked for in one short read of another collection.
+const HOMES_AT_ONCE: u32 = 10_000;
 
 pub fn run(context: &Context, args: &SeedArgs) -> Result<Exit, Failure> {
-    let mut intake = Intake::default();
-    for text in &args.urls {
-        if text == "-" {
-            intake.read(io::stdin().lock(), "standard input")?;
-        } else {
-            let url = parse_seed(text).map_err(|why| Failure::bad_url(text, &why))?;
-            intake.urls.push(url);
-        }
+    let rules = setup::rules(&context.config(Vec::new())?)?;
+    let mut seeding = Seeding::new(context, rules);
+    // What was typed wrong ends the command before anything is taken; so does a file that is not there.
+    let mut typed = Vec::new();
+    for text in args.urls.iter().filter(|text| *text != "-") {
+        typed.push(parse_seed(text).map_err(|why| Failure::bad_url(text, &why))?);
     }
     for path in &args.file {
-        let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| {
-            Failure::usage(format!("cannot read {name}: {error}"), io_advice(error.kind()))
-        })?;
-        intake.read(BufReader::new(file), &name)?;
+        path.metadata().map_err(|error| cannot_read(&path.display().to_string(), &error))?;
     }
-    // The configuration is read so that a broken one is told now, not by the next crawl.
-    context.config(Vec::new())?;
-    intake.leave(context)?;
-    intake.tell(context)
-}
-
-#[derive(Default)]
-struct Intake {
-    urls: Vec<CrawlUrl>,
-    bad: Vec<String>,
-    bad_count: u64,
-}
-
-impl Intake {
-    fn read(&mut self, lines: impl BufRead, name: &str) -> Result<(), Failure> {
-        for line in SeedReader::new(lines) {
-            match line {
-                Ok(url) => self.urls.push(url),
-                Err(SeedError::Io { source, .. }) => {
-                    return Err(Failure::usage(
-                        format!("cannot read {name}: {source}"),
-                        io_advice(source.kind()),
-                    ));
-                }
-                Err(bad) => {
-                    self.bad_count += 1;
-                    if self.bad.len() < BAD_SHOWN {
-                        self.bad.push(format!("{name}: {bad}"));
-                    }
-                }
+    for url in &typed {
+        seeding.offer(url)?;
+    }
+    if args.urls.iter().any(|text| text == "-") {
+        read(&mut seeding, args.from, "standard input", io::stdin().lock())?;
+    }
+    for path in &args.file {
+        let is_folder = path.is_dir();
+        match args.from {
+            Some(SeedSource::Collection) => read_collection(&mut seeding, context, path)?,
+            None if is_folder => read_collection(&mut seeding, context, path)?,
+            from => {
+                let name = path.display().to_string();
+                let file = File::open(path).map_err(|error| cannot_read(&name, &error))?;
+                read(&mut seeding, from, &name, BufReader::with_capacity(BUFFER_BYTES, file))?;
             }
         }
-        Ok(())
     }
+    seeding.finish()
+}
 
-    /// Leaves the seeds where the crawl, running or next, finds them.
-    fn leave(&self, context: &Context) -> Result<(), Failure> {
-        if self.urls.is_empty() {
-            return Ok(());
+fn read(
+    seeding: &mut Seeding<'_>,
+    from: Option<SeedSource>,
+    name: &str,
+    packed: impl BufRead,
+) -> Result<(), Failure> {
+    let trouble = |error: io::Error| cannot_read(name, &error);
+    let mut reader = unpacked(packed).map_err(trouble)?;
+    let kind = match from {
+        Some(SeedSource::Urls) => SeedKind::Urls,
+        Some(SeedSource::Hosts) => SeedKind::Hosts,
+        Some(SeedSource::Zone) => SeedKind::Zone,
+        Some(SeedSource::Sitemap) => SeedKind::Sitemap,
+        Some(SeedSource::Opml) => SeedKind::Opml,
+        Some(SeedSource::Collection) => {
+            return Err(Failure::usage(
+                "a collection is a folder and cannot come from standard input",
+                "name it with --file",
+            ));
         }
-        let database = Collection::open_or_create(&context.folder)?.database();
-        let now = RealClock::new().now();
-        for batch in self.urls.chunks(BATCH) {
-            let urls = batch.iter().map(|url| url.as_str().to_owned()).collect();
-            control::request(&database, &Command::Seed { urls, spider: None }, now)?;
-        }
-        Ok(())
-    }
-
-    fn tell(&self, context: &Context) -> Result<Exit, Failure> {
-        let taken = self.urls.len();
-        if context.json {
-            let answer = json!({ "taken": taken, "bad": self.bad_count, "examples": self.bad });
-            print(&format!("{answer}\n"))?;
-        } else {
-            self.bad.iter().for_each(|line| context.say(&printable(line)));
-            let more = self.bad_count - self.bad.len() as u64;
-            if more > 0 {
-                context.say(&format!("… and {more} more lines that are no URLs"));
+        None => SeedKind::detect(name, reader.fill_buf().map_err(trouble)?),
+    };
+    for seed in read_seeds(kind, name, reader) {
+        match seed {
+            Ok(url) => seeding.offer(&url)?,
+            Err(SeedError::Io { line, source }) => {
+                let taken = seeding.deliver()?;
+                let what = format!(
+                    "cannot read {name} after line {line}: {source}; {taken} seeds before it are taken"
+                );
+                return Err(Failure::usage(what, "mend the file and give the same command again"));
             }
-            let when = match Collection::open(&context.folder).is_ok_and(|c| c.is_crawled()) {
-                true => "the running crawl takes them up within seconds",
-                false => "the next crawl begins with them",
-            };
-            context.say(&format!("{taken} seeds taken; {when}"));
+            Err(error) => seeding.pass_over(name, &error),
         }
-        Ok(if taken == 0 && self.bad_count > 0 { Exit::Usage } else { Exit::Done })
     }
+    Ok(())
+}
+
+/// The home pages of another collection's sites (VN began its next crawl with those of the last).
+fn read_collection(
+    seeding: &mut Seeding<'_>,
+    context: &Context,
+    folder: &Path,
+) -> Result<(), Failure> {
+    if let (Ok(here), Ok(there)) = (context.folder.canonicalize(), folder.canonicalize())
+        && here == there
+    {
+        return Err(Failure::usage(
+            format!("{} is the collection itself", folder.display()),
+            "name another collection with --file, or the one to fill with -C",
+        ));
+    }
+    let census = Census::open(&Collection::open(folder)?)?;
+    let mut after = 0;
+    while let (homes, Some(last)) = census.homes_after(after, HOMES_AT_ONCE)? {
+        for home in &homes {
+            seeding.offer(home)?;
+        }
+        after = last;
+    }
+    Ok(())
+}
+
+fn cannot_read(name: &str, error: &io::Error) -> Failure {
+    Failure::usage(format!("cannot read {name}: {error}"), io_advice(error.kind()))
 }

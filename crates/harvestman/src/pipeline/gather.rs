@@ -22,6 +22,7 @@ use tokio::sync::mpsc::Sender;
 use super::{
     messages::{Event, GatherJob, PageReport, Report, ReportSubject, Subject},
     payloads::Payloads,
+    preview::Preview,
     settle::{self, Seen},
 };
 
@@ -41,6 +42,8 @@ pub struct GatherStage {
     pub payloads: Mutex<Payloads>,
     pub ids: RecordIds,
     pub clock: Arc<dyn Clock>,
+    /// What would be taken is told here instead of being taken.
+    pub preview: Option<Arc<Preview>>,
 }
 
 impl GatherStage {
@@ -193,7 +196,10 @@ impl GatherStage {
                 tracing::error!(url = %exchange.url, "the gatherer panicked on this page");
                 Gathered::default()
             });
-        let sorted = self.sort(&page, &gathered);
+        let mut sorted = self.sort(&page, &gathered);
+        if let Some(preview) = &self.preview {
+            sorted = preview.keep(&page, sorted);
+        }
         let now = self.clock.now();
         let verdict =
             settle::Answered { exchange, gathered: &gathered, filed, now, policy: &self.policy };

@@ -97,6 +97,7 @@ impl World {
             payloads: Mutex::new(Payloads::new(100)),
             ids: RecordIds::from_seed(1),
             clock: self.clock.clone(),
+            preview: None,
         }
     }
 

@@ -22,6 +22,7 @@ mod redirects;
 mod revisits;
 mod rules;
 mod scope;
+mod seeding;
 mod simulated;
 mod site;
 mod stopping;

@@ -82,6 +82,7 @@ fn crawl(
         payloads: Mutex::new(Payloads::new(1_000)),
         ids: RecordIds::from_seed(1),
         clock: clock.clone(),
+        preview: None,
     });
     let parts = Parts {
         desk: Box::new(frontier),

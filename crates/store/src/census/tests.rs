@@ -60,6 +60,20 @@ fn house() -> House {
 }
 
 #[test]
+fn home_pages_of_sites_come_in_pieces_with_the_scheme_of_their_pages() {
+    let mut house = house();
+    let more = [candidate("https://b.example:8443/x?y", 0), candidate("https://c.example/z", 0)];
+    house.frontier.admit(&more, Timestamp(50)).unwrap();
+    let census = Census::open(&house.collection).unwrap();
+    let (mut homes, mut after) = (Vec::new(), 0);
+    while let (found, Some(last)) = census.homes_after(after, 2).unwrap() {
+        homes.extend(found.iter().map(|url| url.as_str().to_owned()));
+        after = last;
+    }
+    assert_eq!(homes, ["http://a.example/", "https://b.example:8443/", "https://c.example/"]);
+}
+
+#[test]
 fn a_page_is_told_with_its_facts_and_every_visit() {
     let house = house();
     let census = Census::open(&house.collection).unwrap();

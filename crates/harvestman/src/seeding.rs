@@ -1,0 +1,267 @@
+//! Seeds on their way into a collection: judged, counted once, handed over in batches.
+//!
+//! While nobody crawls, a batch enters the frontier under the crawl's lock; while somebody does, it is left
+//! in the control table for that crawl. Each batch chooses anew, so that neither keeps the other waiting for
+//! longer than a batch. Memory is a batch and the fingerprints of what came so far, up to [`SEEN_MAX`].
+
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+use harvester::clock::RealClock;
+use model::{Candidate, Clock, CrawlUrl, Fingerprint, Frontier, StoreError, Timestamp, Verdict};
+use seeder::{SeedError, SeedSet, SpiderRules};
+use serde_json::{Value, json};
+use store::{
+    collection::Collection,
+    control::{self, Command},
+    frontier::SqliteFrontier,
+};
+
+use crate::{
+    commands::Context,
+    exit::{Exit, Failure},
+    pipeline::harvest::seed_candidate,
+    terminal::{print, printable},
+};
+
+/// One transaction: some tenths of a second, the longest that a crawl waits to begin.
+const BATCH: usize = 10_000;
+/// One command for a running crawl: also with the longest URLs well below the bound on its size.
+const COMMAND_URLS: usize = 2_000;
+const COMMAND_BYTES: usize = control::COMMAND_BYTES_MAX / 4;
+/// Repetitions are told apart among this many seeds (some 40 MB); further apart they are counted twice,
+/// and still taken once.
+const SEEN_MAX: usize = 4_000_000;
+/// Bad lines and refused seeds named; the rest is counted.
+const NAMED_MAX: usize = 20;
+/// Whoever waits longer than this is told how far it is, and again each time.
+const TOLD_EVERY_MS: i64 = 1_000;
+
+pub struct Seeding<'a> {
+    context: &'a Context,
+    rules: SpiderRules,
+    clock: RealClock,
+    collection: Option<Collection>,
+    batch: Vec<Candidate>,
+    seen: HashSet<Fingerprint, RandomState>,
+    told: Timestamp,
+    /// A batch was left for a running crawl.
+    left: bool,
+    counts: Counts,
+    bad: Vec<String>,
+    refused: Vec<String>,
+}
+
+#[derive(Default)]
+struct Counts {
+    taken: u64,
+    new: u64,
+    repeated: u64,
+    refused: u64,
+    bad: u64,
+    other_sitemaps: u64,
+    cut: u64,
+}
+
+impl<'a> Seeding<'a> {
+    pub fn new(context: &'a Context, rules: SpiderRules) -> Seeding<'a> {
+        let clock = RealClock::new();
+        Seeding {
+            context,
+            rules,
+            told: clock.now(),
+            clock,
+            collection: None,
+            batch: Vec::new(),
+            seen: HashSet::default(),
+            left: false,
+            counts: Counts::default(),
+            bad: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+
+    pub fn offer(&mut self, url: &CrawlUrl) -> Result<(), Failure> {
+        let candidate = seed_candidate(url.with_form(&self.rules.form));
+        if self.seen.len() == SEEN_MAX {
+            self.seen.clear();
+        }
+        if !self.seen.insert(candidate.url.fingerprint()) {
+            self.counts.repeated += 1;
+            return Ok(());
+        }
+        // Scope does not concern a seed, so there is no need to know the others.
+        match self.rules.judge(&candidate, &SeedSet::default()) {
+            Verdict::Accept => {
+                self.counts.taken += 1;
+                self.batch.push(candidate);
+            }
+            Verdict::Reject(refusal) => {
+                self.counts.refused += 1;
+                if self.refused.len() < NAMED_MAX {
+                    self.refused.push(format!("{} ({})", candidate.url, refusal.rule));
+                }
+            }
+        }
+        if self.batch.len() >= BATCH {
+            self.deliver()?;
+        }
+        self.tell_progress();
+        Ok(())
+    }
+
+    /// Something in `name` that is no seed.
+    pub fn pass_over(&mut self, name: &str, error: &SeedError) {
+        match error {
+            SeedError::Elsewhere { .. } => self.counts.other_sitemaps += 1,
+            SeedError::Cut { .. } => self.counts.cut += 1,
+            SeedError::Bad { .. } | SeedError::Io { .. } => self.counts.bad += 1,
+        }
+        // That a file was cut must not drown in its bad lines.
+        if self.bad.len() < NAMED_MAX || matches!(error, SeedError::Cut { .. }) {
+            self.bad.push(format!("{name}: {error}"));
+        }
+        self.tell_progress();
+    }
+
+    /// Hands over the rest and says how it went.
+    pub fn finish(mut self) -> Result<Exit, Failure> {
+        self.deliver()?;
+        if self.context.json {
+            print(&format!("{}\n", self.json()))?;
+        } else {
+            self.say();
+        }
+        let Counts { taken, refused, bad, other_sitemaps, .. } = self.counts;
+        let in_vain = taken == 0 && refused + bad + other_sitemaps > 0;
+        Ok(if in_vain { Exit::Usage } else { Exit::Done })
+    }
+
+    /// Hands over what waits; how many seeds have been taken in all.
+    pub fn deliver(&mut self) -> Result<u64, Failure> {
+        let batch = std::mem::take(&mut self.batch);
+        if batch.is_empty() {
+            return Ok(self.counts.taken);
+        }
+        let collection = match &self.collection {
+            Some(collection) => collection.clone(),
+            None => Collection::open_or_create(&self.context.folder)?,
+        };
+        self.collection = Some(collection.clone());
+        let now = self.clock.now();
+        // Asking first is quick; the lock waits a little for others who only ask.
+        if !collection.is_crawled() {
+            match collection.lock() {
+                Ok(_lock) => {
+                    self.counts.new += admit(&collection, batch, now)?;
+                    return Ok(self.counts.taken);
+                }
+                Err(StoreError::Busy { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.left = true;
+        leave(&collection, &batch, now)?;
+        Ok(self.counts.taken)
+    }
+
+    fn tell_progress(&mut self) {
+        let Counts { taken, repeated, refused, bad, .. } = self.counts;
+        let read = taken + repeated + refused + bad;
+        if !read.is_multiple_of(1_000) {
+            return;
+        }
+        let now = self.clock.now();
+        if now.0 - self.told.0 >= TOLD_EVERY_MS {
+            self.told = now;
+            self.context.say(&format!("{read} read, {taken} taken …"));
+        }
+    }
+
+    fn json(&self) -> Value {
+        let Counts { taken, new, repeated, refused, bad, other_sitemaps, cut } = self.counts;
+        json!({
+            "taken": taken,
+            "new": (!self.left).then_some(new),
+            "repeated": repeated,
+            "refused": refused,
+            "bad": bad,
+            "other_sitemaps": other_sitemaps,
+            "cut": cut,
+            "examples": self.bad,
+            "refused_examples": self.refused,
+        })
+    }
+
+    fn say(&self) {
+        let counts = &self.counts;
+        let say = |line: &str| self.context.say(&printable(line));
+        let more = |count: u64, named: usize, what: &str| {
+            let more = count.saturating_sub(named as u64);
+            if more > 0 {
+                say(&format!("… and {more} more {what}"));
+            }
+        };
+        self.bad.iter().for_each(|line| say(line));
+        more(
+            counts.bad + counts.other_sitemaps + counts.cut,
+            self.bad.len(),
+            "lines that are no seeds",
+        );
+        self.refused.iter().for_each(|seed| say(&format!("seed refused: {seed}")));
+        more(counts.refused, self.refused.len(), "seeds refused");
+        let mut asides = String::new();
+        for (count, what) in [
+            (counts.repeated, "repeated"),
+            (counts.refused, "refused"),
+            (counts.bad, "bad"),
+            (counts.other_sitemaps, "other sitemaps, not fetched"),
+        ] {
+            if count > 0 {
+                asides.push_str(&format!(", {count} {what}"));
+            }
+        }
+        let known = counts.taken - counts.new;
+        if !self.left && known > 0 {
+            asides.push_str(&format!(", {known} known before"));
+        }
+        let is_crawled = self.collection.as_ref().is_some_and(Collection::is_crawled);
+        let when = match self.left && is_crawled {
+            true => "the running crawl takes them up within seconds",
+            false => "the next crawl begins with them",
+        };
+        say(&format!("{} seeds taken{asides}; {when}", counts.taken));
+    }
+}
+
+/// Into the frontier; how many were new. The caller holds the crawl's lock.
+fn admit(
+    collection: &Collection,
+    mut batch: Vec<Candidate>,
+    now: Timestamp,
+) -> Result<u64, StoreError> {
+    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let spider = frontier.spider("default", now)?;
+    batch.iter_mut().for_each(|candidate| candidate.spider = spider);
+    frontier.admit(&batch, now)
+}
+
+/// Into the control table, for the crawl that runs.
+fn leave(collection: &Collection, batch: &[Candidate], now: Timestamp) -> Result<(), StoreError> {
+    let (mut urls, mut bytes) = (Vec::new(), 0);
+    let database = collection.database();
+    let send = |urls: &mut Vec<String>| {
+        let urls = std::mem::take(urls);
+        control::request(&database, &Command::Seed { urls, spider: None }, now).map(drop)
+    };
+    for candidate in batch {
+        let url = candidate.url.as_str();
+        if urls.len() == COMMAND_URLS || (bytes + url.len() > COMMAND_BYTES && !urls.is_empty()) {
+            send(&mut urls)?;
+            bytes = 0;
+        }
+        bytes += url.len();
+        urls.push(url.to_owned());
+    }
+    send(&mut urls)
+}
