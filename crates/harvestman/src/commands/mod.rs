@@ -183,6 +183,7 @@ mod tests {
         let pages = [
             include_str!("../../../../README.md"),
             include_str!("../../../../docs/configuration.md"),
+            include_str!("../../../../docs/seeds.md"),
         ];
         let mut seen = 0;
         for line in pages.iter().flat_map(|page| page.lines()) {
