@@ -4,7 +4,7 @@
 //! in the control table for that crawl. Each batch chooses anew, so that neither keeps the other waiting for
 //! longer than a batch. Memory is a batch and the fingerprints of what came so far, up to [`SEEN_MAX`].
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
 use foldhash::fast::RandomState;
 use harvester::clock::RealClock;
@@ -34,8 +34,9 @@ const COMMAND_BYTES: usize = control::COMMAND_BYTES_MAX / 4;
 const SEEN_MAX: usize = 4_000_000;
 /// Bad lines and refused seeds named; the rest is counted.
 const NAMED_MAX: usize = 20;
-/// Whoever waits longer than this is told how far it is, and again each time.
-const TOLD_EVERY_MS: i64 = 1_000;
+/// Whoever waits longer than this is told how far it is; then after twice the time, up to the second.
+const TOLD_AFTER: Duration = Duration::from_secs(1);
+const TOLD_EVERY: Duration = Duration::from_secs(10);
 
 pub struct Seeding<'a> {
     context: &'a Context,
@@ -45,6 +46,7 @@ pub struct Seeding<'a> {
     batch: Vec<Candidate>,
     seen: HashSet<Fingerprint, RandomState>,
     told: Timestamp,
+    tell_after: Duration,
     /// A batch was left for a running crawl.
     left: bool,
     counts: Counts,
@@ -70,6 +72,7 @@ impl<'a> Seeding<'a> {
             context,
             rules,
             told: clock.now(),
+            tell_after: TOLD_AFTER,
             clock,
             collection: None,
             batch: Vec::new(),
@@ -172,8 +175,9 @@ impl<'a> Seeding<'a> {
             return;
         }
         let now = self.clock.now();
-        if now.0 - self.told.0 >= TOLD_EVERY_MS {
+        if now.since(self.told) >= self.tell_after {
             self.told = now;
+            self.tell_after = (2 * self.tell_after).min(TOLD_EVERY);
             self.context.say(&format!("{read} read, {taken} taken …"));
         }
     }
