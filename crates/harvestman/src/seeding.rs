@@ -85,7 +85,7 @@ impl<'a> Seeding<'a> {
     }
 
     pub fn offer(&mut self, url: &CrawlUrl) -> Result<(), Failure> {
-        let candidate = seed_candidate(url.with_form(&self.rules.form));
+        let candidate = seed_candidate(self.rules.form.apply(url));
         if self.seen.len() == SEEN_MAX {
             self.seen.clear();
         }

@@ -37,10 +37,7 @@ const PAGES_MAX: u32 = 10_000;
 
 pub fn run(context: &Context, mut config: Config, seeds: Vec<CrawlUrl>) -> Result<Exit, Failure> {
     let preview = Arc::new(Preview::new(seeds_of(&context.folder)?));
-    // Paths of the configuration start at the collection, not at the temporary one.
-    for root in &mut config.fetch.extra_roots {
-        *root = context.folder.join(&*root).display().to_string();
-    }
+    start_paths_at(&context.folder, &mut config)?;
     let temporary = Temporary::make()?;
     let inside = Context { folder: temporary.0.clone(), named: true, ..context.clone() };
     let crawl = Crawl {
@@ -64,6 +61,18 @@ pub fn run(context: &Context, mut config: Config, seeds: Vec<CrawlUrl>) -> Resul
         context.say("a dry run: nothing was stored");
     }
     ended
+}
+
+/// Relative paths of the configuration start at the collection, not at the temporary one.
+fn start_paths_at(folder: &Path, config: &mut Config) -> Result<(), Failure> {
+    let folder = std::path::absolute(folder).map_err(|error| {
+        let sentence = format!("cannot tell where {} is: {error}", folder.display());
+        Failure::fault(sentence, io_advice(error.kind()))
+    })?;
+    for name in config.fetch.extra_roots.iter_mut().chain(config.crawl.filter.iter_mut()) {
+        *name = folder.join(&*name).display().to_string();
+    }
+    Ok(())
 }
 
 /// The collection's own seeds widen the scope. While it is crawled, its sites have a clock that nobody

@@ -24,7 +24,7 @@ const BUFFER_BYTES: usize = 1 << 16;
 const HOMES_AT_ONCE: u32 = 10_000;
 
 pub fn run(context: &Context, args: &SeedArgs) -> Result<Exit, Failure> {
-    let rules = setup::rules(&context.config(Vec::new())?)?;
+    let rules = setup::rules(&context.config(Vec::new())?, &context.folder)?;
     let mut seeding = Seeding::new(context, rules);
     // What was typed wrong ends the command before anything is taken; so does a file that is not there.
     let mut typed = Vec::new();

@@ -185,6 +185,13 @@ fn a_dry_run_obeys_robots_txt_follows_the_pages_own_redirect_and_keeps_the_colle
     moved.exits(0);
     assert_eq!(world.visited(), ["www.s0.sim.test/", "s0.sim.test/"]);
     assert!(moved.out.contains("of this site at level 1"), "{moved}");
+    fs::write(world.folder.join("none.rhai"), "fn crawl(url) { false }").unwrap();
+    fs::write(world.folder.join("harvest.toml"), "[crawl]\nfilter = \"none.rhai\"\n").unwrap();
+    let filtered = world.run(&["crawl", HOME, "--dry-run", "--delay", "0"]);
+    assert!(
+        filtered.err.contains("seed refused") && filtered.err.contains("none.rhai"),
+        "{filtered}"
+    );
     let without = world.run(&["crawl", "--dry-run"]);
     without.exits(2);
 }
