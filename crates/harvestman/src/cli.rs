@@ -89,6 +89,18 @@ pub enum Command {
   grep -v '^#' list.txt | harvestman seed -")]
     Seed(SeedArgs),
 
+    /// Keep away from URLs, hosts, domains or addresses; a running crawl obeys within seconds
+    #[command(after_help = "Examples:
+  harvestman block https://example.org/private/* shop.example.org
+  harvestman block .example.org 192.0.2.0/24 --reason 'their wish'
+  harvestman block --file hosts.txt
+  harvestman block .example.org --remove
+  harvestman block --list
+
+What to block: a URL, a prefix that ends in *, a host, a domain with all under it (.example.org),
+an address or a range of addresses.")]
+    Block(BlockArgs),
+
     /// What the collection holds, how fast it grows, and where the time goes
     #[command(after_help = "Examples:
   harvestman status
@@ -108,6 +120,13 @@ pub enum Command {
   harvestman explain https://example.org/login
   harvestman explain https://example.org/ --json")]
     Explain(ExplainArgs),
+
+    /// What was refused and why: counts, rules, examples, and how to lift each
+    #[command(after_help = "Examples:
+  harvestman decisions
+  harvestman decisions --reason robots --limit 50
+  harvestman decisions --site example.org --json")]
+    Decisions(DecisionsArgs),
 
     /// The latest version of a page
     #[command(after_help = "Examples:
@@ -282,6 +301,44 @@ pub enum SeedSource {
     Opml,
     /// Another collection: the home pages of its sites
     Collection,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct BlockArgs {
+    /// URL, prefix*, host, .domain, address or range; - reads them from standard input
+    #[arg(value_name = "WHAT")]
+    pub what: Vec<String>,
+
+    /// Read them from this file, one per line; lines that begin with # are remarks
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Vec<PathBuf>,
+
+    /// Block these no longer
+    #[arg(long)]
+    pub remove: bool,
+
+    /// List what is blocked (also without arguments)
+    #[arg(long, conflicts_with_all = ["what", "file", "remove", "reason"])]
+    pub list: bool,
+
+    /// Why, for those who ask later
+    #[arg(long, value_name = "TEXT", conflicts_with = "remove")]
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct DecisionsArgs {
+    /// Only this reason, such as robots, scope or blocked
+    #[arg(long, value_name = "WORD")]
+    pub reason: Option<String>,
+
+    /// Only on this site: its own pages, and what they link to
+    #[arg(long, value_name = "HOST")]
+    pub site: Option<String>,
+
+    /// Rules shown, those that refused most first
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub limit: u32,
 }
 
 #[derive(Clone, Debug, Args)]

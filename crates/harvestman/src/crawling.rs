@@ -9,7 +9,7 @@ use std::{
 
 use harvester::{clock::RealClock, workbench::Workbench};
 use model::{Archive, Candidate, Clock, CrawlUrl, Frontier, SpiderId, Timestamp, Verdict, limits};
-use seeder::{SeedSet, SpiderRules};
+use seeder::{Block, SeedSet, SpiderRules};
 use store::{
     census::{Census, DecisionEntry},
     collection::{Collection, CrawlLock},
@@ -31,6 +31,7 @@ use crate::{
         desk::Desk,
         gather::GatherStage,
         harvest::{Ended, Plan, seed_candidate},
+        messages::BlockChange,
         payloads::Payloads,
         preview::Preview,
         tally::{Progress, Tally},
@@ -89,7 +90,8 @@ impl Crawl<'_> {
             fetch: network.fetch,
             resolve: network.resolve,
             clock: clock.clone(),
-            workbench: Workbench::new(setup.workbench, fetched),
+            workbench: Workbench::new(setup.workbench, fetched)
+                .with_gate(Arc::new(setup.rules.blocks.clone())),
             rules: house.stage.rules.clone(),
             seeds: house.stage.seeds.clone(),
             policy: setup.policy,
@@ -271,6 +273,9 @@ impl House {
         let mut frontier = SqliteFrontier::open(&collection.database())?;
         let spider = frontier.spider("default", clock.now())?;
         frontier.recover_leases(clock.now())?;
+        frontier.each_block(|entry| {
+            setup.rules.blocks.add(Block::parse(&entry.pattern));
+        })?;
         let marks = frontier.marks()?;
         let links = LinkWriter::open(&collection.links(), marks.links)?;
         let (archive, recovery) = WarcArchive::open(
@@ -346,25 +351,46 @@ impl House {
 
     /// The seeds of this command, and those that were left for it, enter the frontier.
     fn seed(&mut self, crawl: &Crawl<'_>, clock: &Arc<dyn Clock>) -> Result<usize, Failure> {
-        let mut taken = self.enter(crawl, &crawl.seeds, clock.now())?;
+        let mut taken = 0;
         // Without this a crawl of a new collection would be over before it looked for them.
         loop {
             let waiting = Desk::requests(&mut self.frontier, clock.now())?;
             let mut more = false;
             for request in waiting {
-                let Command::Seed { urls, .. } = request.command else { continue };
-                let urls: Vec<CrawlUrl> =
-                    urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()).collect();
-                let entered = self.enter(crawl, &urls, clock.now())?;
-                let result = format!("{entered} taken");
+                let result = match request.command {
+                    Command::Seed { urls, .. } => {
+                        let urls: Vec<CrawlUrl> =
+                            urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()).collect();
+                        let entered = self.enter(crawl, &urls, clock.now())?;
+                        taken += entered;
+                        format!("{entered} taken")
+                    }
+                    Command::Block { patterns, reason, remove } => {
+                        self.block(&BlockChange { patterns, reason, remove }, clock.now())?
+                    }
+                    _ => continue,
+                };
                 self.frontier.request_done(request.id, &result, clock.now())?;
-                taken += entered;
                 more = true;
             }
             if !more {
-                return Ok(taken);
+                break;
             }
         }
+        taken += self.enter(crawl, &crawl.seeds, clock.now())?;
+        Ok(taken)
+    }
+
+    /// A block that was left for a crawl that ended before it took it up.
+    fn block(&mut self, change: &BlockChange, now: Timestamp) -> Result<String, Failure> {
+        let read = change.patterns.iter().filter_map(|text| Block::parse(text).ok());
+        let blocks = &self.stage.rules.blocks;
+        if change.remove {
+            blocks.remove(read)
+        } else {
+            blocks.add(read)
+        };
+        Ok(self.frontier.change_blocks(change, now)?)
     }
 
     /// Those that a rule refuses are named.

@@ -23,8 +23,8 @@ use model::{
     BoxFuture, Clock, Fetch, FetchFailure, FetchLimits, Resolution, Resolve, Timestamp, limits,
 };
 use seeder::{
-    ExternalPolicy, RejectList, Rewrite, RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope, Script,
-    SpiderRules, UrlForm, parse_host_pattern,
+    Blocks, ExternalPolicy, RejectList, Rewrite, RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope,
+    Script, SpiderRules, UrlForm, parse_host_pattern,
 };
 use store::warc::WarcOptions;
 
@@ -50,14 +50,19 @@ impl Setup {
     /// `folder`: where relative paths of the configuration start.
     pub fn new(config: &Config, folder: &Path) -> Result<Setup, Failure> {
         let overrides = Arc::new(overrides(config)?);
+        let rules = rules(config, folder)?;
+        let http = HttpOptions {
+            gate: Arc::new(rules.blocks.clone()),
+            ..http(config, folder, overrides.clone())?
+        };
         Ok(Setup {
-            rules: rules(config, folder)?,
+            rules,
             policy: policy(config),
             workbench: workbench_options(config),
             gather: gather(config)?,
             gather_threads: config.gather.threads.unwrap_or_else(default_threads),
             fetch_limits: fetch_limits(config),
-            http: http(config, folder, overrides.clone())?,
+            http,
             dns: DnsOptions { overrides, ..DnsOptions::default() },
             warc: warc(config),
         })
@@ -96,6 +101,7 @@ impl Resolve for LeftToTheProxy {
 pub fn rules(config: &Config, folder: &Path) -> Result<SpiderRules, Failure> {
     let crawl = &config.crawl;
     Ok(SpiderRules {
+        blocks: Blocks::default(),
         list: rule_list(config)?,
         scope: match crawl.scope {
             config::Scope::Site => Scope::Site,

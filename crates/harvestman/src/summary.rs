@@ -178,7 +178,9 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
         }
         RefusalReason::Redirects => "raise crawl.redirects to follow longer chains",
         RefusalReason::Limit => "raise --pages, --site-pages or crawl.discovered_urls",
-        RefusalReason::Blocked => "it is on the block list",
+        RefusalReason::Blocked => {
+            "you keep away from it; `harvestman block` lists blocks and removes them"
+        }
         RefusalReason::Trap => "it looks like a trap; seed a URL to visit it all the same",
         RefusalReason::MediaType => "name the type in fetch.media_types to fetch it",
         RefusalReason::TooLarge => "raise fetch.body_bytes_max to fetch it",

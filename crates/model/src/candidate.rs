@@ -32,6 +32,13 @@ pub struct Refusal {
     pub rule: String,
 }
 
+impl Refusal {
+    /// The user keeps away from it; `pattern` as it stands on the list of blocks.
+    pub fn blocked(pattern: &str) -> Refusal {
+        Refusal { reason: RefusalReason::Blocked, rule: format!("block: {pattern}") }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RefusalReason {

@@ -5,10 +5,12 @@
 
 mod archive;
 mod candidate;
+mod cidr;
 mod clock;
 mod error;
 mod fetch;
 mod frontier;
+mod gate;
 mod headers;
 pub mod limits;
 mod link;
@@ -22,6 +24,7 @@ mod visit;
 
 pub use archive::{Archive, ArchiveEntry, EntryKind, Mark, RecordId, RecordLocation, RefersTo};
 pub use candidate::{Candidate, Refusal, RefusalReason, Verdict};
+pub use cidr::{Cidr, CidrError};
 pub use clock::{BoxFuture, Busy, Clock};
 pub use error::StoreError;
 pub use fetch::{
@@ -32,6 +35,7 @@ pub use frontier::{
     CheckOut, Counts, Decision, Frontier, NewPage, Refill, Release, Settlement, SiteDelta,
     SiteLease,
 };
+pub use gate::{Gate, OpenGate};
 pub use headers::Headers;
 pub use link::{Link, LinkKind, LinkRel};
 pub use page::{LastVersion, Page, PageFacts, PageState, PageUpdate, SpiderId};

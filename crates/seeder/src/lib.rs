@@ -2,14 +2,16 @@
 //!
 //! Pure: text and URLs in, verdicts out. Start with [`SpiderRules`] (the ordered rules that judge a
 //! candidate), then [`sort_links`] (what becomes of a page's links) and [`SeedSet`] (what the seeds
-//! cover). [`RejectList`] holds the shipped list of URLs that are no content; [`read_seeds`] reads seeds
-//! from lists, zone files, sitemaps and OPML.
+//! cover). [`Blocks`] is what must not be visited at all. [`RejectList`] holds the shipped list of URLs
+//! that are no content; [`read_seeds`] reads seeds from lists, zone files, sitemaps and OPML.
 //!
 //! What the user says on top: [`RuleList`] (ordered rules in a small language of conditions), [`Script`]
 //! (a function of their own), [`UrlForm`] (how URLs are rewritten before they are judged).
 //!
 //! Counting is not here: limits on pages are exact only where the site's lease is held.
 
+mod block;
+mod blocks;
 mod condition;
 mod form;
 mod links;
@@ -21,6 +23,8 @@ mod script;
 mod seeds;
 mod seedset;
 
+pub use block::Block;
+pub use blocks::Blocks;
 pub use condition::RuleError;
 pub use form::{Rewrite, UrlForm, parse_host_pattern};
 pub use links::{Sorted, sort_links};
@@ -28,5 +32,7 @@ pub use reject::{RejectError, RejectList, ShippedRule};
 pub use rulelist::{ListedRule, RuleList, RuleListError};
 pub use rules::{ExternalPolicy, RuleStep, Scope, SpiderRules, StepVerdict};
 pub use script::{SCRIPT_BYTES_MAX, Script, ScriptError};
-pub use seeds::{SeedError, SeedKind, SeedReader, Seeds, parse_seed, read_seeds, unpacked};
+pub use seeds::{
+    LineReader, SeedError, SeedKind, SeedReader, Seeds, parse_seed, read_seeds, unpacked,
+};
 pub use seedset::SeedSet;

@@ -1,13 +1,15 @@
 //! What speaks against a URL: cheap to make and to compare, put into words only when it is reported.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use model::{Refusal, RefusalReason};
 
 use crate::{ExternalPolicy, Scope, ShippedRule, script::ScriptFault};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Objection<'a> {
+    /// The user keeps away from it, by this pattern.
+    Blocked(Arc<str>),
     /// Longer than this many bytes.
     TooLong(usize),
     /// The rule of this number in `crawl.rules`, as written.
@@ -36,6 +38,7 @@ pub(crate) enum Objection<'a> {
 impl Objection<'_> {
     pub(crate) fn reason(&self) -> RefusalReason {
         match self {
+            Objection::Blocked(_) => RefusalReason::Blocked,
             Objection::TooLong(_) => RefusalReason::TooLong,
             Objection::Ruled(..) => RefusalReason::Rule,
             Objection::OutOfScope(_) | Objection::External(_) => RefusalReason::Scope,
@@ -55,6 +58,7 @@ impl Objection<'_> {
     /// For somebody who asks why.
     pub(crate) fn why(&self) -> String {
         match self {
+            Objection::Blocked(_) => "it is on the list of blocks".to_owned(),
             Objection::TooLong(max) => format!("the URL has more than {max} bytes"),
             Objection::Ruled(..) => "it is the first rule whose condition holds".to_owned(),
             Objection::OutOfScope(Scope::Site) => "no seed names its site".to_owned(),
@@ -84,6 +88,7 @@ impl Objection<'_> {
 impl fmt::Display for Objection<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Objection::Blocked(pattern) => f.write_str(&Refusal::blocked(pattern).rule),
             Objection::TooLong(max) => write!(f, "URLs of at most {max} bytes"),
             Objection::Ruled(number, text) => write!(f, "crawl.rules {number}: {text}"),
             Objection::OutOfScope(scope) => write!(f, "crawl.scope = \"{}\"", scope.word()),

@@ -16,18 +16,20 @@
 //! `scope = any` with one of its policies. Redirects are no links: they lead where they lead.
 //!
 //! **Seeds** (and what they redirect to) are in scope on any port, and the shipped reject list does not
-//! hold them back, since somebody named them; the user's own rules, patterns and script do.
+//! hold them back, since somebody named them; the user's own blocks, rules, patterns and script do.
 
 use std::{cell::OnceCell, sync::Arc};
 
 use model::{Candidate, Verdict, limits};
 
 use crate::{
-    RejectList, RuleList, Script, SeedSet, UrlForm, objection::Objection, rulelist::Ruling,
+    Blocks, RejectList, RuleList, Script, SeedSet, UrlForm, objection::Objection, rulelist::Ruling,
 };
 
 #[derive(Clone, Debug)]
 pub struct SpiderRules {
+    /// Shared with whoever visits: may change while a crawl runs.
+    pub blocks: Blocks,
     /// The user's own, asked before the scope.
     pub list: RuleList,
     pub scope: Scope,
@@ -53,6 +55,7 @@ pub struct SpiderRules {
 impl Default for SpiderRules {
     fn default() -> SpiderRules {
         SpiderRules {
+            blocks: Blocks::default(),
             list: RuleList::default(),
             scope: Scope::Site,
             external: ExternalPolicy::Deep,
@@ -153,8 +156,10 @@ pub enum StepVerdict {
     Decided,
 }
 
-/// Cheap and often decisive first: most refused links leave the scope. The script costs most.
-const RULES: [Rule; 9] = [
+/// Blocks first: no other rule opens what the user shut. Then cheap and often decisive first: most refused
+/// links leave the scope. The script costs most.
+const RULES: [Rule; 10] = [
+    Rule::Blocks,
     Rule::Length,
     Rule::List,
     Rule::Scope,
@@ -168,6 +173,7 @@ const RULES: [Rule; 9] = [
 
 #[derive(Clone, Copy, Debug)]
 enum Rule {
+    Blocks,
     Length,
     List,
     Scope,
@@ -193,8 +199,9 @@ impl SpiderRules {
         let mut steps = Vec::with_capacity(RULES.len() + self.list.rules().len());
         for rule in RULES {
             let objection = inquiry.ask(rule);
+            let decided = objection.is_some();
             inquiry.tell(rule, objection, &mut steps);
-            if objection.is_some() {
+            if decided {
                 break;
             }
         }
@@ -210,10 +217,10 @@ impl SpiderRules {
         RULES.into_iter().find_map(|rule| inquiry.ask(rule))
     }
 
-    /// What the user's rules and the scope say, without the others.
+    /// What blocks, the user's rules and the scope say, without the others.
     pub(crate) fn border(&self, candidate: &Candidate, seeds: &SeedSet) -> Option<Objection<'_>> {
         let inquiry = Inquiry::new(self, candidate, seeds);
-        [Rule::List, Rule::Scope].into_iter().find_map(|rule| inquiry.ask(rule))
+        [Rule::Blocks, Rule::List, Rule::Scope].into_iter().find_map(|rule| inquiry.ask(rule))
     }
 
     fn depth(&self, is_dynamic: bool) -> Option<Objection<'static>> {
@@ -251,6 +258,7 @@ impl<'r, 'c> Inquiry<'r, 'c> {
         let Inquiry { rules, candidate, seeds, .. } = self;
         let url = &candidate.url;
         match rule {
+            Rule::Blocks => rules.blocks.find(url).map(Objection::Blocked),
             Rule::Length => (url.as_str().len() > rules.url_bytes_max)
                 .then_some(Objection::TooLong(rules.url_bytes_max)),
             Rule::List => {
@@ -327,6 +335,7 @@ impl<'r, 'c> Inquiry<'r, 'c> {
         let Inquiry { rules, candidate, .. } = self;
         let url = &candidate.url;
         Some(match rule {
+            Rule::Blocks => ("blocks".to_owned(), "none of them holds it".to_owned()),
             Rule::Length => (
                 Objection::TooLong(rules.url_bytes_max).to_string(),
                 format!("it has {}", url.as_str().len()),

@@ -75,18 +75,29 @@ fn shown(text: &str) -> String {
 }
 
 /// A list of URLs, one a line.
-pub struct SeedReader<R> {
+pub type SeedReader<R> = LineReader<R, CrawlUrl>;
+
+/// A list of anything, one a line.
+pub struct LineReader<R, T> {
     lines: Lines<R>,
+    parse: fn(&str) -> Result<T, String>,
 }
 
-impl<R: BufRead> SeedReader<R> {
+impl<R: BufRead> LineReader<R, CrawlUrl> {
     pub fn new(reader: R) -> SeedReader<R> {
-        SeedReader { lines: Lines::new(reader) }
+        LineReader::reading(reader, parse_seed)
     }
 }
 
-impl<R: BufRead> Iterator for SeedReader<R> {
-    type Item = Result<CrawlUrl, SeedError>;
+impl<R: BufRead, T> LineReader<R, T> {
+    /// `parse` reads what is left of a line without white space and comment.
+    pub fn reading(reader: R, parse: fn(&str) -> Result<T, String>) -> LineReader<R, T> {
+        LineReader { lines: Lines::new(reader), parse }
+    }
+}
+
+impl<R: BufRead, T> Iterator for LineReader<R, T> {
+    type Item = Result<T, SeedError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -94,9 +105,9 @@ impl<R: BufRead> Iterator for SeedReader<R> {
                 Ok(line) => line,
                 Err(error) => return Some(Err(error)),
             };
-            let seed = without_comment(text);
-            if !seed.is_empty() {
-                return Some(parse_seed(seed).map_err(|what| SeedError::bad(line, text, what)));
+            let item = without_comment(text);
+            if !item.is_empty() {
+                return Some((self.parse)(item).map_err(|what| SeedError::bad(line, text, what)));
             }
         }
     }

@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params, types::Type};
 use serde::Serialize;
 
 use crate::{
+    blocks::{BlockEntry, block_entry, each_block},
     collection::Collection,
     database::{open_reader, store_error},
     frontier::{
@@ -270,6 +271,42 @@ impl Census {
             params![max, site],
             decision_entry,
         )
+    }
+
+    /// Refusals of one reason or all, on one site or all, those that refused most first.
+    pub fn refusals_of(
+        &self,
+        reason: Option<&str>,
+        site: Option<&str>,
+        max: u32,
+    ) -> Result<Vec<DecisionEntry>, StoreError> {
+        self.list(
+            "SELECT site, reason, rule, count, example, referrer, last FROM decisions \
+             WHERE (?2 IS NULL OR reason = ?2) AND (?3 IS NULL OR site = ?3) \
+             ORDER BY count DESC, site, reason, rule LIMIT ?1",
+            params![max, reason, site],
+            decision_entry,
+        )
+    }
+
+    /// How many URLs were refused for each reason on one site or all, most first.
+    pub fn refusal_counts(&self, site: Option<&str>) -> Result<Vec<(String, u64)>, StoreError> {
+        self.list(
+            "SELECT reason, sum(count) AS n FROM decisions WHERE ?1 IS NULL OR site = ?1 \
+             GROUP BY reason ORDER BY n DESC, reason",
+            params![site],
+            |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)),
+        )
+    }
+
+    /// Every block, by pattern: a list can have a million, so one at a time.
+    pub fn each_block(&self, take: impl FnMut(BlockEntry)) -> Result<(), StoreError> {
+        each_block(&self.sql, take).map_err(|e| self.error(e))
+    }
+
+    pub fn block(&self, pattern: &str) -> Result<Option<BlockEntry>, StoreError> {
+        let sql = "SELECT pattern, reason, created FROM blocks WHERE pattern = ?1";
+        Ok(self.list(sql, [pattern], block_entry)?.pop())
     }
 
     /// The copy of robots.txt in force for the origin of a URL.

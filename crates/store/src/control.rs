@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use model::{StoreError, Timestamp};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    database::{open_writer, store_error},
+    database::{open_reader, open_writer, store_error},
     frontier::SqliteFrontier,
     migrate::schema_of,
 };
@@ -15,11 +15,21 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "do")]
 pub enum Command {
-    Seed { urls: Vec<String>, spider: Option<String> },
+    Seed {
+        urls: Vec<String>,
+        spider: Option<String>,
+    },
     Pause,
     Resume,
-    Block { pattern: String },
-    VisitNow { url: String },
+    /// Keep away from these, or (`remove`) do so no longer.
+    Block {
+        patterns: Vec<String>,
+        reason: String,
+        remove: bool,
+    },
+    VisitNow {
+        url: String,
+    },
     Stop,
 }
 
@@ -61,6 +71,16 @@ pub fn request(database: &Path, command: &Command, now: Timestamp) -> Result<i64
         let detail = format!("{WAITING_MAX} commands are waiting already: is a crawl running?");
         StoreError::Database { detail }
     })
+}
+
+/// What became of a command; `None` while it waits.
+pub fn result_of(database: &Path, id: i64) -> Result<Option<String>, StoreError> {
+    let connection = open_reader(database)?;
+    let sql = "SELECT result FROM control WHERE id = ?1 AND done IS NOT NULL";
+    connection
+        .query_row(sql, [id], |row| row.get(0))
+        .optional()
+        .map_err(|e| store_error(database, e))
 }
 
 fn append(sql: &Connection, text: &str, now: Timestamp) -> rusqlite::Result<Option<i64>> {
@@ -128,7 +148,9 @@ mod tests {
         let requests = frontier.requests(10, Timestamp(3)).unwrap();
         assert_eq!(requests[0], Request { id: first, command: seed, created: Timestamp(1) });
         assert_eq!(requests[1].command, Command::Stop);
+        assert_eq!(result_of(&path, first).unwrap(), None);
         frontier.request_done(first, "1 new", Timestamp(4)).unwrap();
+        assert_eq!(result_of(&path, first).unwrap().unwrap(), "1 new");
         assert_eq!(frontier.requests(10, Timestamp(5)).unwrap(), requests[1..]);
     }
 
@@ -139,7 +161,8 @@ mod tests {
         let error = request(&path, &Command::Stop, Timestamp(1)).unwrap_err();
         assert!(matches!(error, StoreError::Missing { .. }), "{error}");
         let mut frontier = SqliteFrontier::open(&path).unwrap();
-        let long = Command::Block { pattern: "x".repeat(COMMAND_BYTES_MAX) };
+        let patterns = vec!["x".repeat(COMMAND_BYTES_MAX)];
+        let long = Command::Block { patterns, reason: String::new(), remove: false };
         let error = request(&path, &long, Timestamp(1)).unwrap_err();
         assert!(error.to_string().contains("send it in parts"), "{error}");
         frontier

@@ -3,6 +3,7 @@
 //! Start with [`frontier`] (what is known and due) and [`warc`] (what was said on the wire). Archive
 //! first, then one transaction: a record is on disk before the commit that names it.
 
+pub mod blocks;
 pub mod census;
 pub mod collection;
 pub mod control;

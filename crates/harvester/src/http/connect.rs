@@ -45,12 +45,17 @@ pub struct ConnectFailure {
 impl Connector {
     pub fn new(options: &HttpOptions) -> Result<Connector, HttpSetupError> {
         Ok(Connector {
-            guard: Guard::new(options.allow.clone()),
+            guard: Guard::new(options.allow.clone(), options.gate.clone()),
             overrides: options.overrides.clone(),
             proxy: options.proxy.clone(),
             tls: tls::connector(&options.extra_roots, options.accept_invalid_certificates)?,
             addresses_tried_max: options.addresses_tried_max.max(1),
         })
+    }
+
+    /// Whether a connection made earlier may still be used: a block may have come since.
+    pub fn may_reuse(&self, address: Option<IpAddr>) -> bool {
+        address.is_none_or(|address| self.guard.check(address).is_ok())
     }
 
     /// `end` is when the whole fetch must be over.

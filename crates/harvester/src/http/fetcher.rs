@@ -57,7 +57,8 @@ impl HttpFetcher {
     async fn visit(&self, asked: FetchRequest) -> Result<Exchange, FetchFailure> {
         let mut visit = Visit::new(&asked);
         let origin = origin_of(&asked.url);
-        if let Some(wire) = self.pool.take(origin, visit.start) {
+        let rested = self.pool.take(origin, visit.start);
+        if let Some(wire) = rested.filter(|wire| self.connector.may_reuse(wire.address)) {
             visit.timing.reused = true;
             match self.hop(wire, &mut visit).await {
                 // The server closed it while it rested: the same visit goes on over a new one.

@@ -4,34 +4,42 @@
 //! request forgery). Names prove nothing, since they can be made to point anywhere between check and
 //! use; so the guard looks at each address at the moment of connecting, whatever the URL said. Everything
 //! in [`super::ranges`] is refused unless the user allowed it. An IPv4 address inside an IPv6 one is
-//! unwrapped and judged as well.
+//! unwrapped and judged as well. What the gate refuses (the user's blocks) is refused before that, allowed
+//! or not.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
-use super::{
-    cidr::Cidr,
-    ranges::{NAT64, SpecialRange, embedded, special},
-};
+use model::{Cidr, Gate, OpenGate};
 
-#[derive(Clone, Debug, Default)]
+use super::ranges::{NAT64, SpecialRange, embedded, special};
+
+#[derive(Clone, Debug)]
 pub struct Guard {
     allow: Vec<Cidr>,
+    gate: Arc<dyn Gate>,
 }
 
 /// Why an address was refused; its text says how to allow it.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error(
-    "{address} is in {} ({}), which is not crawled; allow it with --allow-address {address}",
-    range.block, range.name
-)]
-pub struct AddressRefused {
-    pub address: IpAddr,
-    pub range: SpecialRange,
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum AddressRefused {
+    #[error(
+        "{address} is in {} ({}), which is not crawled; allow it with --allow-address {address}",
+        range.block, range.name
+    )]
+    Special { address: IpAddr, range: SpecialRange },
+    #[error("{address} is kept away from ({rule}); see `harvestman block`")]
+    Blocked { address: IpAddr, rule: String },
+}
+
+impl Default for Guard {
+    fn default() -> Guard {
+        Guard::new(Vec::new(), Arc::new(OpenGate))
+    }
 }
 
 impl Guard {
-    pub fn new(allow: Vec<Cidr>) -> Guard {
-        Guard { allow }
+    pub fn new(allow: Vec<Cidr>, gate: Arc<dyn Gate>) -> Guard {
+        Guard { allow, gate }
     }
 
     pub fn check(&self, address: IpAddr) -> Result<(), AddressRefused> {
@@ -39,6 +47,10 @@ impl Guard {
             IpAddr::V4(_) => None,
             IpAddr::V6(v6) => embedded(v6).map(IpAddr::V4),
         };
+        let either = [Some(address), inside].into_iter().flatten();
+        if let Some(refusal) = either.into_iter().find_map(|a| self.gate.refuses_address(a)) {
+            return Err(AddressRefused::Blocked { address, rule: refusal.rule });
+        }
         // Who may reach an IPv4 address may reach it in each of its spellings.
         if self.allowed(address) || inside.is_some_and(|inner| self.allowed(inner)) {
             return Ok(());
@@ -47,7 +59,7 @@ impl Guard {
             Some(inner) if NAT64.contains(address) => special(inner),
             _ => special(address),
         };
-        range.map_or(Ok(()), |range| Err(AddressRefused { address, range }))
+        range.map_or(Ok(()), |range| Err(AddressRefused::Special { address, range }))
     }
 
     fn allowed(&self, address: IpAddr) -> bool {
@@ -141,13 +153,41 @@ mod tests {
 
     #[test]
     fn what_the_user_allows_is_reached_in_each_of_its_spellings() {
-        let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap(), "::1".parse().unwrap()]);
+        let guard = Guard::new(
+            vec!["127.0.0.0/8".parse().unwrap(), "::1".parse().unwrap()],
+            Arc::new(OpenGate),
+        );
         for address in ["127.0.0.1", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"] {
             assert!(guard.check(address.parse().unwrap()).is_ok(), "{address}");
         }
         for address in ["10.0.0.1", "::ffff:10.0.0.1", "fe80::1"] {
             assert!(guard.check(address.parse().unwrap()).is_err(), "{address}");
         }
+    }
+
+    #[derive(Debug)]
+    struct Deny(Cidr);
+
+    impl Gate for Deny {
+        fn refuses_url(&self, _: &model::CrawlUrl) -> Option<model::Refusal> {
+            None
+        }
+
+        fn refuses_address(&self, address: IpAddr) -> Option<model::Refusal> {
+            self.0.contains(address).then(|| model::Refusal::blocked(&self.0.to_string()))
+        }
+    }
+
+    #[test]
+    fn what_the_gate_refuses_is_refused_in_each_of_its_spellings_although_it_is_allowed() {
+        let allow = vec!["127.0.0.0/8".parse().unwrap()];
+        let guard = Guard::new(allow, Arc::new(Deny("127.0.0.0/30".parse().unwrap())));
+        for address in ["127.0.0.1", "::ffff:127.0.0.1", "64:ff9b::7f00:1"] {
+            let refusal = guard.check(address.parse().unwrap()).unwrap_err().to_string();
+            assert!(refusal.contains("block: 127.0.0.0/30"), "{refusal}");
+        }
+        assert!(guard.check("127.0.0.9".parse().unwrap()).is_ok());
+        assert!(guard.check("8.8.8.8".parse().unwrap()).is_ok());
     }
 
     #[test]

@@ -11,7 +11,6 @@
 //! held to be equal. A chunked body with broken framing ends like one whose server hung up, and a
 //! `Transfer-Encoding` other than chunked is taken to last until the server does.
 
-mod cidr;
 mod connect;
 mod cookie_date;
 mod cookies;
@@ -39,12 +38,12 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use cidr::{Cidr, CidrError};
 pub use cookies::CookieJar;
 pub use decode_body::decode_body;
 pub use dns::{DnsOptions, DnsResolver};
 pub use fetcher::HttpFetcher;
 pub use guard::{AddressRefused, Guard};
+pub use model::{Cidr, CidrError};
 pub use options::{HttpOptions, HttpSetupError};
 pub use overrides::{Override, OverrideError, Overrides};
 pub use proxy::{Proxy, ProxyError};

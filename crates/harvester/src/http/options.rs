@@ -2,7 +2,9 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use super::{cidr::Cidr, overrides::Overrides, proxy::Proxy, tls::TlsSetupError};
+use model::{Cidr, Gate, OpenGate};
+
+use super::{overrides::Overrides, proxy::Proxy, tls::TlsSetupError};
 
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
@@ -23,6 +25,8 @@ pub struct HttpOptions {
     pub accept_invalid_certificates: bool,
     /// Special addresses that may be visited all the same (`--allow-address`).
     pub allow: Vec<Cidr>,
+    /// Addresses that may not be visited in any case; may change while the fetcher is at work.
+    pub gate: Arc<dyn Gate>,
     /// The resolver's table, for the ports in it.
     pub overrides: Arc<Overrides>,
     /// Idle connections kept in all: each holds a descriptor and some 20 KB.
@@ -48,6 +52,7 @@ impl Default for HttpOptions {
             extra_roots: Vec::new(),
             accept_invalid_certificates: false,
             allow: Vec::new(),
+            gate: Arc::new(OpenGate),
             overrides: Arc::default(),
             idle_max: 1_024,
             idle_per_origin_max: 2,

@@ -6,7 +6,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::cidr::Cidr;
+use model::Cidr;
 
 /// One row of the registry.
 #[derive(Clone, Copy, Debug)]

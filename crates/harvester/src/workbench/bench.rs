@@ -8,11 +8,13 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     net::IpAddr,
+    sync::Arc,
     time::Duration,
 };
 
 use model::{
-    Exchange, FetchFailure, Fingerprint, Origin, Page, Resolution, SiteKey, SiteLease, Timestamp,
+    Exchange, FetchFailure, Fingerprint, Gate, OpenGate, Origin, Page, Resolution, SiteKey,
+    SiteLease, Timestamp,
 };
 
 use super::{
@@ -24,6 +26,7 @@ use super::{
 
 pub struct Workbench {
     pub(super) options: Options,
+    pub(super) gate: Arc<dyn Gate>,
     pub(super) seats: HashMap<SiteKey, Seat>,
     /// Clocks and names: of the sites in hand, and for as long as they matter of those that were, or that
     /// a robots.txt was redirected to.
@@ -85,6 +88,7 @@ impl Workbench {
     pub fn new(options: Options, pages_fetched: u64) -> Workbench {
         Workbench {
             options,
+            gate: Arc::new(OpenGate),
             seats: HashMap::new(),
             hosts: HashMap::new(),
             addresses: Addresses::default(),
@@ -98,6 +102,12 @@ impl Workbench {
             numbers: 0,
             stopping: false,
         }
+    }
+
+    /// Pages that `gate` refuses are excluded instead of visited, from the moment it refuses them.
+    #[must_use]
+    pub fn with_gate(self, gate: Arc<dyn Gate>) -> Workbench {
+        Workbench { gate, ..self }
     }
 
     /// Takes a site in hand. Its candidates must have been judged: every page it brings may be visited as

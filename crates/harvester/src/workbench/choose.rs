@@ -16,11 +16,10 @@ impl Workbench {
         let slot = self.slot_free(site);
         let seat = self.seats.get_mut(site)?;
         seat.scheduled = None;
-        let want = seat.want(slot, now);
-        let (url, errand) = match want {
+        let (url, fp, errand) = match seat.want(slot, now, &*self.gate) {
             Want::Exclude { fp, refusal } => return self.exclude(site, fp, refusal, now),
-            Want::Robots { origin, url, hops } => (url, Errand::Robots { origin, hops }),
-            Want::Page { fp, url } => (url, Errand::Page { fp, reserved: false, failures: 0 }),
+            Want::Robots { fp, origin, url, hops } => (url, fp, Errand::Robots { origin, hops }),
+            Want::Page { fp, url } => (url, fp, Errand::Page { fp, reserved: false, failures: 0 }),
             Want::Event | Want::Refill | Want::NoSlot | Want::Later(_) | Want::Nothing => {
                 self.reschedule(site, now);
                 return None;
@@ -36,6 +35,9 @@ impl Workbench {
             Name::Resolved(resolution) if resolution.expires > now => {
                 let addresses = resolution.addresses.clone();
                 host.name = Name::Resolved(resolution);
+                if let Some(refusal) = self.refuses_all(&addresses) {
+                    return self.exclude(site, fp, refusal, now);
+                }
                 if self.stands_in_line(site, &host_key, &addresses, now) {
                     return None;
                 }
@@ -50,6 +52,13 @@ impl Workbench {
                 Some(Step::Resolve(host_key))
             }
         }
+    }
+
+    /// None of these addresses may be connected to: the first refusal speaks for all.
+    fn refuses_all(&self, addresses: &[IpAddr]) -> Option<Refusal> {
+        let mut refusals = addresses.iter().map(|address| self.gate.refuses_address(*address));
+        let first = refusals.next()??;
+        refusals.all(|refusal| refusal.is_some()).then_some(first)
     }
 
     pub(super) fn next_in_line(&mut self, address: IpAddr, now: Timestamp) -> Option<Step> {

@@ -7,6 +7,7 @@
 //! - A site's next polite moment is the maximum of every signal (`pace.rs`); no visit begins before it.
 //! - At most `connections` visits to a host at once, those of other sites' robots.txt redirects included.
 //! - No page without a valid robots.txt answer of its origin, and none that it forbids.
+//! - Nothing is asked of a host, a URL or an address that the gate refuses at that moment.
 //! - Pages of a site go out level by level: none of level k+1 while one of level k or less is open.
 //! - `site_pages_max` and `pages_max` are never exceeded: a slot is reserved before the visit.
 //! - Whatever waits is either on the list of moments, or behind an event the caller will report: nothing
@@ -33,6 +34,8 @@ pub use step::{
     Assignment, AssignmentId, Drained, Excluded, Note, Reason, Released, Removed, SiteRef, Step,
 };
 
+#[cfg(test)]
+mod gate_tests;
 #[cfg(test)]
 mod property;
 #[cfg(test)]

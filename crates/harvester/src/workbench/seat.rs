@@ -3,7 +3,7 @@
 use std::{collections::HashMap, net::IpAddr, time::Duration};
 
 use model::{
-    Condition, CrawlUrl, Fingerprint, Origin, Page, Refusal, RefusalReason, RobotsAnswer,
+    Condition, CrawlUrl, Fingerprint, Gate, Origin, Page, Refusal, RefusalReason, RobotsAnswer,
     RobotsCopy, SiteKey, SiteLease, Timestamp,
 };
 
@@ -56,6 +56,8 @@ pub(super) struct Hunt {
 #[derive(Debug)]
 pub(super) enum Want {
     Robots {
+        /// The page for whose sake it is asked for.
+        fp: Fingerprint,
         origin: Origin,
         url: CrawlUrl,
         hops: u8,
@@ -121,8 +123,8 @@ impl Seat {
     }
 
     /// What the next visit would be, without its clock. Pages of an origin that is unreachable for now are
-    /// put aside on the way.
-    pub fn want(&mut self, slot: bool, now: Timestamp) -> Want {
+    /// put aside on the way. What the gate refuses is excluded before its robots.txt is asked for.
+    pub fn want(&mut self, slot: bool, now: Timestamp, gate: &dyn Gate) -> Want {
         self.frontier.promote(now);
         loop {
             let page = match self.frontier.head(slot) {
@@ -133,12 +135,21 @@ impl Seat {
                 Head::Later(at) => return Want::Later(at),
                 Head::Empty => return Want::Nothing,
             };
+            let fp = page.url.fingerprint();
+            if let Some(refusal) = gate.refuses_url(&page.url) {
+                return Want::Exclude { fp, refusal };
+            }
             let origin = page.url.origin();
             match Standing::of(self.origins.get(&origin), &origin, now) {
                 Standing::UnderWay => return Want::Event,
-                Standing::Ask { url, hops } => return Want::Robots { origin, url, hops },
+                Standing::Ask { url, hops } => {
+                    // Without its robots.txt (which may be redirected elsewhere) no page is visited.
+                    return match gate.refuses_url(&url) {
+                        Some(refusal) => Want::Exclude { fp, refusal },
+                        None => Want::Robots { fp, origin, url, hops },
+                    };
+                }
                 Standing::HeldUntil(until) => {
-                    let fp = page.url.fingerprint();
                     let page = self.frontier.take(fp).expect("the head is in the queue");
                     self.frontier.hold(page, until);
                 }

@@ -18,7 +18,7 @@ pub enum Step {
     /// Make this visit and call [`super::Workbench::release`] with its answer, whatever it is. For a page
     /// that was answered call [`super::Workbench::gathered`] once its links have been offered.
     Visit(Box<Assignment>),
-    /// robots.txt forbids this page: settle it as excluded; no request is made, nothing to release.
+    /// robots.txt or the gate forbids this page: settle it as excluded; no request is made, nothing to release.
     Exclude(Box<Excluded>),
     /// The visit failed before it began, because the name could not be resolved: settle it exactly like
     /// a visit that was released with this failure. Nothing to release or gather.

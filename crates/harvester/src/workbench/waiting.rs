@@ -32,7 +32,7 @@ impl Workbench {
         self.recount(site);
         let slot = self.slot_free(site);
         let Some(seat) = self.seats.get_mut(site) else { return };
-        let (quiet, want) = (seat.is_quiet(), seat.want(slot, now));
+        let (quiet, want) = (seat.is_quiet(), seat.want(slot, now, &*self.gate));
         let held = matches!(want, Want::Later(_)) && seat.is_unreachable(now);
         let (host, not_before) = match want {
             Want::Exclude { .. } => (None, now),

@@ -4,8 +4,11 @@
 use std::fmt::Write;
 
 use harvester::{clock::RealClock, robots::Robots};
-use model::{Candidate, Clock, CrawlUrl, PageState, RobotsAnswer, SpiderId, Timestamp};
-use seeder::{RuleStep, SeedSet, StepVerdict, parse_seed};
+use model::{
+    Candidate, Clock, CrawlUrl, PageState, Refusal, RefusalReason, RobotsAnswer, SpiderId,
+    Timestamp,
+};
+use seeder::{Block, Blocks, RuleStep, SeedSet, StepVerdict, parse_seed};
 use serde_json::{Value, json};
 use store::{
     census::{Census, DecisionEntry, PageStory},
@@ -28,6 +31,9 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
     let config = context.config(Vec::new())?;
     let rules = setup::rules(&config, &context.folder)?;
     let census = Census::open(&Collection::open(&context.folder)?)?;
+    census.each_block(|entry| {
+        rules.blocks.add(Block::parse(&entry.pattern));
+    })?;
     let mut seeds = SeedSet::default();
     census.seeds()?.iter().for_each(|seed| seeds.join(seed));
     let (url, story) = known_as(&census, &rules.form, url)?;
@@ -40,8 +46,13 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
         referrer: None,
     };
     let mut steps = rules.explain(&candidate, &seeds);
-    steps.push(robots_step(&census, &url, &config.etiquette.robots_token())?);
     let decisions = census.decisions_on(url.site().as_str(), DECISIONS_SHOWN)?;
+    if let Some(step) = block_step(&census, &rules.blocks, &url, story.as_ref(), &decisions)? {
+        steps[0] = step;
+        steps.truncate(1);
+    } else {
+        steps.push(robots_step(&census, &url, &config.etiquette.robots_token())?);
+    }
     let now = RealClock::new().now();
     let explanation = Explanation { url, story, steps, decisions, now };
     print(&match context.json {
@@ -154,6 +165,40 @@ impl Explanation {
             (None, None) => "would be crawled, but no link or seed has led to it yet".to_owned(),
         }
     }
+}
+
+/// The block that keeps away from the URL, with the user's reason. By which address a host is reached is
+/// known only from what a crawl refused there.
+fn block_step(
+    census: &Census,
+    blocks: &Blocks,
+    url: &CrawlUrl,
+    story: Option<&PageStory>,
+    decisions: &[DecisionEntry],
+) -> Result<Option<RuleStep>, Failure> {
+    let excluded = story.is_none_or(|story| story.page.state == PageState::Excluded);
+    // A refusal stands under the site that links; what was refused is the example's site.
+    let is_own = |entry: &&DecisionEntry| {
+        let example = CrawlUrl::parse(&entry.example);
+        entry.reason == RefusalReason::Blocked.word()
+            && example.is_ok_and(|example| example.site_text() == url.site_text())
+    };
+    let by_address = || {
+        let refused = decisions.iter().filter(is_own).filter(|_| excluded);
+        let patterns = refused.filter_map(|entry| entry.rule.strip_prefix("block: "));
+        let mut ranges = patterns.filter_map(|text| Block::parse(text).ok());
+        ranges.find(|block| matches!(block, Block::Addresses(_)) && blocks.contains(block))
+    };
+    let found = blocks.find(url).map(|pattern| pattern.to_string());
+    let Some(pattern) = found.or_else(|| by_address().map(|block| block.to_string())) else {
+        return Ok(None);
+    };
+    let why = match census.block(&pattern)? {
+        Some(entry) if !entry.reason.is_empty() => entry.reason,
+        _ => "it is on the list of blocks".to_owned(),
+    };
+    let rule = Refusal::blocked(&pattern).rule;
+    Ok(Some(RuleStep { rule, verdict: StepVerdict::Decided, why }))
 }
 
 /// robots.txt is asked last, as it is in a crawl; from the copy at hand.

@@ -16,10 +16,12 @@ use crate::{
     terminal::{remark, stderr_is_terminal},
 };
 
+mod block;
 mod check;
 mod completions;
 mod config;
 mod crawl;
+mod decisions;
 mod demo;
 mod dry_run;
 mod explain;
@@ -118,8 +120,10 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Crawl(args) => crawl::crawl(&context, &args),
         Command::Run(args) => crawl::run(&context, &args),
         Command::Seed(args) => seed::run(&context, &args),
+        Command::Block(args) => block::run(&context, &args),
         Command::Status => status::run(&context),
         Command::Explain(args) => explain::run(&context, &args),
+        Command::Decisions(args) => decisions::run(&context, &args),
         Command::Show(args) => show::run(&context, &args),
         Command::Check(args) => check::run(&context, &args),
         Command::Simweb(args) => simweb::run(&context, &args),

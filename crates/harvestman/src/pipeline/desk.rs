@@ -3,15 +3,21 @@
 use model::{Frontier, StoreError, Timestamp};
 use store::{
     control::Request,
-    frontier::SqliteFrontier,
+    frontier::{Lifted, SqliteFrontier},
     runs::{RunId, RunState},
 };
+
+use super::messages::BlockChange;
 
 pub trait Desk: Frontier {
     /// What other processes ask of this crawl, oldest first.
     fn requests(&mut self, now: Timestamp) -> Result<Vec<Request>, StoreError>;
 
     fn request_done(&mut self, id: i64, result: &str, now: Timestamp) -> Result<(), StoreError>;
+
+    /// Changes the list of blocks; what became of it, in words.
+    fn change_blocks(&mut self, change: &BlockChange, now: Timestamp)
+    -> Result<String, StoreError>;
 
     fn heartbeat(
         &mut self,
@@ -40,6 +46,19 @@ impl Desk for SqliteFrontier {
 
     fn request_done(&mut self, id: i64, result: &str, now: Timestamp) -> Result<(), StoreError> {
         SqliteFrontier::request_done(self, id, result, now)
+    }
+
+    fn change_blocks(
+        &mut self,
+        change: &BlockChange,
+        now: Timestamp,
+    ) -> Result<String, StoreError> {
+        if change.remove {
+            let Lifted { removed, pages } = self.unblock(&change.patterns, now)?;
+            return Ok(format!("{removed} blocks removed, {pages} pages are judged again"));
+        }
+        let new = self.block(&change.patterns, &change.reason, now)?;
+        Ok(format!("{new} blocks added"))
     }
 
     fn heartbeat(

@@ -116,6 +116,8 @@ pub struct State {
     paused: Option<String>,
     held_by_user: bool,
     stopping: Option<Stopping>,
+    /// The last request taken up: one is told again until the writer has marked it as done.
+    requested: i64,
     released: bool,
     beat: Timestamp,
     /// Alive while the writer has not taken the last heartbeat.

@@ -114,6 +114,16 @@ pub enum Order {
     Heartbeat(serde_json::Value, Arc<()>),
     /// What became of a request of another process.
     RequestDone(i64, String),
+    /// Write down that this is kept away from, or no longer, as that request asked.
+    Block(i64, BlockChange),
+}
+
+/// A change of the list of blocks.
+#[derive(Clone, Debug)]
+pub struct BlockChange {
+    pub patterns: Vec<String>,
+    pub reason: String,
+    pub remove: bool,
 }
 
 /// One page's (or one site's) share of a settlement.

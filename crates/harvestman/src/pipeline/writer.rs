@@ -94,6 +94,15 @@ impl Writer {
             Order::RequestDone(id, result) => self.until_there_is_room(|writer| {
                 writer.desk.request_done(id, &result, writer.clock.now())
             }),
+            Order::Block(id, change) => {
+                // What a block excluded a moment ago must be there to be judged again.
+                self.commit(batch)?;
+                self.until_there_is_room(|writer| {
+                    let now = writer.clock.now();
+                    let result = writer.desk.change_blocks(&change, now)?;
+                    writer.desk.request_done(id, &result, now)
+                })
+            }
             Order::CheckOut(request, busy) => {
                 // What waits may change what is due.
                 self.commit(batch)?;

@@ -9,6 +9,7 @@
 mod archive;
 mod audit;
 mod bad_input;
+mod block;
 mod check;
 mod commands;
 mod full_disk;

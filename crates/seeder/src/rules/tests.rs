@@ -89,13 +89,28 @@ fn words_and_values_name_each_other() {
 #[test]
 fn an_explanation_tells_every_step_up_to_the_decision() {
     let steps = SpiderRules::default().explain(&candidate("http://example.org/x/login"), &seeds());
-    assert_eq!(steps.len(), 7, "there are no rules of the user's, and the filter is not asked");
+    assert_eq!(steps.len(), 8, "there are no rules of the user's, and the filter is not asked");
     let (last, before) = steps.split_last().expect("there are steps");
     assert!(before.iter().all(|step| step.verdict == StepVerdict::Passed && !step.why.is_empty()));
     assert_eq!((last.rule.as_str(), last.verdict), ("reject list: login", StepVerdict::Decided));
     let outside = SpiderRules::default().explain(&candidate("http://o.org/"), &seeds());
-    assert_eq!(outside.len(), 2);
-    assert_eq!(outside[1].why, "no seed names its site");
+    assert_eq!(outside.len(), 3);
+    assert_eq!(outside[2].why, "no seed names its site");
+}
+
+#[test]
+fn a_block_decides_first_for_seeds_too_and_only_while_it_stands() {
+    let rules = SpiderRules::default();
+    let block = crate::Block::parse(".example.org").unwrap();
+    let seed = Candidate { seed: true, ..candidate("http://www.example.org/") };
+    assert_eq!(rules.judge(&seed, &seeds()), Verdict::Accept);
+    rules.blocks.add([block.clone()]);
+    let refusal = model::Refusal::blocked(".example.org");
+    assert_eq!(rules.judge(&seed, &seeds()), Verdict::Reject(refusal.clone()));
+    let steps = rules.explain(&seed, &seeds());
+    assert_eq!((steps.len(), &steps[0].rule), (1, &refusal.rule));
+    rules.blocks.remove([block]);
+    assert_eq!(rules.judge(&seed, &seeds()), Verdict::Accept);
 }
 
 fn any_rules() -> impl Strategy<Value = SpiderRules> {
@@ -183,7 +198,7 @@ fn an_explanation_goes_through_the_users_rules_to_the_one_that_decides() {
     let rules = SpiderRules { list, ..SpiderRules::default() };
     let told = |text: &str| -> Vec<(String, StepVerdict)> {
         let steps = rules.explain(&candidate(text), &seeds());
-        steps.into_iter().skip(1).map(|step| (step.rule, step.verdict)).collect()
+        steps.into_iter().skip(2).map(|step| (step.rule, step.verdict)).collect()
     };
     let step =
         |number: usize, verdict| (format!("crawl.rules {number}: {}", texts[number - 1]), verdict);

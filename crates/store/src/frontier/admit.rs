@@ -99,6 +99,21 @@ fn mark_seed(work: &mut Work<'_>, site: SiteId, fp: i64) -> Result<bool, Fault> 
     Ok(again)
 }
 
+/// All pages of a site that a judgement excluded are judged anew; how many.
+pub(super) fn judge_again(work: &mut Work<'_>, site: SiteId) -> Result<u64, Fault> {
+    let again = work
+        .sql
+        .prepare_cached("UPDATE pages SET state = 0, due = ?2 WHERE site = ?1 AND state = 6")?
+        .execute(params![site.0, work.now.0])?;
+    for _ in 0..again {
+        work.moved(Some(PageState::Excluded), PageState::Candidate);
+    }
+    if again > 0 {
+        stir(work, site, 0, true, false)?;
+    }
+    Ok(again as u64)
+}
+
 /// New pages make a site due, unless it is in hand (then its holder's release sees them) or was given
 /// back with a time before which it wants to be left alone.
 fn stir(work: &Work<'_>, site: SiteId, new: u64, awake: bool, seeded: bool) -> Result<(), Fault> {

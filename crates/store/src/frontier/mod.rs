@@ -10,6 +10,7 @@ mod check_in;
 mod check_out;
 mod due;
 mod history;
+mod lift;
 mod rows;
 mod sqlite;
 mod start;
@@ -23,6 +24,7 @@ pub(crate) mod suite;
 mod tests;
 
 pub use history::unpack_times;
+pub use lift::Lifted;
 pub use sqlite::{Marks, SqliteFrontier};
 pub use start::RecordExtent;
 pub use verify::{Finding, Topic};

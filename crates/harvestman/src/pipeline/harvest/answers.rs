@@ -1,12 +1,14 @@
 //! From an assignment to its check-in: sending a fetcher out, taking its answer, checking in what it brought.
 
+use std::net::IpAddr;
+
 use harvester::{
     failure::PageAfter,
     workbench::{Assignment, Excluded, Note, Released},
 };
 use model::{
-    Busy, Exchange, FetchFailure, FetchRequest, Page, PageState, PageUpdate, Purpose, RobotsAnswer,
-    SiteDelta, Timestamp,
+    Busy, Exchange, FailureKind, FetchFailure, FetchRequest, Gate, Page, PageState, PageUpdate,
+    Purpose, Refusal, RobotsAnswer, SiteDelta, Timestamp, Timing,
 };
 
 use super::Harvest;
@@ -48,6 +50,9 @@ impl Harvest {
         busy: Busy,
     ) {
         let now = self.clock.now();
+        if let Some(refusal) = self.blocked_meanwhile(&assignment, &answer) {
+            return self.drop_answer(assignment, refusal, now);
+        }
         self.state.in_flight -= 1;
         let released = self.workbench.release(assignment.id, answer.as_ref(), now);
         self.tell(&assignment, &released);
@@ -61,6 +66,46 @@ impl Harvest {
         match answer {
             Ok(exchange) => self.hand_over(assignment, exchange, released, busy),
             Err(failure) => self.no_answer(assignment, &failure, released, busy, now),
+        }
+    }
+
+    /// A block that came while the visit was under way.
+    fn blocked_meanwhile(
+        &self,
+        assignment: &Assignment,
+        answer: &Result<Exchange, FetchFailure>,
+    ) -> Option<Refusal> {
+        let blocks = &self.rules.blocks;
+        let refuses = |address: &IpAddr| blocks.refuses_address(*address);
+        let by_address = || match answer {
+            Ok(exchange) => exchange.address.as_ref().and_then(refuses),
+            // Its other addresses may have failed for reasons of their own.
+            Err(failure) if failure.kind == FailureKind::AddressRefused => {
+                let refusals: Option<Vec<Refusal>> =
+                    assignment.addresses.iter().map(refuses).collect();
+                refusals?.pop()
+            }
+            Err(_) => None,
+        };
+        blocks.refuses_url(&assignment.url).or_else(by_address)
+    }
+
+    /// Nothing of the answer is kept: the page is excluded as if it had never been asked for.
+    fn drop_answer(&mut self, mut assignment: Assignment, refusal: Refusal, now: Timestamp) {
+        let failure = FetchFailure {
+            kind: FailureKind::Aborted,
+            detail: refusal.rule.clone(),
+            address: None,
+            timing: Timing::default(),
+        };
+        self.state.in_flight -= 1;
+        self.workbench.release(assignment.id, Err(&failure), now);
+        if let Some(held) = self.state.hand.get(&assignment.site.key) {
+            held.in_flight -= 1;
+            held.free_since = now;
+        }
+        if let Some(page) = assignment.page.take() {
+            self.exclude(Excluded { site: assignment.site, page, refusal }, now);
         }
     }
 
@@ -199,7 +244,7 @@ impl Harvest {
         delta.updates.push(update);
     }
 
-    /// robots.txt forbids the page: recorded, not visited.
+    /// robots.txt or a block forbids the page: recorded, not visited.
     pub(super) fn exclude(&mut self, excluded: Excluded, now: Timestamp) {
         let Excluded { site, page, refusal } = excluded;
         self.state.tally.excluded += 1;

@@ -1,16 +1,20 @@
-//! What other processes ask of a running crawl: more seeds, a pause, a visit now, a stop.
+//! What other processes ask of a running crawl: more seeds, a pause, a block, a stop.
 
 use std::sync::PoisonError;
 
 use model::{Candidate, SpiderId, Verdict};
-use seeder::parse_seed;
+use seeder::{Block, parse_seed};
 use store::control::{Command, Request};
 
 use super::{Harvest, Stopping};
-use crate::pipeline::messages::{Order, Settle};
+use crate::pipeline::messages::{BlockChange, Order, Settle};
 
 impl Harvest {
     pub(super) fn request(&mut self, request: Request) {
+        if request.id <= self.state.requested {
+            return;
+        }
+        self.state.requested = request.id;
         let result = match request.command {
             Command::Seed { urls, .. } => self.seed(&urls),
             Command::Pause => {
@@ -25,11 +29,26 @@ impl Harvest {
                 self.stop(Stopping::Asked);
                 "stopping".to_owned()
             }
-            Command::Block { .. } | Command::VisitNow { .. } => {
+            Command::Block { patterns, reason, remove } => {
+                return self.block(request.id, BlockChange { patterns, reason, remove });
+            }
+            Command::VisitNow { .. } => {
                 "this version of the crawl does not know how to do this".to_owned()
             }
         };
         self.order(Order::RequestDone(request.id, result));
+    }
+
+    /// In force from here on: for links, for pages that wait, and for answers on their way.
+    fn block(&mut self, id: i64, change: BlockChange) {
+        let read = change.patterns.iter().filter_map(|text| Block::parse(text).ok());
+        match change.remove {
+            true => self.rules.blocks.remove(read),
+            false => self.rules.blocks.add(read),
+        };
+        self.order(Order::Block(id, change));
+        // What is judged again may be due now.
+        self.state.check_at = Some(self.clock.now());
     }
 
     pub(super) fn seed(&mut self, urls: &[String]) -> String {

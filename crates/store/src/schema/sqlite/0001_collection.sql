@@ -146,6 +146,13 @@ CREATE TABLE decisions (
     PRIMARY KEY (site, reason, rule)
 ) WITHOUT ROWID;
 
+-- What is kept away from: URLs, prefixes (end in *), hosts, domains (begin with a dot), address ranges.
+CREATE TABLE blocks (
+    pattern TEXT PRIMARY KEY,
+    reason  TEXT NOT NULL,                 -- the user's words, or nothing
+    created INTEGER NOT NULL
+) WITHOUT ROWID;
+
 CREATE TABLE control (
     id      INTEGER PRIMARY KEY AUTOINCREMENT,
     command TEXT NOT NULL,                 -- JSON

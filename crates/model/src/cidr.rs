@@ -42,6 +42,11 @@ impl Cidr {
         }
     }
 
+    /// How many bits all its addresses share.
+    pub fn prefix(&self) -> u8 {
+        self.prefix
+    }
+
     /// The lowest and the highest address of the block.
     pub fn edges(&self) -> (IpAddr, IpAddr) {
         match self.base {

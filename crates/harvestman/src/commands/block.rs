@@ -1,0 +1,296 @@
+//! `block`: what to keep away from. A running crawl is told through its database and obeys within seconds;
+//! otherwise the list is changed here and holds for whatever comes.
+
+use std::{
+    fmt::Write,
+    fs::File,
+    io::{self, BufRead, BufReader},
+    path::PathBuf,
+    time::Duration,
+};
+
+use harvester::clock::RealClock;
+use model::{Clock, StoreError, Timestamp};
+use seeder::{Block, LineReader, SeedError, UrlForm};
+use serde_json::json;
+use store::{
+    blocks::BlockEntry,
+    census::Census,
+    collection::{Collection, CrawlLock},
+    control::{self, Command},
+    frontier::{Lifted, SqliteFrontier},
+};
+
+use super::Context;
+use crate::{
+    cli::BlockArgs,
+    exit::{Exit, Failure, io_advice},
+    progress::number,
+    setup,
+    terminal::{print, printable},
+    times,
+};
+
+/// Patterns handed over at a time: a quarter of what a command may hold, and a short transaction.
+const BATCH_BYTES: usize = control::COMMAND_BYTES_MAX / 4;
+/// Bad lines named; the rest is counted.
+const BAD_SHOWN: usize = 20;
+/// Of a listing, written at a time.
+const LISTED_BYTES: usize = 64 << 10;
+/// A running crawl looks for commands every second.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub fn run(context: &Context, args: &BlockArgs) -> Result<Exit, Failure> {
+    if args.list || (args.what.is_empty() && args.file.is_empty()) {
+        return list(context);
+    }
+    let form = setup::rules(&context.config(Vec::new())?, &context.folder)?.form;
+    // What was typed is read before anything is touched.
+    let typed: Result<Vec<Block>, Failure> =
+        args.what.iter().filter(|text| *text != "-").map(|text| read(text)).collect();
+    let typed = typed?;
+    let collection = match args.remove {
+        true => Collection::open(&context.folder)?,
+        false => Collection::open_or_create(&context.folder)?,
+    };
+    let mut intake = Intake::open(&collection, args, form)?;
+    for block in typed {
+        intake.take(block)?;
+    }
+    if args.what.iter().any(|text| text == "-") {
+        intake.read(io::stdin().lock(), "standard input")?;
+    }
+    for path in &args.file {
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| {
+            Failure::usage(format!("cannot read {name}: {error}"), io_advice(error.kind()))
+        })?;
+        intake.read(BufReader::new(file), &name)?;
+    }
+    intake.hand_over()?;
+    intake.tell(context)
+}
+
+fn read(text: &str) -> Result<Block, Failure> {
+    Block::parse(text).map_err(|why| {
+        let advice = "see what can be blocked with: harvestman block --help";
+        Failure::usage(format!("cannot block {text:?}: {why}"), advice)
+    })
+}
+
+/// Reads patterns and hands them on in batches, so that a list of any length takes little memory.
+struct Intake {
+    way: Way,
+    form: UrlForm,
+    reason: String,
+    remove: bool,
+    batch: Vec<String>,
+    batch_bytes: usize,
+    taken: u64,
+    changed: u64,
+    pages: u64,
+    bad: Vec<String>,
+    bad_count: u64,
+}
+
+/// Who changes the list.
+enum Way {
+    /// We do: no crawl can begin meanwhile.
+    Direct(Box<SqliteFrontier>, CrawlLock),
+    /// The running crawl does; its last command.
+    Crawl(PathBuf, Option<i64>),
+}
+
+impl Intake {
+    fn open(collection: &Collection, args: &BlockArgs, form: UrlForm) -> Result<Self, Failure> {
+        let way = match collection.lock() {
+            Ok(lock) => Way::Direct(SqliteFrontier::open(&collection.database())?.into(), lock),
+            Err(StoreError::Busy { .. }) => Way::Crawl(collection.database(), None),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Intake {
+            way,
+            form,
+            reason: args.reason.clone().unwrap_or_default(),
+            remove: args.remove,
+            batch: Vec::new(),
+            batch_bytes: 0,
+            taken: 0,
+            changed: 0,
+            pages: 0,
+            bad: Vec::new(),
+            bad_count: 0,
+        })
+    }
+
+    fn take(&mut self, block: Block) -> Result<(), Failure> {
+        let pattern = block.with_form(&self.form).to_string();
+        self.taken += 1;
+        self.batch_bytes += pattern.len();
+        self.batch.push(pattern);
+        if self.batch_bytes >= BATCH_BYTES { self.hand_over() } else { Ok(()) }
+    }
+
+    fn read(&mut self, lines: impl BufRead, name: &str) -> Result<(), Failure> {
+        for line in LineReader::reading(lines, Block::parse) {
+            match line {
+                Ok(block) => self.take(block)?,
+                Err(SeedError::Io { source, .. }) => {
+                    return Err(Failure::usage(
+                        format!("cannot read {name}: {source}"),
+                        io_advice(source.kind()),
+                    ));
+                }
+                Err(bad) => {
+                    self.bad_count += 1;
+                    if self.bad.len() < BAD_SHOWN {
+                        self.bad.push(format!("{name}: {bad}"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn hand_over(&mut self) -> Result<(), Failure> {
+        self.batch_bytes = 0;
+        let patterns = std::mem::take(&mut self.batch);
+        if patterns.is_empty() {
+            return Ok(());
+        }
+        let now = RealClock::new().now();
+        match &mut self.way {
+            Way::Direct(frontier, _lock) if self.remove => {
+                let Lifted { removed, pages } = frontier.unblock(&patterns, now)?;
+                self.changed += removed;
+                self.pages += pages;
+            }
+            Way::Direct(frontier, _lock) => {
+                self.changed += frontier.block(&patterns, &self.reason, now)?;
+            }
+            Way::Crawl(database, last) => {
+                let (reason, remove) = (self.reason.clone(), self.remove);
+                let command = Command::Block { patterns, reason, remove };
+                *last = Some(control::request(database, &command, now)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&self, context: &Context) -> Result<Exit, Failure> {
+        let (running, in_force) = match &self.way {
+            Way::Direct(..) => (false, true),
+            Way::Crawl(database, last) => (true, wait(database, *last)?),
+        };
+        if context.json {
+            let figures = (!running).then_some((self.changed, self.pages));
+            let answer = json!({
+                "taken": self.taken, "changed": figures.map(|(changed, _)| changed),
+                "pages_judged_again": figures.map(|(_, pages)| pages), "running": running,
+                "in_force": in_force, "bad": self.bad_count, "examples": self.bad,
+            });
+            print(&format!("{answer}\n"))?;
+        } else {
+            self.bad.iter().for_each(|line| context.say(&printable(line)));
+            let more = self.bad_count - self.bad.len() as u64;
+            if more > 0 {
+                context.say(&format!("… and {} more lines that are no blocks", number(more)));
+            }
+            context.say(&self.sentence(running, in_force));
+        }
+        Ok(if self.taken == 0 && self.bad_count > 0 { Exit::Usage } else { Exit::Done })
+    }
+
+    fn sentence(&self, running: bool, in_force: bool) -> String {
+        let (taken, changed) = (number(self.taken), number(self.changed));
+        let others = self.taken - self.changed.min(self.taken);
+        match (running, in_force, self.remove) {
+            (true, true, false) => format!("{taken} blocks are in force in the running crawl"),
+            (true, true, true) => format!("{taken} blocks are lifted in the running crawl"),
+            (true, false, _) => {
+                format!("{taken} handed over; the running crawl takes them up when it can")
+            }
+            (false, _, false) => {
+                let known = match others {
+                    0 => String::new(),
+                    n => format!(" ({} were on the list already)", number(n)),
+                };
+                format!("{changed} blocks added{known}; they hold for every crawl from now on")
+            }
+            (false, _, true) => {
+                let unknown = match others {
+                    0 => String::new(),
+                    n => format!(" ({} were not on the list)", number(n)),
+                };
+                let pages = number(self.pages);
+                format!("{changed} blocks removed{unknown}; {pages} pages are judged again")
+            }
+        }
+    }
+}
+
+/// Whether the running crawl has carried out the command, within what it usually takes.
+fn wait(database: &std::path::Path, id: Option<i64>) -> Result<bool, Failure> {
+    let Some(id) = id else { return Ok(true) };
+    let clock = RealClock::new();
+    let until = clock.now().plus(PATIENCE);
+    while clock.now() < until {
+        if control::result_of(database, id)?.is_some() {
+            return Ok(true);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(false)
+}
+
+fn list(context: &Context) -> Result<Exit, Failure> {
+    let census = Census::open(&Collection::open(&context.folder)?)?;
+    let mut listing =
+        Listing { json: context.json, now: RealClock::new().now(), ..Listing::default() };
+    census.each_block(|entry| listing.add(&entry))?;
+    listing.finish(context)?;
+    Ok(Exit::Done)
+}
+
+/// Printed a piece at a time: a list can have a million lines.
+#[derive(Default)]
+struct Listing {
+    json: bool,
+    now: Timestamp,
+    text: String,
+    any: bool,
+    failure: Option<Failure>,
+}
+
+impl Listing {
+    fn add(&mut self, entry: &BlockEntry) {
+        let BlockEntry { pattern, reason, created } = entry;
+        if self.json {
+            let sign = if self.any { ",\n " } else { "[" };
+            let row =
+                json!({ "pattern": pattern, "reason": reason, "created": times::iso(*created) });
+            let _ = write!(self.text, "{sign}{row}");
+        } else {
+            let (pattern, since) = (printable(pattern), times::ago(*created, self.now));
+            let line = format!("{pattern:<44} {since:<12} {}", printable(reason));
+            let _ = writeln!(self.text, "{}", line.trim_end());
+        }
+        self.any = true;
+        if self.text.len() > LISTED_BYTES && self.failure.is_none() {
+            self.failure = print(&std::mem::take(&mut self.text)).err();
+        }
+    }
+
+    fn finish(mut self, context: &Context) -> Result<(), Failure> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        match (self.json, self.any) {
+            (true, true) => self.text.push_str("]\n"),
+            (true, false) => self.text.push_str("[]\n"),
+            (false, true) => {}
+            (false, false) => context.say("nothing is blocked"),
+        }
+        print(&self.text)
+    }
+}

@@ -1,0 +1,98 @@
+//! `decisions`: what was refused, by which rule, how often, where it was found, and how to lift it.
+
+use std::fmt::Write;
+
+use model::RefusalReason;
+use seeder::parse_seed;
+use serde_json::{Value, json};
+use store::{
+    census::{Census, DecisionEntry},
+    collection::Collection,
+};
+
+use super::Context;
+use crate::{
+    cli::DecisionsArgs,
+    exit::{Exit, Failure},
+    progress::number,
+    summary::how_to_lift,
+    terminal::{print, printable},
+};
+
+pub fn run(context: &Context, args: &DecisionsArgs) -> Result<Exit, Failure> {
+    let reason = args.reason.as_deref().map(known_reason).transpose()?;
+    let site = args.site.as_deref().map(site_of).transpose()?;
+    let census = Census::open(&Collection::open(&context.folder)?)?;
+    let word = reason.map(RefusalReason::word);
+    let mut counts = census.refusal_counts(site.as_deref())?;
+    counts.retain(|(found, _)| word.is_none_or(|word| word == found));
+    let entries = census.refusals_of(word, site.as_deref(), args.limit)?;
+    let listing = Listing { counts, entries };
+    if context.json {
+        print(&format!("{:#}\n", listing.json()))?;
+    } else if listing.counts.is_empty() {
+        context.say("nothing was refused");
+    } else {
+        print(&listing.text())?;
+    }
+    Ok(Exit::Done)
+}
+
+fn known_reason(word: &str) -> Result<RefusalReason, Failure> {
+    RefusalReason::from_word(word).ok_or_else(|| {
+        let known = RefusalReason::ALL.map(RefusalReason::word).join(", ");
+        Failure::usage(
+            format!("{word:?} is no reason for a refusal"),
+            format!("give one of {known}"),
+        )
+    })
+}
+
+/// A site as somebody types it: its key, a host, or a URL of it.
+fn site_of(text: &str) -> Result<String, Failure> {
+    let url = parse_seed(text).map_err(|why| Failure::bad_url(text, &why))?;
+    Ok(url.site().as_str().to_owned())
+}
+
+/// By reason, those that refused most first.
+struct Listing {
+    counts: Vec<(String, u64)>,
+    entries: Vec<DecisionEntry>,
+}
+
+impl Listing {
+    fn json(&self) -> Value {
+        let reasons: Vec<Value> = self
+            .counts
+            .iter()
+            .map(|(reason, count)| json!({ "reason": reason, "count": count, "how_to_lift": lift(reason) }))
+            .collect();
+        let total: u64 = self.counts.iter().map(|(_, count)| count).sum();
+        json!({ "refused": total, "reasons": reasons, "decisions": self.entries })
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (reason, count) in &self.counts {
+            let _ = writeln!(text, "{reason}: {} URLs; {}", number(*count), lift(reason));
+            for entry in self.entries.iter().filter(|entry| entry.reason == *reason) {
+                write_entry(&mut text, entry);
+            }
+        }
+        text
+    }
+}
+
+fn write_entry(text: &mut String, entry: &DecisionEntry) {
+    let (count, rule) = (number(entry.count), printable(&entry.rule));
+    let _ = writeln!(text, "  {count:>9}  {} ({rule})", printable(&entry.site));
+    let _ = writeln!(text, "             such as {}", printable(&entry.example));
+    if let Some(referrer) = &entry.referrer {
+        let _ = writeln!(text, "             found on {}", printable(referrer));
+    }
+}
+
+/// A reason of a later version has no advice here.
+fn lift(reason: &str) -> &'static str {
+    RefusalReason::from_word(reason).map_or("", how_to_lift)
+}

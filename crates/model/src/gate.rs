@@ -1,0 +1,27 @@
+//! The gate: what must not be visited whatever the other rules say.
+//!
+//! It is asked again before every visit and every connection, because it may change while a crawl runs.
+
+use std::{fmt, net::IpAddr};
+
+use crate::{CrawlUrl, Refusal};
+
+pub trait Gate: fmt::Debug + Send + Sync {
+    fn refuses_url(&self, url: &CrawlUrl) -> Option<Refusal>;
+
+    fn refuses_address(&self, address: IpAddr) -> Option<Refusal>;
+}
+
+/// Lets everything pass.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenGate;
+
+impl Gate for OpenGate {
+    fn refuses_url(&self, _url: &CrawlUrl) -> Option<Refusal> {
+        None
+    }
+
+    fn refuses_address(&self, _address: IpAddr) -> Option<Refusal> {
+        None
+    }
+}

@@ -1,0 +1,163 @@
+//! Lifting a block: it goes from the list, and the pages of the sites where it refused something are judged
+//! anew. Which of a site's excluded pages it was that excluded is not kept, and need not be: whatever
+//! else speaks against them speaks again. Links that were refused are found again when the pages that have
+//! them are.
+
+use std::collections::HashSet;
+
+use model::{Refusal, RefusalReason, SiteId, StoreError, Timestamp};
+use rusqlite::{OptionalExtension, params};
+
+use super::{
+    admit,
+    rows::Fault,
+    sqlite::{SqliteFrontier, Work},
+};
+
+/// What became of patterns that were to be lifted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lifted {
+    /// That were on the list.
+    pub removed: u64,
+    /// Pages that wait for a new judgement.
+    pub pages: u64,
+}
+
+impl SqliteFrontier {
+    pub fn unblock(&mut self, patterns: &[String], now: Timestamp) -> Result<Lifted, StoreError> {
+        self.transact(now, |work| {
+            let mut lifted = Lifted::default();
+            for pattern in patterns {
+                let gone = work
+                    .sql
+                    .prepare_cached("DELETE FROM blocks WHERE pattern = ?1")?
+                    .execute([pattern])?;
+                lifted.removed += gone as u64;
+            }
+            for site in sites_refused_by(work, patterns)? {
+                lifted.pages += admit::judge_again(work, site)?;
+            }
+            Ok(lifted)
+        })
+    }
+}
+
+fn sites_refused_by(work: &Work<'_>, patterns: &[String]) -> Result<HashSet<SiteId>, Fault> {
+    let rules: HashSet<String> =
+        patterns.iter().map(|pattern| Refusal::blocked(pattern).rule).collect();
+    let mut refusals =
+        work.sql.prepare_cached("SELECT site, rule FROM decisions WHERE reason = ?1")?;
+    let mut find = work.sql.prepare_cached("SELECT id FROM sites WHERE key = ?1")?;
+    let mut rows = refusals.query(params![RefusalReason::Blocked.word()])?;
+    let mut sites = HashSet::new();
+    while let Some(row) = rows.next()? {
+        let (key, rule): (String, String) = (row.get(0)?, row.get(1)?);
+        if rules.contains(&rule) {
+            sites.extend(find.query_row([key], |row| row.get(0).map(SiteId)).optional()?);
+        }
+    }
+    Ok(sites)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{
+        Candidate, CheckOut, CrawlUrl, Decision, Frontier, PageState, PageUpdate, Release,
+        Settlement, SiteDelta, SpiderId,
+    };
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_800_000_000_000);
+
+    #[test]
+    fn blocks_are_kept_once_and_listed_in_order() {
+        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let patterns = ["b.example".to_owned(), ".a.example".to_owned()];
+        assert_eq!(frontier.block(&patterns, "asked to", NOW).unwrap(), 2);
+        assert_eq!(frontier.block(&patterns[..1], "", NOW.plus(lease())).unwrap(), 0);
+        let mut listed = Vec::new();
+        frontier.each_block(|entry| listed.push((entry.pattern, entry.reason))).unwrap();
+        let said = |pattern: &str| (pattern.to_owned(), "asked to".to_owned());
+        assert_eq!(listed, [said(".a.example"), said("b.example")], "a reason is not lost");
+    }
+
+    #[test]
+    fn lifting_a_block_has_exactly_the_pages_of_its_sites_judged_again() {
+        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        frontier.block(&["a.example".to_owned(), "b.example".to_owned()], "", NOW).unwrap();
+        exclude(&mut frontier, "http://a.example/", "a.example");
+        exclude(&mut frontier, "http://b.example/", "b.example");
+        assert_eq!(frontier.next_due().unwrap(), None);
+
+        let lifted = frontier.unblock(&["a.example".to_owned()], NOW).unwrap();
+        assert_eq!(lifted, Lifted { removed: 1, pages: 1 });
+        let counts = frontier.counts().unwrap();
+        assert_eq!((counts.candidates, counts.pages_excluded), (1, 1));
+        assert_eq!(frontier.next_due().unwrap(), Some(NOW), "its site is due");
+        let none = frontier.unblock(&["a.example".to_owned()], NOW).unwrap();
+        assert_eq!(none, Lifted::default(), "once");
+        assert_eq!(frontier.verify(true).unwrap(), []);
+        let leases = frontier.check_out(&check_out()).unwrap();
+        let keys: Vec<&str> = leases.iter().map(|lease| lease.site.key.as_str()).collect();
+        assert_eq!(keys, ["a.example"]);
+    }
+
+    fn exclude(frontier: &mut SqliteFrontier, text: &str, pattern: &str) {
+        let url = CrawlUrl::parse(text).unwrap();
+        let (spider, level, hops) = (SpiderId(1), 0, 0);
+        let candidate =
+            Candidate { url: url.clone(), spider, level, hops, seed: true, referrer: None };
+        frontier.admit(&[candidate], NOW).unwrap();
+        let lease = frontier.check_out(&check_out()).unwrap().pop().unwrap();
+        let update = PageUpdate {
+            fp: url.fingerprint(),
+            state: PageState::Excluded,
+            due: None,
+            failures: 0,
+            visit: None,
+            facts: None,
+        };
+        let Refusal { reason, rule } = Refusal::blocked(pattern);
+        let site = lease.site.key.as_str().to_owned();
+        let example = text.to_owned();
+        let decision = Decision { site, reason, rule, count: 1, example, referrer: None };
+        let delta = SiteDelta {
+            site: lease.site.id,
+            key: lease.site.key,
+            fence: lease.fence,
+            updates: vec![update],
+            admitted: Vec::new(),
+            robots: Vec::new(),
+            clock: None,
+            seeded: false,
+            duplicates: 0,
+            release: Release::NotBefore(NOW),
+        };
+        let settlement = Settlement {
+            now: NOW,
+            deltas: vec![delta],
+            decisions: vec![decision],
+            ..Settlement::default()
+        };
+        frontier.check_in(&settlement).unwrap();
+    }
+
+    fn check_out() -> CheckOut {
+        CheckOut {
+            now: NOW,
+            holder: "test".to_owned(),
+            lease: lease(),
+            sites_max: 10,
+            pages_max: 10,
+            slack: std::time::Duration::ZERO,
+            known_max: 1_000,
+            site_pages_max: None,
+            only: None,
+        }
+    }
+
+    fn lease() -> std::time::Duration {
+        model::limits::LEASE
+    }
+}
