@@ -61,6 +61,7 @@ fn request(web: &SimWeb, page: PageId, port: u16, limits: Arc<FetchLimits>) -> F
         purpose: Purpose::Page,
         addresses: vec![web.address(&host).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))],
         condition: None,
+        spider: model::SpiderId(1),
         cookies: None,
         limits,
     }
@@ -78,5 +79,6 @@ fn fetch_limits() -> FetchLimits {
         total: time,
         media_types: vec!["text/*".to_owned()],
         ratio_max: 200,
+        wire_bytes_max: None,
     }
 }

@@ -68,6 +68,7 @@ async fn crawl(address: SocketAddr, connections: usize, requests: usize) {
                     purpose,
                     addresses,
                     condition: None,
+                    spider: model::SpiderId(1),
                     cookies: None,
                     limits,
                 };
@@ -103,6 +104,7 @@ fn limits() -> FetchLimits {
         total: Duration::from_secs(60),
         media_types: vec!["text/*".to_owned()],
         ratio_max: 200,
+        wire_bytes_max: None,
     }
 }
 

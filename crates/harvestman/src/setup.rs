@@ -244,6 +244,7 @@ fn fetch_limits(config: &Config) -> FetchLimits {
         total: fetch.timeout,
         media_types: fetch.media_types.clone(),
         ratio_max: fetch.ratio_max,
+        wire_bytes_max: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CrawlUrl, Fingerprint, SpiderId};
+use crate::{CrawlUrl, Fingerprint, PageTerms, SpiderId};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
@@ -14,6 +14,7 @@ pub struct Candidate {
     pub hops: u8,
     /// A seed, or what a seed redirected to: its site joins the seeds' scope.
     pub seed: bool,
+    pub terms: PageTerms,
     /// The page it was found on.
     pub referrer: Option<Fingerprint>,
 }

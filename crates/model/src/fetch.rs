@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{BoxFuture, CrawlUrl, Headers, Timestamp};
+use crate::{BoxFuture, CrawlUrl, Headers, SpiderId, Timestamp};
 
 pub trait Fetch: Send + Sync {
     /// One hop: redirects are answers here, never followed.
@@ -19,6 +19,8 @@ pub struct FetchRequest {
     /// Where to connect; already resolved. The fetcher checks each against the address guard at connect time.
     pub addresses: Vec<IpAddr>,
     pub condition: Option<Condition>,
+    /// Whose request it is: spiders differ in headers, logins and proxies.
+    pub spider: SpiderId,
     /// Value of the `Cookie` header, when there is one to send.
     pub cookies: Option<String>,
     pub limits: Arc<FetchLimits>,
@@ -55,6 +57,8 @@ pub struct FetchLimits {
     pub media_types: Vec<String>,
     /// Decoded bytes per wire byte above which a body is a bomb and cut (only counted past 1 MB decoded).
     pub ratio_max: u32,
+    /// Bytes of the answer as they come over the wire, head included: what goes beyond is cut and said.
+    pub wire_bytes_max: Option<u64>,
 }
 
 /// What went over the wire for one hop: enough for a faithful WARC pair. Immutable, cheap to clone.

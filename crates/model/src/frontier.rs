@@ -8,8 +8,8 @@
 use std::time::Duration;
 
 use crate::{
-    Candidate, CrawlUrl, Fingerprint, Mark, Page, PageUpdate, RefusalReason, RobotsCopy, Site,
-    SiteClock, SiteId, SiteKey, SpiderId, StoreError, Timestamp,
+    Candidate, CrawlUrl, Fingerprint, Mark, Page, PageTerms, PageUpdate, RefusalReason, RobotsCopy,
+    Site, SiteClock, SiteId, SiteKey, SpiderId, StoreError, Timestamp,
 };
 
 pub trait Frontier: Send {
@@ -49,6 +49,10 @@ pub struct CheckOut {
     pub known_max: u64,
     /// Sites with this many fetched pages are not lent out for pages never fetched.
     pub site_pages_max: Option<u64>,
+    /// Spiders whose pages stay where they are.
+    pub paused: Vec<SpiderId>,
+    /// Sites that a seed names come before all others, whatever is due first.
+    pub seeded_first: bool,
     /// Lend out exactly these sites, due or not, with no pages (recovery asks for pages by fingerprint).
     pub only: Option<Vec<SiteKey>>,
 }
@@ -60,6 +64,8 @@ pub struct Refill {
     pub fence: u64,
     pub now: Timestamp,
     pub pages_max: usize,
+    /// As in [`CheckOut::paused`].
+    pub paused: Vec<SpiderId>,
     /// Pages in hand that are not yet settled.
     pub except: Vec<Fingerprint>,
     /// When not empty: exactly these pages, whether due or not.
@@ -77,6 +83,19 @@ pub struct SiteLease {
     pub known: Option<Vec<Fingerprint>>,
     /// There are more due pages than were handed out.
     pub more: bool,
+    /// What all sites of this one's registrable domain have brought so far, this one included.
+    pub domain: Spent,
+    /// How long the site was visited today (UTC): the sum of [`SiteDelta::worked`].
+    pub worked_today: Duration,
+}
+
+/// What was drawn from a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Spent {
+    /// Pages that have answered with content at least once.
+    pub pages: u64,
+    /// Bytes of answers, as they came over the wire.
+    pub bytes: u64,
 }
 
 /// One transaction.
@@ -107,6 +126,11 @@ pub struct SiteDelta {
     /// A seed redirected here: the site joins the seeded ones.
     pub seeded: bool,
     pub duplicates: u64,
+    /// Time that visits to the site took since the last check-in.
+    pub worked: Duration,
+    /// Spiders that have reached a limit on this site: until it is lifted, their pages of it that were never
+    /// fetched are not due. Read when the site is given back.
+    pub full: Vec<SpiderId>,
     /// `None`: the lease goes on and is renewed to this moment.
     pub release: Release,
 }
@@ -124,6 +148,8 @@ impl SiteDelta {
             clock: None,
             seeded: false,
             duplicates: 0,
+            worked: Duration::ZERO,
+            full: Vec::new(),
             release,
         }
     }
@@ -146,6 +172,7 @@ pub struct NewPage {
     pub level: u16,
     pub hops: u8,
     pub seed: bool,
+    pub terms: PageTerms,
     pub due: Timestamp,
 }
 

@@ -33,12 +33,12 @@ pub use fetch::{
 };
 pub use frontier::{
     CheckOut, Counts, Decision, Frontier, NewPage, Refill, Release, Settlement, SiteDelta,
-    SiteLease,
+    SiteLease, Spent,
 };
 pub use gate::{Gate, OpenGate};
 pub use headers::Headers;
 pub use link::{Link, LinkKind, LinkRel};
-pub use page::{LastVersion, Page, PageFacts, PageState, PageUpdate, SpiderId};
+pub use page::{LastVersion, Page, PageFacts, PageState, PageTerms, PageUpdate, SpiderId};
 pub use resolve::{Resolution, Resolve};
 pub use robots::{RobotsAnswer, RobotsCopy};
 pub use site::{Origin, Site, SiteClock, SiteCounters, SiteId, SiteKey};

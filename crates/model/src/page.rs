@@ -1,5 +1,7 @@
 //! A page: one canonical URL of a site and what scheduling needs to know of it.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Condition, CrawlUrl, Fingerprint, RecordLocation, Timestamp, Visit};
@@ -73,8 +75,21 @@ pub struct Page {
     pub due: Timestamp,
     /// Visits that failed in a row.
     pub failures: u16,
+    pub terms: PageTerms,
     /// The version at hand, if there is one.
     pub last: Option<LastVersion>,
+}
+
+/// On what terms a page is in the collection, besides those of its spider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageTerms {
+    /// A part of a page (image, style, script, font), kept so that the page can be shown: archived like a
+    /// page, but counted and limited as none, and read only for its own parts.
+    pub requisite: bool,
+    /// Links followed since the scope was left; 0 inside it.
+    pub outside: u8,
+    /// The user wants it visited this often, whatever the policy says.
+    pub period: Option<Duration>,
 }
 
 /// What the newest version left behind: enough to ask conditionally, to see a change, and to write a

@@ -4,7 +4,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use model::{Candidate, CrawlUrl, SpiderId};
+use model::{Candidate, CrawlUrl, PageTerms, SpiderId};
 use seeder::{RuleList, Script, SeedSet, SpiderRules};
 
 const ROUNDS: u32 = 200;
@@ -52,7 +52,15 @@ fn candidates() -> Vec<Candidate> {
             _ => format!("https://d{at}.org/public/section{at}/"),
         };
         let url = CrawlUrl::parse(&text).expect("the URLs of this example are good");
-        Candidate { url, spider: SpiderId(1), level: 2, hops: 0, seed: false, referrer: None }
+        Candidate {
+            url,
+            spider: SpiderId(1),
+            level: 2,
+            hops: 0,
+            seed: false,
+            terms: PageTerms::default(),
+            referrer: None,
+        }
     };
     (0..1_000).map(candidate).collect()
 }

@@ -13,7 +13,7 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use model::{Candidate, CrawlUrl, Decision, Fingerprint, Link, LinkKind, LinkRel, Page};
+use model::{Candidate, CrawlUrl, Decision, Fingerprint, Link, LinkKind, LinkRel, Page, PageTerms};
 
 use crate::{ExternalPolicy, SeedSet, SpiderRules, objection::Objection};
 
@@ -142,6 +142,7 @@ impl<'a> Sorter<'a> {
             level,
             hops: if is_redirect { self.page.hops.saturating_add(1) } else { 0 },
             seed: is_redirect && self.page.seed,
+            terms: PageTerms::default(),
             referrer: Some(self.page.url.fingerprint()),
         }
     }

@@ -10,9 +10,9 @@ use std::{
 };
 
 use model::{
-    Candidate, Change, CheckOut, CrawlUrl, Frontier, NewPage, PageFacts, PageState, PageUpdate,
-    RecordId, RecordLocation, Release, Settlement, SiteDelta, SiteLease, SpiderId, Timestamp,
-    Visit,
+    Candidate, Change, CheckOut, CrawlUrl, Frontier, NewPage, PageFacts, PageState, PageTerms,
+    PageUpdate, RecordId, RecordLocation, Release, Settlement, SiteDelta, SiteLease, SpiderId,
+    Timestamp, Visit,
 };
 use store::frontier::SqliteFrontier;
 
@@ -47,7 +47,15 @@ fn url(n: u64, urls: u64, sites: u64) -> Result<CrawlUrl, Box<dyn std::error::Er
 }
 
 fn candidate(url: CrawlUrl, level: u16) -> Candidate {
-    Candidate { url, spider: SpiderId(1), level, hops: 0, seed: false, referrer: None }
+    Candidate {
+        url,
+        spider: SpiderId(1),
+        level,
+        hops: 0,
+        seed: false,
+        terms: PageTerms::default(),
+        referrer: None,
+    }
 }
 
 fn load(path: &Path, urls: u64, sites: u64) -> Result<(), Box<dyn std::error::Error>> {
@@ -123,6 +131,8 @@ fn request(now: Timestamp) -> CheckOut {
         slack: Duration::ZERO,
         known_max: model::limits::KNOWN_IN_MEMORY_MAX,
         site_pages_max: None,
+        paused: Vec::new(),
+        seeded_first: false,
         only: None,
     }
 }
@@ -138,7 +148,15 @@ fn visit_ten(
         *number += 1;
         let url = page.url.join(&format!("/new/{number}.html"))?;
         let due = now.plus(Duration::from_secs(60));
-        admitted.push(NewPage { url, spider: SpiderId(1), level: 3, hops: 0, seed: false, due });
+        admitted.push(NewPage {
+            url,
+            spider: SpiderId(1),
+            level: 3,
+            hops: 0,
+            seed: false,
+            terms: PageTerms::default(),
+            due,
+        });
     }
     Ok(SiteDelta {
         site: lease.site.id,
@@ -150,6 +168,8 @@ fn visit_ten(
         clock: None,
         seeded: false,
         duplicates: 0,
+        worked: Duration::ZERO,
+        full: Vec::new(),
         release: Release::NotBefore(now.plus(Duration::from_secs(3_600))),
     })
 }

@@ -32,6 +32,7 @@ pub(super) fn page(text: &str, level: u16) -> Page {
         level,
         hops: 0,
         seed: false,
+        terms: model::PageTerms::default(),
         due: START,
         failures: 0,
         last: None,
@@ -79,6 +80,8 @@ pub(super) fn lease(host: &str, pages: Vec<Page>, robots: Vec<RobotsCopy>) -> Si
         pages,
         known: Some(Vec::new()),
         more: false,
+        domain: Default::default(),
+        worked_today: Default::default(),
     }
 }
 

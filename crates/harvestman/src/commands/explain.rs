@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use harvester::{clock::RealClock, robots::Robots};
 use model::{
-    Candidate, Clock, CrawlUrl, PageState, Refusal, RefusalReason, RobotsAnswer, SpiderId,
-    Timestamp,
+    Candidate, Clock, CrawlUrl, PageState, PageTerms, Refusal, RefusalReason, RobotsAnswer,
+    SpiderId, Timestamp,
 };
 use seeder::{Block, Blocks, RuleStep, SeedSet, StepVerdict, parse_seed};
 use serde_json::{Value, json};
@@ -43,6 +43,7 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
         level: story.as_ref().map_or(0, |story| story.page.level),
         hops: 0,
         seed: story.as_ref().is_some_and(|story| story.page.seed),
+        terms: PageTerms::default(),
         referrer: None,
     };
     let mut steps = rules.explain(&candidate, &seeds);

@@ -100,6 +100,8 @@ impl Adopter<'_> {
             slack: std::time::Duration::ZERO,
             known_max: 0,
             site_pages_max: None,
+            paused: Vec::new(),
+            seeded_first: false,
             only: Some(vec![adopted.exchange.url.site()]),
         };
         Ok(self.frontier.check_out(&request)?.pop())
@@ -111,6 +113,7 @@ impl Adopter<'_> {
             fence: lease.fence,
             now: self.clock.now(),
             pages_max: 1,
+            paused: Vec::new(),
             except: Vec::new(),
             only: vec![adopted.exchange.url.fingerprint()],
         };

@@ -143,7 +143,16 @@ mod tests {
             robots: Vec::new(),
         };
         let until = start.plus(limits::LEASE);
-        let lease = SiteLease { site, fence: 1, until, pages: vec![], known: None, more: false };
+        let lease = SiteLease {
+            site,
+            fence: 1,
+            until,
+            pages: vec![],
+            known: None,
+            more: false,
+            domain: Default::default(),
+            worked_today: Default::default(),
+        };
         let mut hand = Hand::default();
         hand.add(&lease, false, start);
         let later = start.plus(limits::LEASE * 3 / 4);

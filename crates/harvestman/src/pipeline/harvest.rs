@@ -289,6 +289,7 @@ impl Harvest {
             fence: held.fence,
             now,
             pages_max: limits::REFILL_PAGES,
+            paused: Vec::new(),
             except,
             only: Vec::new(),
         };
@@ -320,6 +321,8 @@ impl Harvest {
             slack: Duration::ZERO,
             known_max: limits::KNOWN_IN_MEMORY_MAX,
             site_pages_max: self.plan.site_pages_max,
+            paused: Vec::new(),
+            seeded_first: false,
             only: None,
         };
         self.state.checking_out = true;

@@ -180,6 +180,7 @@ pub(super) fn fetch_limits() -> FetchLimits {
         total: patience,
         media_types: vec!["text/html".to_owned()],
         ratio_max: 200,
+        wire_bytes_max: None,
     }
 }
 

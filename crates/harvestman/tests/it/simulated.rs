@@ -128,5 +128,6 @@ fn limits() -> FetchLimits {
         total: Duration::from_secs(60),
         media_types: vec!["text/html".to_owned(), "text/plain".to_owned()],
         ratio_max: 200,
+        wire_bytes_max: None,
     }
 }

@@ -18,6 +18,7 @@ fn page(text: &str) -> Page {
         level: 2,
         hops: 1,
         seed: false,
+        terms: model::PageTerms::default(),
         due: Timestamp::default(),
         failures: 0,
         last: None,

@@ -1,6 +1,6 @@
 //! Each rule by example, and the promise that both readers agree.
 
-use model::{CrawlUrl, RefusalReason, SpiderId};
+use model::{CrawlUrl, PageTerms, RefusalReason, SpiderId};
 use proptest::prelude::*;
 
 use super::*;
@@ -12,6 +12,7 @@ fn candidate(text: &str) -> Candidate {
         level: 1,
         hops: 0,
         seed: false,
+        terms: PageTerms::default(),
         referrer: None,
     }
 }
@@ -128,7 +129,7 @@ proptest! {
         rules in any_rules(), level in 0..6u16, hops in 0..20u8, seed: bool,
     ) {
         let Ok(url) = CrawlUrl::parse(&format!("http://{rest}")) else { return Ok(()) };
-        let candidate = Candidate { url, spider: SpiderId(1), level, hops, seed, referrer: None };
+        let candidate = Candidate { url, spider: SpiderId(1), level, hops, seed, terms: PageTerms::default(), referrer: None };
         let verdict = rules.judge(&candidate, &seeds());
         let steps = rules.explain(&candidate, &seeds());
         let last = steps.last().expect("there are steps");

@@ -54,6 +54,7 @@ fn request(url: &str) -> FetchRequest {
         purpose: Purpose::Page,
         addresses: vec![IpAddr::from([127, 0, 0, 1])],
         condition: None,
+        spider: model::SpiderId(1),
         cookies: None,
         limits: Arc::new(FetchLimits {
             body_bytes_max: 2_000_000,
@@ -65,6 +66,7 @@ fn request(url: &str) -> FetchRequest {
             total: Duration::from_secs(60),
             media_types: vec!["text/html".to_owned(), "text/plain".to_owned()],
             ratio_max: 200,
+            wire_bytes_max: None,
         }),
     }
 }

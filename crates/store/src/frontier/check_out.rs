@@ -3,11 +3,11 @@
 //! A site's `due` may be too early (its pages were excluded, its limit is reached): check-out then finds
 //! no due page, puts it right and passes on. It is never too late.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
 use model::{
-    CheckOut, Fingerprint, Page, Refill, RobotsCopy, Site, SiteId, SiteKey, SiteLease, StoreError,
-    Timestamp,
+    CheckOut, Fingerprint, Page, Refill, RobotsCopy, Site, SiteId, SiteKey, SiteLease, Spent,
+    StoreError, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -223,7 +223,8 @@ fn lease(
         robots: robots(work.sql, id)?,
     };
     let (pages, more) = (lot.pages, lot.more);
-    Ok(SiteLease { site, fence: row.fence + 1, until, pages, known, more })
+    let (domain, worked_today) = (Spent::default(), Duration::ZERO);
+    Ok(SiteLease { site, fence: row.fence + 1, until, pages, known, more, domain, worked_today })
 }
 
 fn load_site(sql: &Connection, id: SiteId) -> Result<Option<SiteRow>, Fault> {

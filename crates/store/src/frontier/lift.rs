@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use model::{Refusal, RefusalReason, SiteId, StoreError, Timestamp};
+use model::{PageTerms, Refusal, RefusalReason, SiteId, StoreError, Timestamp};
 use rusqlite::{OptionalExtension, params};
 
 use super::{
@@ -106,8 +106,15 @@ mod tests {
     fn exclude(frontier: &mut SqliteFrontier, text: &str, pattern: &str) {
         let url = CrawlUrl::parse(text).unwrap();
         let (spider, level, hops) = (SpiderId(1), 0, 0);
-        let candidate =
-            Candidate { url: url.clone(), spider, level, hops, seed: true, referrer: None };
+        let candidate = Candidate {
+            url: url.clone(),
+            spider,
+            level,
+            hops,
+            seed: true,
+            terms: PageTerms::default(),
+            referrer: None,
+        };
         frontier.admit(&[candidate], NOW).unwrap();
         let lease = frontier.check_out(&check_out()).unwrap().pop().unwrap();
         let update = PageUpdate {
@@ -132,6 +139,8 @@ mod tests {
             clock: None,
             seeded: false,
             duplicates: 0,
+            worked: std::time::Duration::ZERO,
+            full: Vec::new(),
             release: Release::NotBefore(NOW),
         };
         let settlement = Settlement {
@@ -153,6 +162,8 @@ mod tests {
             slack: std::time::Duration::ZERO,
             known_max: 1_000,
             site_pages_max: None,
+            paused: Vec::new(),
+            seeded_first: false,
             only: None,
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use model::{
-    Condition, CrawlUrl, Fingerprint, LastVersion, Origin, Page, PageFacts, PageState,
+    Condition, CrawlUrl, Fingerprint, LastVersion, Origin, Page, PageFacts, PageState, PageTerms,
     RecordLocation, RobotsAnswer, RobotsCopy, SiteClock, SiteCounters, SpiderId, StoreError,
     Timestamp,
 };
@@ -59,7 +59,7 @@ pub(super) fn state_of(stored: i64) -> rusqlite::Result<PageState> {
 /// The columns of [`page_from_row`], in its order.
 macro_rules! page_columns {
     () => {
-        "fp, url, spider, state, level, hops, seed, due, failures, run"
+        "fp, url, spider, state, level, hops, seed, due, failures, run, requisite, outside, period"
     };
 }
 pub(super) use page_columns;
@@ -81,6 +81,11 @@ pub(super) fn page_from_row(row: &Row<'_>) -> rusqlite::Result<(Page, Option<i64
         seed: row.get(6)?,
         due: Timestamp(row.get::<_, Option<i64>>(7)?.unwrap_or(0)),
         failures: row.get(8)?,
+        terms: PageTerms {
+            requisite: row.get(10)?,
+            outside: row.get(11)?,
+            period: row.get::<_, Option<i64>>(12)?.map(span),
+        },
         last: None,
     };
     Ok((page, row.get(9)?))

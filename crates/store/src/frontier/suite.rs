@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use model::{
     Candidate, Change, CheckOut, Counts, CrawlUrl, Decision, Fingerprint, Frontier, Mark, NewPage,
-    Origin, Page, PageFacts, PageState, PageUpdate, RecordId, RecordLocation, Refill,
+    Origin, Page, PageFacts, PageState, PageTerms, PageUpdate, RecordId, RecordLocation, Refill,
     RefusalReason, Release, RobotsAnswer, RobotsCopy, Settlement, SiteClock, SiteDelta, SiteLease,
     SpiderId, StoreError, Timestamp, Visit,
 };
@@ -61,7 +61,15 @@ pub fn url(text: &str) -> CrawlUrl {
 
 pub fn candidate(text: &str, level: u16) -> Candidate {
     let spider = SpiderId(1);
-    Candidate { url: url(text), spider, level, hops: 0, seed: false, referrer: None }
+    Candidate {
+        url: url(text),
+        spider,
+        level,
+        hops: 0,
+        seed: false,
+        terms: PageTerms::default(),
+        referrer: None,
+    }
 }
 
 pub fn ask(now: i64) -> CheckOut {
@@ -74,6 +82,8 @@ pub fn ask(now: i64) -> CheckOut {
         slack: Duration::ZERO,
         known_max: 1_000,
         site_pages_max: None,
+        paused: Vec::new(),
+        seeded_first: false,
         only: None,
     }
 }
@@ -88,7 +98,15 @@ pub fn settlement(now: i64, deltas: Vec<SiteDelta>) -> Settlement {
 
 pub fn new_page(text: &str, level: u16, due: i64) -> NewPage {
     let (spider, due) = (SpiderId(1), Timestamp(due));
-    NewPage { url: url(text), spider, level, hops: 0, seed: false, due }
+    NewPage {
+        url: url(text),
+        spider,
+        level,
+        hops: 0,
+        seed: false,
+        terms: PageTerms::default(),
+        due,
+    }
 }
 
 pub fn verdict(fp: Fingerprint, state: PageState, due: Option<i64>) -> PageUpdate {
@@ -467,6 +485,7 @@ pub fn a_site_at_its_page_limit_is_lent_for_revisits_only(frontier: &mut impl Fr
         fence: leases[0].fence,
         now: Timestamp(100),
         pages_max: 10,
+        paused: Vec::new(),
         except: leases[0].pages.iter().map(|page| page.url.fingerprint()).collect(),
         only: Vec::new(),
     };
@@ -499,6 +518,7 @@ pub fn refill_brings_what_is_not_in_hand(frontier: &mut impl Frontier) {
         fence: lease.fence,
         now: Timestamp(0),
         pages_max: 3,
+        paused: Vec::new(),
         except: lease.pages.iter().map(|page| page.url.fingerprint()).collect(),
         only: Vec::new(),
     };
@@ -525,6 +545,7 @@ pub fn named_sites_and_pages_come_due_or_not(frontier: &mut impl Frontier) {
         fence: leases[0].fence,
         now: Timestamp(0),
         pages_max: 1,
+        paused: Vec::new(),
         except: Vec::new(),
         only: vec![fp, Fingerprint(99)],
     };

@@ -166,6 +166,7 @@ pub fn limits() -> FetchLimits {
         total: Duration::from_secs(5),
         media_types: vec!["text/*".to_owned()],
         ratio_max: 100,
+        wire_bytes_max: None,
     }
 }
 
@@ -175,6 +176,7 @@ pub fn request(url: &str, limits: FetchLimits) -> FetchRequest {
         purpose: Purpose::Page,
         addresses: Vec::new(),
         condition: None,
+        spider: model::SpiderId(1),
         cookies: None,
         limits: Arc::new(limits),
     }

@@ -132,6 +132,7 @@ fn candidate_of(page: &Page) -> Candidate {
         level: page.level,
         hops: page.hops,
         seed: page.seed,
+        terms: page.terms,
         referrer: None,
     }
 }
@@ -143,6 +144,7 @@ fn new_row(candidate: &Candidate, now: Timestamp) -> NewPage {
         level: candidate.level,
         hops: candidate.hops,
         seed: candidate.seed,
+        terms: candidate.terms,
         due: now,
     }
 }
@@ -157,6 +159,7 @@ fn new_page(candidate: Candidate, now: Timestamp) -> Page {
         seed: candidate.seed,
         due: now,
         failures: 0,
+        terms: candidate.terms,
         last: None,
     }
 }

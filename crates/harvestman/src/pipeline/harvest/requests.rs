@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use model::{Candidate, SpiderId, Verdict};
+use model::{Candidate, PageTerms, SpiderId, Verdict};
 use seeder::{Block, parse_seed};
 use store::control::{Command, Request};
 
@@ -85,5 +85,13 @@ impl Harvest {
 
 /// A seed as a candidate of the collection's first spider.
 pub fn seed_candidate(url: model::CrawlUrl) -> Candidate {
-    Candidate { url, spider: SpiderId(1), level: 0, hops: 0, seed: true, referrer: None }
+    Candidate {
+        url,
+        spider: SpiderId(1),
+        level: 0,
+        hops: 0,
+        seed: true,
+        terms: PageTerms::default(),
+        referrer: None,
+    }
 }

@@ -113,7 +113,16 @@ fn lease() -> SiteLease {
         robots: Vec::new(),
     };
     let until = NOW.plus(limits::LEASE);
-    SiteLease { site, fence: 1, until, pages: Vec::new(), known: None, more: false }
+    SiteLease {
+        site,
+        fence: 1,
+        until,
+        pages: Vec::new(),
+        known: None,
+        more: false,
+        domain: Default::default(),
+        worked_today: Default::default(),
+    }
 }
 
 /// A clock that stands still until it is turned.

@@ -53,6 +53,9 @@ CREATE TABLE pages (
     level    INTEGER NOT NULL,
     hops     INTEGER NOT NULL,
     seed     INTEGER NOT NULL,
+    requisite INTEGER NOT NULL DEFAULT 0,  -- a part of a page, not a page
+    outside  INTEGER NOT NULL DEFAULT 0,   -- links followed since the scope was left
+    period   INTEGER,                      -- ms: how often the user wants it
     fetched  INTEGER NOT NULL DEFAULT 0,   -- answered with content at least once
     failures INTEGER NOT NULL DEFAULT 0,   -- in a row
     visits   INTEGER NOT NULL DEFAULT 0,
