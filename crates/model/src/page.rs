@@ -88,6 +88,8 @@ pub struct PageTerms {
     pub requisite: bool,
     /// Links followed since the scope was left; 0 inside it.
     pub outside: u8,
+    /// The deepest level that may be reached from it, where the seed it came from has a depth of its own.
+    pub depth: Option<u16>,
     /// The user wants it visited this often, whatever the policy says.
     pub period: Option<Duration>,
 }

@@ -54,8 +54,8 @@ fn insert(work: &Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Resu
     let inserted = work
         .sql
         .prepare_cached(
-            "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, requisite, outside, period) \
-             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING",
+            "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, requisite, outside, depth, period) \
+             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             site.0,
@@ -68,6 +68,7 @@ fn insert(work: &Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Resu
             work.now.0,
             candidate.terms.requisite,
             candidate.terms.outside,
+            candidate.terms.depth,
             candidate.terms.period.map(millis),
         ])?;
     Ok(inserted == 1)

@@ -97,8 +97,8 @@ impl SiteAtHand {
         let inserted = work
             .sql
             .prepare_cached(
-                "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, requisite, outside, period) \
-                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING",
+                "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, requisite, outside, depth, period) \
+                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT DO NOTHING",
             )?
             .execute(params![
                 self.id.0,
@@ -112,6 +112,7 @@ impl SiteAtHand {
                 page.due.0,
                 page.terms.requisite,
                 page.terms.outside,
+            page.terms.depth,
                 page.terms.period.map(millis),
             ])?;
         work.newly_stored.push((page.url.fingerprint(), page.level));

@@ -59,7 +59,7 @@ impl Wanted {
         while let Some(row) = rows.next()? {
             known.push(fp_of(row.get(0)?));
             let is_due = row.get::<_, Option<i64>>(7)?.is_some_and(|due| due <= horizon.0);
-            if is_due && (!self.revisits_only || row.get(13)?) {
+            if is_due && (!self.revisits_only || row.get(14)?) {
                 found.push(page_from_row(row)?);
             }
         }

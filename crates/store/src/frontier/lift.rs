@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use model::{PageTerms, Refusal, RefusalReason, SiteId, StoreError, Timestamp};
+use model::{Refusal, RefusalReason, SiteId, StoreError, Timestamp};
 use rusqlite::{OptionalExtension, params};
 
 use super::{
@@ -112,7 +112,7 @@ mod tests {
             level,
             hops,
             seed: true,
-            terms: PageTerms::default(),
+            terms: model::PageTerms::default(),
             referrer: None,
         };
         frontier.admit(&[candidate], NOW).unwrap();

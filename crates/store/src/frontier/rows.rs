@@ -59,7 +59,7 @@ pub(super) fn state_of(stored: i64) -> rusqlite::Result<PageState> {
 /// The columns of [`page_from_row`], in its order.
 macro_rules! page_columns {
     () => {
-        "fp, url, spider, state, level, hops, seed, due, failures, run, requisite, outside, period"
+        "fp, url, spider, state, level, hops, seed, due, failures, run, requisite, outside, depth, period"
     };
 }
 pub(super) use page_columns;
@@ -84,7 +84,8 @@ pub(super) fn page_from_row(row: &Row<'_>) -> rusqlite::Result<(Page, Option<i64
         terms: PageTerms {
             requisite: row.get(10)?,
             outside: row.get(11)?,
-            period: row.get::<_, Option<i64>>(12)?.map(span),
+            depth: row.get(12)?,
+            period: row.get::<_, Option<i64>>(13)?.map(span),
         },
         last: None,
     };

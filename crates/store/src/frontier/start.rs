@@ -1,6 +1,6 @@
 //! What a crawl asks at its start: the seeds, the pages so far, and the wish to see everything anew.
 
-use model::{CrawlUrl, PageTerms, StoreError, Timestamp};
+use model::{CrawlUrl, StoreError, Timestamp};
 use rusqlite::{Connection, params};
 
 use super::SqliteFrontier;
@@ -84,7 +84,7 @@ mod tests {
             level: 0,
             hops: 0,
             seed,
-            terms: PageTerms::default(),
+            terms: model::PageTerms::default(),
             referrer: None,
         };
         let both = [candidate("http://a.example/", true), candidate("http://b.example/", false)];

@@ -55,6 +55,7 @@ CREATE TABLE pages (
     seed     INTEGER NOT NULL,
     requisite INTEGER NOT NULL DEFAULT 0,  -- a part of a page, not a page
     outside  INTEGER NOT NULL DEFAULT 0,   -- links followed since the scope was left
+    depth    INTEGER,                      -- deepest level to reach from it
     period   INTEGER,                      -- ms: how often the user wants it
     fetched  INTEGER NOT NULL DEFAULT 0,   -- answered with content at least once
     failures INTEGER NOT NULL DEFAULT 0,   -- in a row
