@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use model::{Headers, LinkKind, LinkRel};
 
-use crate::page::{LinkSink, RawLink, link_kind, rel_bits};
+use crate::{
+    page::{LinkSink, RawLink, link_kind, rel_bits},
+    requisites::{RequisiteSink, is_part_rel},
+};
 
 /// A refresh before its target is resolved; an empty reference means the page itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +79,16 @@ pub(crate) fn read_link_fields<'a>(
         });
     }
     canonical
+}
+
+/// Parts of the page that `Link` fields name: styles and what is to be loaded early.
+pub(crate) fn read_part_fields<'a>(headers: &'a Headers, requisites: &mut RequisiteSink<'a>) {
+    if requisites.is_wanted() {
+        let values = headers.all("link").flat_map(LinkValues::of);
+        values
+            .filter(|value| is_part_rel(value.rel))
+            .for_each(|value| requisites.push(Cow::Borrowed(value.target)));
+    }
 }
 
 /// The target of a redirect, as it is.

@@ -11,6 +11,7 @@ use crate::{
     media_type::{self, Declared},
     page::{LinkSink, PageParts, RawLink, read_page},
     plain::read_plain,
+    requisites::RequisiteSink,
     resolve::Resolver,
     robots::Robots,
     simhash::simhash,
@@ -29,13 +30,15 @@ pub fn gather(exchange: &Exchange, options: &GatherOptions) -> Gathered {
     };
     let mut links = LinkSink::new(options.links_max);
     let fields = FieldParts::read(exchange, &mut links, options);
+    let mut requisites = RequisiteSink::new(options, exchange.status);
+    fields::read_part_fields(&exchange.headers, &mut requisites);
     let decoded = match fields.redirect {
         Some(_) => None,
         None => readable_text(exchange, &declared, options, &mut gathered),
     };
     let parts = match &decoded {
         Some(decoded) if media_type::is_html(&gathered.media_type) => {
-            read_page(&decoded.text, links, options)
+            read_page(&decoded.text, links, requisites, options)
         }
         Some(decoded) => {
             read_plain(&decoded.text, &mut links);
@@ -156,6 +159,11 @@ fn take_parts(
     if links.over > 0 {
         gathered.problems.push(GatherProblem::LinksOverLimit { count: links.over });
     }
+    if parts.requisites.over > 0 {
+        let count = parts.requisites.over;
+        gathered.problems.push(GatherProblem::RequisitesOverLimit { count });
+    }
+    gathered.requisites = resolver.requisites(&exchange.url, &parts.requisites.taken);
     gathered.links = resolver.links(links.taken);
     gathered.redirect = target_of(LinkKind::Redirect, gathered);
     gathered.canonical = target_of(LinkKind::Canonical, gathered)

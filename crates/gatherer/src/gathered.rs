@@ -27,6 +27,8 @@ pub struct Gathered {
     /// In document order, those of header fields first; also those that must not be followed:
     /// whether by `nofollow` or by their own `rel` is the seeder's to judge.
     pub links: Vec<Link>,
+    /// Parts of the page (images, styles, scripts, fonts), when asked for; each once.
+    pub requisites: Vec<CrawlUrl>,
     pub canonical: Option<CrawlUrl>,
     /// What references were resolved against: the page itself, or its `<base href>`.
     pub base: Option<CrawlUrl>,
@@ -76,6 +78,9 @@ pub enum GatherProblem {
     LinksOverLimit {
         count: u64,
     },
+    RequisitesOverLimit {
+        count: u64,
+    },
 }
 
 impl GatherProblem {
@@ -89,6 +94,7 @@ impl GatherProblem {
             GatherProblem::InvalidUrls(_) => "invalid-urls",
             GatherProblem::LongUrls(_) => "long-urls",
             GatherProblem::LinksOverLimit { .. } => "links-over-limit",
+            GatherProblem::RequisitesOverLimit { .. } => "requisites-over-limit",
         }
     }
 }

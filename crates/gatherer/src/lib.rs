@@ -5,7 +5,7 @@
 //! and its time and memory are linear in the body.
 //!
 //! The rooms: `media_type` and `charset` decide what the bytes are; `html` cuts a page into tokens;
-//! `page` listens to them; `plain` reads text; `fields` reads header fields; `resolve` makes links
+//! `page` listens to them, `requisites` to what shows the page; `plain` reads text; `fields` reads header fields; `resolve` makes links
 //! of references; `simhash` and `language` judge the text.
 
 mod charset;
@@ -17,7 +17,9 @@ mod language;
 mod media_type;
 mod options;
 mod page;
+mod part;
 mod plain;
+mod requisites;
 mod resolve;
 mod robots;
 mod simhash;
@@ -26,4 +28,5 @@ pub use gather::gather;
 pub use gathered::{Examples, GatherProblem, Gathered, Refresh};
 pub use language::Language;
 pub use options::{GatherOptions, LinkTags};
+pub use part::gather_part;
 pub use simhash::{simhash, simhash_distance};

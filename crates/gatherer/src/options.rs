@@ -19,6 +19,10 @@ pub struct GatherOptions {
     pub agent: String,
     /// Whether to judge the language.
     pub language: bool,
+    /// Whether to collect what a browser loads to show the page: images, styles, scripts, fonts.
+    pub requisites: bool,
+    /// Of one page or style; the rest is counted.
+    pub requisites_max: usize,
 }
 
 impl Default for GatherOptions {
@@ -33,6 +37,8 @@ impl Default for GatherOptions {
             headings_max: HEADINGS_MAX,
             agent: "harvestman".to_owned(),
             language: true,
+            requisites: false,
+            requisites_max: limits::REQUISITES_PER_PAGE_MAX,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! References to links: resolved against the page or its `<base>`, through `CrawlUrl` only.
 
+use std::{borrow::Cow, collections::HashSet};
+
 use model::{CrawlUrl, Link, UrlBase, UrlError};
 
 use crate::{Examples, GatherProblem, page::RawLink};
@@ -72,6 +74,13 @@ impl Resolver {
             }
         }
         links
+    }
+
+    /// Parts of the page in the order given, each once, the page itself left out.
+    pub(crate) fn requisites(&mut self, page: &CrawlUrl, raw: &[Cow<'_, str>]) -> Vec<CrawlUrl> {
+        let mut seen = HashSet::from([page.fingerprint()]);
+        let resolved = raw.iter().filter_map(|reference| self.resolve(reference));
+        resolved.filter(|url| seen.insert(url.fingerprint())).collect()
     }
 
     pub(crate) fn into_problems(self) -> impl Iterator<Item = GatherProblem> {

@@ -8,6 +8,11 @@ pub const URL_BYTES_MAX: usize = 2_083;
 pub const ANCHOR_CHARS_MAX: usize = 200;
 /// Links taken from one page; Heritrix takes 6,000. The rest is counted as a gather problem.
 pub const LINKS_PER_PAGE_MAX: usize = 10_000;
+/// Parts taken from one page or style: galleries have hundreds of pictures, and each is a request to
+/// somebody's server. The rest is counted as a gather problem.
+pub const REQUISITES_PER_PAGE_MAX: usize = 2_000;
+/// Styles that import styles are read this deep; real ones go two or three.
+pub const REQUISITE_STYLES_DEEP: u8 = 5;
 /// Title and description are cut here.
 pub const TITLE_CHARS_MAX: usize = 500;
 /// RFC 9309 asks for at least 500 KiB.

@@ -35,20 +35,22 @@ macro_rules! elements {
 
 elements! {
     A "a" Address "address" AnnotationXml "annotation-xml" Area "area" Article "article"
-    Aside "aside" B "b" Base "base" Big "big" Blockquote "blockquote" Body "body" Br "br"
+    Aside "aside" Audio "audio" B "b" Base "base" Big "big" Blockquote "blockquote" Body "body" Br "br"
     Caption "caption" Center "center" Code "code" Dd "dd" Desc "desc" Details "details"
-    Dialog "dialog" Dir "dir" Div "div" Dl "dl" Dt "dt" Em "em" Embed "embed" Fieldset "fieldset"
+    Dialog "dialog" Dir "dir" Div "div" Dl "dl" Dt "dt" Em "em" Embed "embed" Feimage "feimage" Fieldset "fieldset"
     Figcaption "figcaption" Figure "figure" Font "font" Footer "footer" ForeignObject "foreignobject"
     Form "form" Frame "frame" Frameset "frameset" H1 "h1" H2 "h2" H3 "h3" H4 "h4" H5 "h5" H6 "h6"
-    Head "head" Header "header" Hgroup "hgroup" Hr "hr" Html "html" I "i" Iframe "iframe" Img "img"
+    Head "head" Header "header" Hgroup "hgroup" Hr "hr" Html "html" I "i" Iframe "iframe" Image "image"
+    Img "img" Input "input"
     Legend "legend" Li "li" Link "link" Listing "listing" Main "main"
     Math "math" Menu "menu" Meta "meta" Mi "mi" Mn "mn" Mo "mo" Ms "ms"
     Mtext "mtext" Nav "nav" Nobr "nobr" Noembed "noembed" Noframes "noframes" Noscript "noscript"
-    Ol "ol" Optgroup "optgroup" Option "option" P "p" Plaintext "plaintext" Pre "pre" Ruby "ruby"
-    S "s" Script "script" Search "search" Section "section" Small "small" Span "span"
+    Object "object" Ol "ol" Optgroup "optgroup" Option "option" P "p" Plaintext "plaintext" Pre "pre" Ruby "ruby"
+    S "s" Script "script" Search "search" Section "section" Small "small" Source "source" Span "span"
     Strike "strike" Strong "strong" Style "style" Sub "sub" Summary "summary" Sup "sup" Svg "svg"
     Table "table" Tbody "tbody" Td "td" Template "template" Textarea "textarea" Tfoot "tfoot"
-    Th "th" Thead "thead" Title "title" Tr "tr" Tt "tt" U "u" Ul "ul" Var "var" Xmp "xmp"
+    Th "th" Thead "thead" Title "title" Tr "tr" Track "track" Tt "tt" U "u" Ul "ul" Use "use" Var "var"
+    Video "video" Xmp "xmp"
 }
 
 /// What a tag does to the text around it.

@@ -20,6 +20,7 @@ use crate::{
     GatherOptions,
     fields::RawRefresh,
     html::{Content, Element, Foreign, Tag, TokenSink, push_decoded, tokenize},
+    requisites::RequisiteSink,
     robots::Robots,
 };
 
@@ -34,6 +35,7 @@ pub(crate) struct PageParts<'a> {
     pub(crate) headings: Vec<(u8, String)>,
     pub(crate) text: String,
     pub(crate) links: LinkSink<'a>,
+    pub(crate) requisites: RequisiteSink<'a>,
     pub(crate) base: Option<Cow<'a, str>>,
     /// `<html lang>`, or the `content-language` pragma.
     pub(crate) language: Option<Cow<'a, str>>,
@@ -50,6 +52,7 @@ impl<'a> PageParts<'a> {
             headings: Vec::new(),
             text: String::new(),
             links,
+            requisites: RequisiteSink::default(),
             base: None,
             language: None,
             robots: Robots::default(),
@@ -58,13 +61,14 @@ impl<'a> PageParts<'a> {
     }
 }
 
-/// `links` may hold some already (from header fields).
+/// `links` and `requisites` may hold some already (from header fields).
 pub(crate) fn read_page<'a>(
     page: &'a str,
     links: LinkSink<'a>,
+    requisites: RequisiteSink<'a>,
     options: &GatherOptions,
 ) -> PageParts<'a> {
-    let mut reader = PageReader::new(page, links, options);
+    let mut reader = PageReader { requisites, ..PageReader::new(page, links, options) };
     tokenize(page, &mut reader);
     reader.finish()
 }
@@ -83,6 +87,7 @@ struct PageReader<'a, 'o> {
     /// Level of the heading we are in and where its text begins.
     heading: Option<(u8, usize)>,
     links: LinkSink<'a>,
+    requisites: RequisiteSink<'a>,
     anchor: Option<OpenAnchor<'a>>,
     base: Option<Cow<'a, str>>,
     language: Option<Cow<'a, str>>,
@@ -111,6 +116,7 @@ impl<'a, 'o> PageReader<'a, 'o> {
             headings: Vec::new(),
             heading: None,
             links,
+            requisites: RequisiteSink::default(),
             anchor: None,
             base: None,
             language: None,
@@ -128,6 +134,7 @@ impl<'a, 'o> PageReader<'a, 'o> {
             headings: self.headings,
             text: self.text.into_string(),
             links: self.links,
+            requisites: self.requisites,
             base: self.base,
             language: self.language.or(self.meta.language),
             robots: self.meta.robots,
@@ -253,6 +260,12 @@ impl<'a, 'o> PageReader<'a, 'o> {
 impl<'a> TokenSink<'a> for PageReader<'a, '_> {
     fn start_tag(&mut self, tag: &Tag<'a, '_>) -> Content {
         let (content, is_html) = self.foreign.start_tag(tag);
+        if self.requisites.is_wanted() {
+            match is_html {
+                true => self.requisites.html_tag(tag),
+                false => self.requisites.svg_tag(tag),
+            }
+        }
         if is_html {
             self.text.part(tag.element.breaks());
             self.html_start(tag);
@@ -287,6 +300,9 @@ impl<'a> TokenSink<'a> for PageReader<'a, '_> {
                 if !hidden =>
             {
                 self.text.push(text);
+            }
+            (Content::Rawtext, Element::Style) if self.requisites.is_wanted() => {
+                self.requisites.style(Cow::Borrowed(text));
             }
             _ => {}
         }
