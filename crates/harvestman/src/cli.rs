@@ -228,6 +228,10 @@ pub struct CrawlFlags {
     #[arg(long, value_name = "WORD")]
     pub external: Option<String>,
 
+    /// Fetch images, styles, scripts and fonts of the pages too [crawl.requisites]
+    #[arg(long)]
+    pub requisites: bool,
+
     /// Use this address for these hosts, such as '*.example=127.0.0.1' [fetch.resolve]
     #[arg(long, value_name = "PATTERN=ADDR")]
     pub resolve: Vec<String>,
@@ -260,6 +264,7 @@ impl CrawlFlags {
             ("crawl.for", once(&self.time)),
             ("crawl.scope", once(&self.scope)),
             ("crawl.external", once(&self.external)),
+            ("crawl.requisites", Vec::from_iter(self.requisites.then(|| "true".to_owned()))),
             ("etiquette.delay", once(&self.delay)),
             ("etiquette.connections", once(&self.connections)),
             ("etiquette.contact", once(&self.contact)),

@@ -98,6 +98,7 @@ impl Crawl<'_> {
             stage: house.stage,
             gather_threads: setup.gather_threads,
             fetch_limits: setup.fetch_limits,
+            requisite_bytes_max: self.requisite_bytes_max(),
             settle_every: limits::SETTLE_EVERY,
         };
         let begun = clock.now();
@@ -128,6 +129,10 @@ impl Crawl<'_> {
             holder: format!("process {}", std::process::id()),
             cookies: self.config.fetch.cookies,
         }
+    }
+
+    fn requisite_bytes_max(&self) -> Option<u64> {
+        self.config.crawl.requisites.then_some(self.config.fetch.requisite_bytes_max)
     }
 
     /// One runtime thread: fetching is waiting, and what it takes of CPU is small beside gathering.
@@ -229,6 +234,8 @@ impl Crawl<'_> {
             unchanged: tally.unchanged,
             redirected: tally.redirected,
             failed: tally.failed,
+            requisites: tally.requisites,
+            requisites_failed: tally.requisites_failed,
             bytes: tally.bytes,
             errors: tally.errors.clone().into_iter().collect(),
             refused,
@@ -310,7 +317,10 @@ impl House {
             links,
             stage: Arc::new(stage),
             recovery: Some(recovery),
-            body_bytes_max: setup.fetch_limits.body_bytes_max,
+            body_bytes_max: setup
+                .fetch_limits
+                .body_bytes_max
+                .max(crawl.requisite_bytes_max().unwrap_or(0)),
             spider,
         })
     }

@@ -69,6 +69,8 @@ pub struct Parts {
     pub stage: Arc<GatherStage>,
     pub gather_threads: usize,
     pub fetch_limits: FetchLimits,
+    /// Parts of pages are fetched too, each up to this many bytes.
+    pub requisite_bytes_max: Option<u64>,
     /// Longest wait of a check-in for company; zero under simulated time.
     pub settle_every: Duration,
 }
@@ -130,6 +132,11 @@ pub async fn crawl(
         media_types: vec!["*/*".to_owned()],
         ..parts.fetch_limits.clone()
     };
+    let requisite_limits = FetchLimits {
+        body_bytes_max: parts.requisite_bytes_max.unwrap_or(parts.fetch_limits.body_bytes_max),
+        media_types: vec!["*/*".to_owned()],
+        ..parts.fetch_limits.clone()
+    };
     let spawner = Spawner {
         fetch: parts.fetch,
         resolve: parts.resolve,
@@ -149,6 +156,8 @@ pub async fn crawl(
         policy: parts.policy,
         fetch_limits: Arc::new(parts.fetch_limits),
         robots_limits: Arc::new(robots_limits),
+        requisite_limits: Arc::new(requisite_limits),
+        requisites: parts.requisite_bytes_max.is_some(),
         progress,
         state: State::default(),
     };

@@ -228,6 +228,7 @@ fn gather(config: &Config) -> Result<GatherOptions, Failure> {
         url_bytes_max: config.url.bytes_max,
         agent: config.etiquette.robots_token(),
         language: config.gather.language,
+        requisites: config.crawl.requisites,
         ..GatherOptions::default()
     })
 }

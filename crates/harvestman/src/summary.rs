@@ -26,6 +26,9 @@ pub struct Summary {
     pub unchanged: u64,
     pub redirected: u64,
     pub failed: u64,
+    /// Parts of pages: in none of the counts above.
+    pub requisites: u64,
+    pub requisites_failed: u64,
     pub bytes: u64,
     /// Failures by class.
     pub errors: Vec<(String, u64)>,
@@ -66,6 +69,13 @@ impl Summary {
             number(self.redirected),
             number(self.failed)
         ));
+        if self.requisites + self.requisites_failed > 0 {
+            lines.push(format!(
+                "  parts of pages {}, failed {}",
+                number(self.requisites),
+                number(self.requisites_failed)
+            ));
+        }
         lines.extend(self.error_lines());
         lines.extend(self.refused_lines());
         lines.push(format!("where it is: {}", printable(&self.collection)));
@@ -98,6 +108,7 @@ impl Summary {
                 "fetched": self.fetched, "versions": self.versions, "unchanged": self.unchanged,
                 "redirected": self.redirected, "failed": self.failed, "waiting": self.waiting,
             },
+            "requisites": { "fetched": self.requisites, "failed": self.requisites_failed },
             "bytes": self.bytes,
             "errors": self.errors.iter().map(|(class, n)| (class.clone(), json!(n)))
                 .collect::<serde_json::Map<_, _>>(),

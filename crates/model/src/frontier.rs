@@ -51,6 +51,9 @@ pub struct CheckOut {
     pub site_pages_max: Option<u64>,
     /// Spiders whose pages stay where they are.
     pub paused: Vec<SpiderId>,
+    /// Lend out only what is due of parts of pages ([`PageTerms::requisite`]), as far as it goes: the limit
+    /// on pages is reached, and theirs are still to come.
+    pub requisites_only: bool,
     /// Sites that a seed names come before all others, whatever is due first.
     pub seeded_first: bool,
     /// Lend out exactly these sites, due or not, with no pages (recovery asks for pages by fingerprint).
@@ -79,7 +82,8 @@ pub struct SiteLease {
     pub until: Timestamp,
     /// Due pages, candidates among them, in breadth-first order (level, then due, then fingerprint).
     pub pages: Vec<Page>,
-    /// All of the site's fingerprints, when it is below `known_max`.
+    /// All of the site's fingerprints but those of requisites, when it is below `known_max`. A requisite
+    /// that is linked to becomes a page: the store knows, not the holder of the lease.
     pub known: Option<Vec<Fingerprint>>,
     /// There are more due pages than were handed out.
     pub more: bool,

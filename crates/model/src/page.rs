@@ -86,7 +86,8 @@ pub struct PageTerms {
     /// A part of a page (image, style, script, font), kept so that the page can be shown: archived like a
     /// page, but counted and limited as none, and read only for its own parts.
     pub requisite: bool,
-    /// Links followed since the scope was left; 0 inside it.
+    /// Links followed since the scope was left; 0 inside it. Of a requisite: styles passed through since
+    /// its page.
     pub outside: u8,
     /// The deepest level that may be reached from it, where the seed it came from has a depth of its own.
     pub depth: Option<u16>,

@@ -1,7 +1,7 @@
 //! Who may enter: which URLs become pages of a crawl, and why the others do not.
 //!
 //! Pure: text and URLs in, verdicts out. Start with [`SpiderRules`] (the ordered rules that judge a
-//! candidate), then [`sort_links`] (what becomes of a page's links) and [`SeedSet`] (what the seeds
+//! candidate), then [`sort_links`] and [`sort_requisites`] (what becomes of a page's links and parts) and [`SeedSet`] (what the seeds
 //! cover). [`Blocks`] is what must not be visited at all. [`RejectList`] holds the shipped list of URLs
 //! that are no content; [`read_seeds`] reads seeds from lists, zone files, sitemaps and OPML.
 //!
@@ -17,6 +17,7 @@ mod form;
 mod links;
 mod objection;
 mod reject;
+mod requisites;
 mod rulelist;
 mod rules;
 mod script;
@@ -29,6 +30,7 @@ pub use condition::RuleError;
 pub use form::{Rewrite, UrlForm, parse_host_pattern};
 pub use links::{Sorted, sort_links};
 pub use reject::{RejectError, RejectList, ShippedRule};
+pub use requisites::{Requisites, sort_requisites};
 pub use rulelist::{ListedRule, RuleList, RuleListError};
 pub use rules::{ExternalPolicy, RuleStep, Scope, SpiderRules, StepVerdict};
 pub use script::{SCRIPT_BYTES_MAX, Script, ScriptError};

@@ -17,6 +17,8 @@
 //!
 //! **Seeds** (and what they redirect to) are in scope on any port, and the shipped reject list does not
 //! hold them back, since somebody named them; the user's own blocks, rules, patterns and script do.
+//!
+//! **Parts of pages** belong to their pages: of them only blocks, length, ports and redirects are asked.
 
 use std::{cell::OnceCell, sync::Arc};
 
@@ -185,6 +187,14 @@ enum Rule {
     Filter,
 }
 
+impl Rule {
+    /// Parts of a page belong to it: only what protects others is asked about them.
+    fn concerns(self, candidate: &Candidate) -> bool {
+        !candidate.terms.requisite
+            || matches!(self, Rule::Blocks | Rule::Length | Rule::Port | Rule::Redirects)
+    }
+}
+
 impl SpiderRules {
     pub fn judge(&self, candidate: &Candidate, seeds: &SeedSet) -> Verdict {
         match self.objection(candidate, seeds) {
@@ -197,7 +207,7 @@ impl SpiderRules {
     pub fn explain(&self, candidate: &Candidate, seeds: &SeedSet) -> Vec<RuleStep> {
         let inquiry = Inquiry::new(self, candidate, seeds);
         let mut steps = Vec::with_capacity(RULES.len() + self.list.rules().len());
-        for rule in RULES {
+        for rule in RULES.into_iter().filter(|rule| rule.concerns(candidate)) {
             let objection = inquiry.ask(rule);
             let decided = objection.is_some();
             inquiry.tell(rule, objection, &mut steps);
@@ -214,7 +224,8 @@ impl SpiderRules {
         seeds: &SeedSet,
     ) -> Option<Objection<'_>> {
         let inquiry = Inquiry::new(self, candidate, seeds);
-        RULES.into_iter().find_map(|rule| inquiry.ask(rule))
+        let mut rules = RULES.into_iter().filter(|rule| rule.concerns(candidate));
+        rules.find_map(|rule| inquiry.ask(rule))
     }
 
     /// What blocks, the user's rules and the scope say, without the others.

@@ -29,6 +29,8 @@ pub struct WebOptions {
     /// Name the sitemap in robots.txt.
     pub sitemap: bool,
     pub latency: Latency,
+    /// Pages have styles that import styles, fonts, scripts and pictures, also on the next site's host.
+    pub requisites: bool,
     pub hazards: Vec<Placed>,
 }
 
@@ -51,6 +53,7 @@ impl Default for WebOptions {
             robots_of: HashMap::new(),
             sitemap: true,
             latency: Latency::default(),
+            requisites: false,
             hazards: Vec::new(),
         }
     }

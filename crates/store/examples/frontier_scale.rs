@@ -132,6 +132,7 @@ fn request(now: Timestamp) -> CheckOut {
         known_max: model::limits::KNOWN_IN_MEMORY_MAX,
         site_pages_max: None,
         paused: Vec::new(),
+        requisites_only: false,
         seeded_first: false,
         only: None,
     }

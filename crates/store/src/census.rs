@@ -36,6 +36,8 @@ pub struct PageEntry {
     pub state: PageState,
     pub level: u16,
     pub seed: bool,
+    /// A part of pages, not a page.
+    pub requisite: bool,
     pub visits: u64,
     pub failures: u16,
     pub found: Timestamp,
@@ -107,7 +109,7 @@ macro_rules! select_page {
     ($rest:literal) => {
         concat!(
             "SELECT s.key, p.url, p.fp, p.state, p.level, p.seed, p.visits, p.failures, p.found, \
-             p.visited, max(p.due, s.not_before) FROM pages p JOIN sites s ON s.id = p.site ",
+             p.visited, max(p.due, s.not_before), p.requisite FROM pages p JOIN sites s ON s.id = p.site ",
             $rest
         )
     };
@@ -378,6 +380,7 @@ fn page_entry(row: &Row<'_>) -> rusqlite::Result<PageEntry> {
         found: Timestamp(row.get(8)?),
         visited: row.get::<_, Option<i64>>(9)?.map(Timestamp),
         due: row.get::<_, Option<i64>>(10)?.map(Timestamp),
+        requisite: row.get(11)?,
     })
 }
 

@@ -171,7 +171,7 @@ impl Workbench {
             }
             Errand::Page { fp, .. } => {
                 let page = seat.frontier.take(fp).expect("the page wanted is in the queue");
-                let reserved = begins && page.last.is_none();
+                let reserved = begins && page.last.is_none() && !page.terms.requisite;
                 if begins {
                     seat.frontier.open(fp, page.level);
                 }

@@ -21,7 +21,7 @@ pub enum Known {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
     Queued,
-    /// It was waiting already, at a higher level.
+    /// It was waiting already, at a higher level, or as a part of a page.
     Lowered,
     /// Waiting, visited or known: nothing changed.
     Known,
@@ -50,12 +50,14 @@ type Place = (u16, Timestamp, u64);
 pub(super) struct LocalFrontier {
     /// Never answered with content: each needs a slot under the limits.
     fresh: BTreeMap<Place, Page>,
+    /// Those that need none: fetched before, or parts of pages.
     again: BTreeMap<Place, Page>,
     /// Not before their moment: retries, and pages of an origin whose robots.txt is unreachable.
     later: BTreeMap<(Timestamp, u64), Page>,
     places: HashMap<Fingerprint, Place>,
     open: HashMap<Fingerprint, u16>,
     open_levels: BTreeMap<u16, usize>,
+    /// Not those of requisites: one that is linked to becomes a page.
     known: HashSet<Fingerprint>,
     /// `known` holds every URL of the site.
     complete: bool,
@@ -99,6 +101,10 @@ impl LocalFrontier {
     pub fn offer(&mut self, page: Page, room: bool) -> Offered {
         let fp = page.url.fingerprint();
         if let Some(&place) = self.places.get(&fp) {
+            if !page.terms.requisite && self.drop_part(place, fp) {
+                self.insert(page);
+                return Offered::Lowered;
+            }
             return self.lower(place, page.level);
         }
         if self.known(fp) == Known::Yes {
@@ -214,13 +220,27 @@ impl LocalFrontier {
     fn insert(&mut self, page: Page) {
         self.arrivals += 1;
         let (fp, place) = (page.url.fingerprint(), (page.level, page.due, self.arrivals));
-        self.remember(fp);
+        if !page.terms.requisite {
+            self.remember(fp);
+        }
         self.places.insert(fp, place);
         self.queue_of(&page).insert(place, page);
     }
 
     fn queue_of(&mut self, page: &Page) -> &mut BTreeMap<Place, Page> {
-        if page.last.is_none() { &mut self.fresh } else { &mut self.again }
+        let needs_slot = page.last.is_none() && !page.terms.requisite;
+        if needs_slot { &mut self.fresh } else { &mut self.again }
+    }
+
+    /// A requisite that waits makes room for the page of the same URL. Says whether it is one.
+    fn drop_part(&mut self, place: Place, fp: Fingerprint) -> bool {
+        let later = (place.1, place.2);
+        let waits = self.again.get(&place).or_else(|| self.later.get(&later));
+        let is_part = waits.is_some_and(|page| page.terms.requisite);
+        if is_part && self.again.remove(&place).or_else(|| self.later.remove(&later)).is_some() {
+            self.places.remove(&fp);
+        }
+        is_part
     }
 
     fn lower(&mut self, place: Place, level: u16) -> Offered {

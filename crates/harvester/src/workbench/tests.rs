@@ -796,6 +796,53 @@ fn a_site_waiting_for_a_slot_of_another_is_woken() {
     assert_ne!(second.site.key, first.site.key);
 }
 
+fn part(text: &str, level: u16) -> Page {
+    let terms = model::PageTerms { requisite: true, ..model::PageTerms::default() };
+    Page { terms, ..page(text, level) }
+}
+
+#[test]
+fn parts_of_pages_need_no_slot_and_take_none() {
+    let mut bench =
+        Bench::new(Options { pages_max: Some(1), ..Options::default().with_pause(Duration::ZERO) });
+    let mut lease = open_lease("a.example", &["/1", "/2"], "");
+    lease.pages.push(part("http://a.example/x.png", 0));
+    lease.pages.push(part("http://a.example/y.png", 0));
+    bench.bench.add(lease, START);
+    let order: Vec<String> = (0..3)
+        .map(|_| {
+            let visit = bench.visit(START);
+            bench.answer(&visit, 200, START);
+            visit.url.path().to_owned()
+        })
+        .collect();
+    assert_eq!(order, ["/1", "/x.png", "/y.png"]);
+    assert_eq!(bench.reasons(), [Reason::Limit]);
+    assert_eq!(bench.bench.pages_fetched(), 1);
+}
+
+#[test]
+fn a_waiting_part_that_is_linked_to_is_visited_as_a_page() {
+    let mut lease = open_lease("a.example", &["/1"], "");
+    lease.pages.push(part("http://a.example/x", 0));
+    let mut bench = Bench::with(vec![lease]);
+    let (site, x) = (key("a.example"), page("http://a.example/x", 1));
+    assert_eq!(bench.bench.offer(&site, part("http://a.example/x", 0), START), Offered::Known);
+    assert_eq!(bench.bench.offer(&site, x.clone(), START), Offered::Lowered);
+    let first = bench.visit(START);
+    bench.answer(&first, 200, START);
+    let second = bench.visit(at(2_000));
+    assert_eq!(second.page, Some(x.clone()));
+    // A part that was visited is no page yet: a link to it is to be taken up.
+    bench.answer(&second, 200, at(2_000));
+    assert_eq!(bench.bench.known(&site, x.url.fingerprint()), Known::Yes);
+    bench.bench.refill(&site, vec![part("http://a.example/y", 1)], false, at(4_000));
+    let third = bench.visit(at(4_000));
+    assert_eq!(bench.bench.known(&site, third.url.fingerprint()), Known::Yes);
+    bench.answer(&third, 200, at(4_000));
+    assert_eq!(bench.bench.known(&site, third.url.fingerprint()), Known::No);
+}
+
 #[test]
 fn after_stop_nothing_goes_out_and_what_is_out_may_end() {
     let mut bench = Bench::with(vec![open_lease("a.example", &["/1", "/2"], "")]);

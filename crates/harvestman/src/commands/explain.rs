@@ -43,7 +43,10 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
         level: story.as_ref().map_or(0, |story| story.page.level),
         hops: 0,
         seed: story.as_ref().is_some_and(|story| story.page.seed),
-        terms: PageTerms::default(),
+        terms: PageTerms {
+            requisite: story.as_ref().is_some_and(|story| story.page.requisite),
+            ..PageTerms::default()
+        },
         referrer: None,
     };
     let mut steps = rules.explain(&candidate, &seeds);
@@ -136,7 +139,11 @@ impl Explanation {
             page.state.word(),
             page.level,
             page.visits,
-            if page.seed { ", a seed" } else { "" }
+            match (page.seed, page.requisite) {
+                (true, _) => ", a seed",
+                (_, true) => ", a part of pages, not a page",
+                _ => "",
+            }
         );
         if let Some(last) = story.visits.last() {
             let when = last.times.last().map_or_else(String::new, |at| times::ago(*at, self.now));
@@ -160,6 +167,10 @@ impl Explanation {
             (None, Some(story)) if story.page.state == PageState::Excluded => {
                 "not crawled: its answer was not wanted (fetch.media_types, fetch.body_bytes_max), \
                  or robots.txt forbade it when it was due; crawl --fresh asks again"
+                    .to_owned()
+            }
+            (None, Some(story)) if story.page.requisite => {
+                "fetched as a part of pages, not a page: not read for links, and counted as none"
                     .to_owned()
             }
             (None, Some(_)) => "crawled: every rule lets it pass".to_owned(),

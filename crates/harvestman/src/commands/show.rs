@@ -36,7 +36,11 @@ pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
     }
     let record = version.record.ok_or_else(|| never_fetched(&url))?;
     let volumes = Volumes::new(collection.volumes());
-    let exchange = exchange(&census, &volumes, record, config.fetch.body_bytes_max)?;
+    let bytes_max = match story.page.requisite {
+        true => config.fetch.requisite_bytes_max,
+        false => config.fetch.body_bytes_max,
+    };
+    let exchange = exchange(&census, &volumes, record, bytes_max)?;
     if args.headers {
         print(&printable_lines(&heads(&exchange)))?;
     } else if args.html {

@@ -25,6 +25,7 @@ pub struct Crawl {
     pub ports: Vec<u16>,
     pub follow_nofollow: bool,
     pub redirects: u8,
+    pub requisites: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +95,7 @@ pub struct Fetch {
     pub first_byte_timeout: Duration,
     pub idle_timeout: Duration,
     pub body_bytes_max: u64,
+    pub requisite_bytes_max: u64,
     pub ratio_max: u32,
     pub media_types: Vec<String>,
     pub accept_encoding: Vec<String>,
@@ -185,6 +187,7 @@ impl Values {
             ports: self.list("crawl.ports").iter().filter_map(|port| port.parse().ok()).collect(),
             follow_nofollow: self.flag("crawl.follow_nofollow"),
             redirects: narrow(self.count("crawl.redirects")),
+            requisites: self.flag("crawl.requisites"),
         }
     }
 
@@ -214,6 +217,7 @@ impl Values {
             first_byte_timeout: self.time("fetch.first_byte_timeout"),
             idle_timeout: self.time("fetch.idle_timeout"),
             body_bytes_max: self.size("fetch.body_bytes_max"),
+            requisite_bytes_max: self.size("fetch.requisite_bytes_max"),
             ratio_max: narrow(self.count("fetch.ratio_max")),
             media_types: self.list("fetch.media_types"),
             accept_encoding: self.list("fetch.accept_encoding"),

@@ -72,6 +72,11 @@ pub static KEYS: &[Key] = &[
     Key::new("crawl.redirects", Kind::Count { min: 0, max: 100 }, "10")
         .doc("Most redirects to follow in a row.")
         .example("5"),
+    Key::new("crawl.requisites", Kind::Flag, "false")
+        .doc("Fetch the parts of every page too (images, styles, scripts, fonts), from other hosts as well; they count as no pages.")
+        .example("true")
+        .flag("requisites")
+        .common(),
     // How servers are treated.
     Key::new("etiquette.delay", Kind::Time, "\"2s\"")
         .doc("Courtesy pause between two requests to one site, start to start; 0 (for your own site) switches the pauses off.")
@@ -139,6 +144,9 @@ pub static KEYS: &[Key] = &[
         .doc("Largest body, after decompression; what is longer is cut and marked as cut.")
         .example("\"400KB\"")
         .common(),
+    Key::new("fetch.requisite_bytes_max", Kind::Size { min: 1 }, "\"10MB\"")
+        .doc("The same for the parts of pages that crawl.requisites asks for.")
+        .example("\"50MB\""),
     Key::new("fetch.ratio_max", Kind::Count { min: 10, max: 100_000 }, "200")
         .doc("A compressed body that grows by more than this factor is taken for a bomb and cut.")
         .example("1000"),

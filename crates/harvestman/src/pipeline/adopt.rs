@@ -101,6 +101,7 @@ impl Adopter<'_> {
             known_max: 0,
             site_pages_max: None,
             paused: Vec::new(),
+            requisites_only: false,
             seeded_first: false,
             only: Some(vec![adopted.exchange.url.site()]),
         };
@@ -154,7 +155,8 @@ impl Adopter<'_> {
         delta.updates.push(report.update.clone());
         delta.duplicates += u64::from(report.duplicate);
         // As candidates: their sites' next holder admits them, so that limits stay exact.
-        let candidates = report.internal.iter().chain(&report.external).cloned().collect();
+        let found = report.internal.iter().chain(&report.external).chain(&report.requisites);
+        let candidates = found.cloned().collect();
         let settlement =
             Settlement { deltas: vec![delta], candidates, decisions, ..Settlement::default() };
         self.settle(adopted, Some((&report, lease)), settlement)

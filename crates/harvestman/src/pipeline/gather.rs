@@ -9,13 +9,13 @@ use std::{
     time::Duration,
 };
 
-use gatherer::{GatherOptions, Gathered, gather};
+use gatherer::{GatherOptions, Gathered, gather, gather_part};
 use harvester::failure::PageAfter;
 use model::{
     Archive, ArchiveEntry, Clock, Decision, EntryKind, Exchange, Page, RecordId, RecordLocation,
     RefersTo, StoreError,
 };
-use seeder::{SeedSet, Sorted, SpiderRules, sort_links};
+use seeder::{Requisites, SeedSet, Sorted, SpiderRules, sort_links, sort_requisites};
 use store::warc::{RecordIds, sha1};
 use tokio::sync::mpsc::Sender;
 
@@ -191,14 +191,17 @@ impl GatherStage {
         after: PageAfter,
     ) -> (PageReport, Vec<Decision>) {
         // The gatherer promises not to panic; should it break the promise, one page is poor, not the crawl.
-        let gathered = catch_unwind(AssertUnwindSafe(|| gather(exchange, &self.options)))
+        let take = if page.terms.requisite { gather_part } else { gather };
+        let gathered = catch_unwind(AssertUnwindSafe(|| take(exchange, &self.options)))
             .unwrap_or_else(|_| {
                 tracing::error!(url = %exchange.url, "the gatherer panicked on this page");
                 Gathered::default()
             });
         let mut sorted = self.sort(&page, &gathered);
+        let mut parts = self.sort_parts(&page, &gathered, &sorted);
         if let Some(preview) = &self.preview {
             sorted = preview.keep(&page, sorted);
+            parts = Requisites::default();
         }
         let now = self.clock.now();
         let verdict =
@@ -206,6 +209,7 @@ impl GatherStage {
         let (update, refused) = settle::update(&page, &verdict, after, &sorted);
         let again = settle::asks_again(&page, exchange, &gathered);
         let mut decisions = sorted.refused;
+        decisions.extend(parts.refused);
         decisions.extend(refused);
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
         let report = PageReport {
@@ -213,6 +217,7 @@ impl GatherStage {
             update,
             internal: sorted.internal,
             external: sorted.external,
+            requisites: parts.taken,
             links: gathered.links,
             duplicate,
             again,
@@ -221,11 +226,21 @@ impl GatherStage {
     }
 
     fn sort(&self, page: &Page, gathered: &Gathered) -> Sorted {
+        if page.terms.requisite {
+            return Sorted::default();
+        }
         if page.seed {
             self.follow_seed(gathered);
         }
         let seeds = self.seeds.read().unwrap_or_else(PoisonError::into_inner);
         sort_links(page, &gathered.links, gathered.nofollow, &self.rules, &seeds)
+    }
+
+    /// The redirect of a page is a link; that of a part says where the part is.
+    fn sort_parts(&self, page: &Page, gathered: &Gathered, sorted: &Sorted) -> Requisites {
+        let redirect = gathered.redirect.as_ref().filter(|_| page.terms.requisite);
+        let seeds = self.seeds.read().unwrap_or_else(PoisonError::into_inner);
+        sort_requisites(page, &gathered.requisites, redirect, sorted, &self.rules, &seeds)
     }
 
     /// What a seed redirects to joins the seeds' scope: http to https, bare to www.

@@ -3,11 +3,12 @@
 //! The workbench knows *when* a site may be visited; this room knows *under which lease* what happens
 //! is checked in.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use harvester::{http::CookieJar, workbench::Reason};
 use model::{
-    PageUpdate, Release, SiteClock, SiteDelta, SiteId, SiteKey, SiteLease, Timestamp, limits,
+    Candidate, Fingerprint, PageUpdate, Release, SiteClock, SiteDelta, SiteId, SiteKey, SiteLease,
+    Timestamp, limits,
 };
 
 #[derive(Default)]
@@ -32,6 +33,10 @@ pub struct Held {
     pub refilling: bool,
     /// The workbench has nothing more for it, but something of it is still on its way.
     pub drained: Option<Reason>,
+    /// Parts of pages met since check-out: each is given to the store once.
+    pub parts: HashSet<Fingerprint>,
+    /// Links to parts that are being visited: to be admitted as pages when the visit is over.
+    pub promoted: Vec<Candidate>,
     /// When it last became free: what lies between that and its next visit is pause.
     pub free_since: Timestamp,
 }
@@ -50,6 +55,8 @@ impl Hand {
             in_flight: 0,
             refilling: false,
             drained: None,
+            parts: HashSet::new(),
+            promoted: Vec::new(),
             free_since: now,
         };
         self.sites.insert(lease.site.key.clone(), held);

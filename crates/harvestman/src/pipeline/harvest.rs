@@ -31,6 +31,7 @@ use super::{
 mod admit;
 mod answers;
 mod requests;
+mod requisites;
 #[cfg(test)]
 mod tests;
 
@@ -94,6 +95,9 @@ pub struct Harvest {
     pub policy: Policy,
     pub fetch_limits: Arc<FetchLimits>,
     pub robots_limits: Arc<FetchLimits>,
+    pub requisite_limits: Arc<FetchLimits>,
+    /// Parts of pages are fetched too.
+    pub requisites: bool,
     pub progress: watch::Sender<Progress>,
     pub state: State,
 }
@@ -119,6 +123,8 @@ pub struct State {
     /// The last request taken up: one is told again until the writer has marked it as done.
     requested: i64,
     released: bool,
+    /// All pages are in: only their parts are still to come.
+    parts_only: bool,
     beat: Timestamp,
     /// Alive while the writer has not taken the last heartbeat.
     heartbeat: Weak<()>,
@@ -322,6 +328,7 @@ impl Harvest {
             known_max: limits::KNOWN_IN_MEMORY_MAX,
             site_pages_max: self.plan.site_pages_max,
             paused: Vec::new(),
+            requisites_only: self.state.parts_only,
             seeded_first: false,
             only: None,
         };
@@ -357,7 +364,7 @@ impl Harvest {
     /// Stopping: once nothing is in flight, every site is given back and the writer told to hurry.
     fn finish_if_stopping(&mut self, now: Timestamp) {
         if self.state.stopping.is_none() && self.workbench.limit_reached() {
-            self.stop(Stopping::Pages);
+            self.all_pages_are_in(now);
         }
         let quiet =
             self.state.in_flight == 0 && self.state.gathering == 0 && !self.state.checking_out;
@@ -395,6 +402,7 @@ impl Harvest {
                 Stopping::Asked => Ended::Stopped,
             }),
             Some(_) => None,
+            None if state.parts_only => self.parts_are_in(quiet).then_some(Ended::PagesLimit),
             None if self.plan.forever || !quiet || !state.hand.is_empty() => None,
             None => {
                 let horizon = self.clock.now().plus(PATIENCE);

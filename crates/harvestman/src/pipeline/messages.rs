@@ -96,6 +96,8 @@ pub struct PageReport {
     pub internal: Vec<Candidate>,
     /// Candidates of other sites, inside the scope.
     pub external: Vec<Candidate>,
+    /// Its parts, of any site: no links.
+    pub requisites: Vec<Candidate>,
     pub links: Vec<Link>,
     /// The same content is there under another URL of the site.
     pub duplicate: bool,

@@ -240,6 +240,9 @@ fn unwanted(page: &Page, exchange: &Exchange) -> Option<Decision> {
             let kind = declared.split(';').next().unwrap_or(declared).trim().to_ascii_lowercase();
             (RefusalReason::MediaType, format!("fetch.media_types does not have {kind}"))
         }
+        Some(Stopped::Announced) if page.terms.requisite => {
+            (RefusalReason::TooLarge, "fetch.requisite_bytes_max".to_owned())
+        }
         Some(Stopped::Announced) => (RefusalReason::TooLarge, "fetch.body_bytes_max".to_owned()),
         _ => return None,
     };

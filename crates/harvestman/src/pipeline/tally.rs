@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use model::{Counts, CrawlUrl, Timestamp};
+use model::{Counts, CrawlUrl, PageState, PageUpdate, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// One run's figures, kept in the run's row and shown by `status`.
@@ -17,6 +17,9 @@ pub struct Tally {
     pub redirected: u64,
     pub failed: u64,
     pub excluded: u64,
+    /// Parts of pages (images, styles, scripts, fonts) that answered: in none of the counts above.
+    pub requisites: u64,
+    pub requisites_failed: u64,
     pub requests: u64,
     pub robots: u64,
     /// Bytes that came over the wire.
@@ -59,6 +62,35 @@ impl Shares {
 }
 
 impl Tally {
+    /// What a visit made of a page, or of a part of one.
+    pub fn count(&mut self, update: &PageUpdate, is_part: bool) {
+        let Some(visit) = &update.visit else { return };
+        let failed = !matches!(
+            update.state,
+            PageState::Fetched | PageState::Redirected | PageState::Excluded
+        );
+        if failed {
+            self.error(&format!("status-{}", visit.status));
+        }
+        match update.state {
+            PageState::Fetched if is_part => self.requisites += 1,
+            _ if is_part => self.requisites_failed += u64::from(failed),
+            PageState::Fetched => self.fetched += 1,
+            PageState::Redirected => self.redirected += 1,
+            PageState::Excluded => self.excluded += 1,
+            _ => self.failed += 1,
+        }
+        if !is_part {
+            self.versions += u64::from(visit.change.is_version());
+            self.unchanged += u64::from(visit.change.folds());
+        }
+    }
+
+    pub fn no_answer(&mut self, is_part: bool) {
+        let failed = if is_part { &mut self.requisites_failed } else { &mut self.failed };
+        *failed += 1;
+    }
+
     pub fn error(&mut self, class: &str) {
         *self.errors.entry(class.to_owned()).or_default() += 1;
     }

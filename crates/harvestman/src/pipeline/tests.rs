@@ -125,6 +125,7 @@ impl World {
             stage,
             gather_threads: 1,
             fetch_limits: fetch_limits(),
+            requisite_bytes_max: None,
             settle_every: Duration::ZERO,
         }
     }

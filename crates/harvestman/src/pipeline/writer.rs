@@ -5,7 +5,7 @@
 //! other failure ends the crawl, because after a failed write only a restart knows what is on disk.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc,
         mpsc::{Receiver, RecvTimeoutError},
@@ -13,7 +13,10 @@ use std::{
     time::Duration,
 };
 
-use model::{Archive, Busy, Clock, Settlement, SiteDelta, SiteId, StoreError, Timestamp, limits};
+use model::{
+    Archive, Busy, Clock, Fingerprint, NewPage, Settlement, SiteDelta, SiteId, StoreError,
+    Timestamp, limits,
+};
 use store::{links::LinkWriter, runs::RunId};
 use tokio::sync::mpsc::Sender;
 
@@ -45,6 +48,8 @@ struct Batch {
     settlement: Settlement,
     /// Where each site's delta is in the settlement: a site's check-ins become one.
     by_site: HashMap<SiteId, usize>,
+    /// Pages that it updates.
+    updated: HashSet<(SiteId, Fingerprint)>,
     pages: usize,
     busy: Vec<Busy>,
     since: Option<Timestamp>,
@@ -213,9 +218,16 @@ impl Writer {
 
 impl Batch {
     fn merge(&mut self, delta: SiteDelta) {
+        // Within a check-in what is admitted comes before what is updated: a page that was visited before
+        // it is admitted (a requisite that becomes one) needs another.
+        let visited = |page: &NewPage| self.updated.contains(&(delta.site, page.url.fingerprint()));
+        let again = !self.updated.is_empty() && delta.admitted.iter().any(visited);
+        self.updated.extend(delta.updates.iter().map(|update| (delta.site, update.fp)));
         let deltas = &mut self.settlement.deltas;
         match self.by_site.get(&delta.site) {
-            Some(&place) if deltas[place].fence == delta.fence => absorb(&mut deltas[place], delta),
+            Some(&place) if deltas[place].fence == delta.fence && !again => {
+                absorb(&mut deltas[place], delta)
+            }
             _ => {
                 self.by_site.insert(delta.site, deltas.len());
                 deltas.push(delta);

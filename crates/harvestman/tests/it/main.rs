@@ -20,6 +20,7 @@ mod politeness;
 mod proxy;
 mod raw;
 mod redirects;
+mod requisites;
 mod revisits;
 mod rules;
 mod scope;

@@ -99,6 +99,7 @@ fn crawl(
         stage,
         gather_threads: 2,
         fetch_limits: limits(),
+        requisite_bytes_max: None,
         settle_every: Duration::ZERO,
     };
     let plan = Plan {

@@ -141,6 +141,9 @@ impl SimWeb {
         if let Some(rest) = path.strip_prefix("/go/") {
             return self.go(site, rest, now);
         }
+        if let Some(answer) = self.part_answer(site, path, now) {
+            return answer;
+        }
         if path == "/style.css" {
             let css = "body{font:16px/1.5 serif;max-width:40em;margin:auto}\n";
             return Reply::new(200, now).field("Content-Type", "text/css").whole(css);

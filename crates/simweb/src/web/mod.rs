@@ -7,6 +7,7 @@
 mod answer;
 mod hazards;
 mod page;
+mod parts;
 mod reply;
 mod robots;
 mod shape;

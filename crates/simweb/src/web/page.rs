@@ -104,6 +104,9 @@ impl SimWeb {
         draft.markup(b"<link rel=\"canonical\" href=\"");
         self.write_path(page, &mut draft.out);
         draft.markup(b"\">\n<link rel=\"stylesheet\" href=\"/style.css\">\n</head>\n<body>\n");
+        if self.options.requisites {
+            draft.markup(self.parts_markup(page).as_bytes());
+        }
         if let Some(now) = dress.noise {
             draft.format(format_args!("<!-- served at {} -->\n", now.0));
         }

@@ -7,7 +7,7 @@ use model::{Candidate, PageState, SiteId};
 use rusqlite::{OptionalExtension, params};
 
 use super::{
-    check_out,
+    check_out, parts,
     rows::{Fault, millis, stored_fp},
     sqlite::Work,
 };
@@ -18,7 +18,7 @@ pub(super) fn admit(work: &mut Work<'_>, candidates: &[Candidate]) -> Result<u64
     for candidate in candidates {
         let fp = candidate.url.fingerprint();
         // A seed may have to change a row that is there.
-        if candidate.seed || !work.stored.covers(fp, candidate.level) {
+        if candidate.seed || !work.stored.covers(fp, level_to_remember(candidate)) {
             batch.push((work.site_id(candidate.url.site_text())?, stored_fp(fp), candidate));
         }
     }
@@ -39,10 +39,13 @@ fn admit_to_site(work: &mut Work<'_>, group: &[(SiteId, i64, &Candidate)]) -> Re
             new += 1;
             work.moved(None, PageState::Candidate);
         } else {
-            lower_level(work, site, *fp, candidate.level)?;
+            if !candidate.terms.requisite {
+                awake |= parts::becomes_candidate(work, site, *fp, candidate)?;
+                lower_level(work, site, *fp, candidate.level)?;
+            }
             awake |= candidate.seed && mark_seed(work, site, *fp)?;
         }
-        work.newly_stored.push((candidate.url.fingerprint(), candidate.level));
+        work.newly_stored.push((candidate.url.fingerprint(), level_to_remember(candidate)));
     }
     if new > 0 || awake || seeded {
         stir(work, site, new, new > 0 || awake, seeded)?;
@@ -54,8 +57,8 @@ fn insert(work: &Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Resu
     let inserted = work
         .sql
         .prepare_cached(
-            "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, requisite, outside, depth, period) \
-             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING",
+            "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, requisite, outside, depth, period, fetched) \
+             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?9) ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             site.0,
@@ -72,6 +75,11 @@ fn insert(work: &Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Resu
             candidate.terms.period.map(millis),
         ])?;
     Ok(inserted == 1)
+}
+
+/// A page may have to take the place of a requisite whatever its level: to it a requisite is not there.
+fn level_to_remember(candidate: &Candidate) -> u16 {
+    if candidate.terms.requisite { u16::MAX } else { candidate.level }
 }
 
 /// A shorter way to a page counts until it has been fetched.

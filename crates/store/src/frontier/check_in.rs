@@ -12,7 +12,7 @@ use rusqlite::{OptionalExtension, params};
 use super::{
     admit, check_out,
     due::earliest,
-    history,
+    history, parts,
     rows::{Fault, SITE, SiteRow, millis, site_from_row, state_of, stored_fp},
     sqlite::{Work, is_known},
 };
@@ -97,8 +97,8 @@ impl SiteAtHand {
         let inserted = work
             .sql
             .prepare_cached(
-                "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, requisite, outside, depth, period) \
-                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT DO NOTHING",
+                "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, requisite, outside, depth, period, fetched) \
+                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?10) ON CONFLICT DO NOTHING",
             )?
             .execute(params![
                 self.id.0,
@@ -112,16 +112,27 @@ impl SiteAtHand {
                 page.due.0,
                 page.terms.requisite,
                 page.terms.outside,
-            page.terms.depth,
+                page.terms.depth,
                 page.terms.period.map(millis),
             ])?;
-        work.newly_stored.push((page.url.fingerprint(), page.level));
+        if !page.terms.requisite {
+            work.newly_stored.push((page.url.fingerprint(), page.level));
+        }
         if inserted == 1 {
             self.pages += 1;
             self.moved(work, None, PageState::Known);
             return Ok(());
         }
-        admit::lower_level(work, self.id, fp, page.level)?;
+        if !page.terms.requisite
+            && let Some(before) = parts::become_page(work, self.id, fp, page)?
+        {
+            self.moved(work, Some(before), PageState::Known);
+            return Ok(());
+        }
+        // The way to a part says nothing about a page.
+        if !page.terms.requisite {
+            admit::lower_level(work, self.id, fp, page.level)?;
+        }
         self.accept_candidate(work, fp, page)
     }
 
@@ -136,9 +147,17 @@ impl SiteAtHand {
             .sql
             .prepare_cached(
                 "UPDATE pages SET state = 1, spider = ?3, hops = ?4, seed = max(seed, ?5), due = ?6 \
-                 WHERE site = ?1 AND fp = ?2 AND state = 0",
+                 WHERE site = ?1 AND fp = ?2 AND state = 0 AND requisite = ?7",
             )?
-            .execute(params![self.id.0, fp, page.spider.0, page.hops, page.seed, page.due.0])?;
+            .execute(params![
+                self.id.0,
+                fp,
+                page.spider.0,
+                page.hops,
+                page.seed,
+                page.due.0,
+                page.terms.requisite,
+            ])?;
         if accepted == 1 {
             self.moved(work, Some(PageState::Candidate), PageState::Known);
         }

@@ -13,6 +13,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     due::{Lot, Wanted, earliest, named_pages},
+    parts,
     rows::{Fault, ROBOTS, SITE, SiteRow, fp_of, robots_from_row, site_from_row},
     sqlite::Work,
 };
@@ -25,6 +26,7 @@ pub(super) fn check_out(work: &mut Work<'_>, request: &CheckOut) -> Result<Vec<S
     release(work, request.now)?;
     match &request.only {
         Some(keys) => lend_named(work, request, keys),
+        None if request.requisites_only => parts::lend(work, request),
         None => lend_due(work, request),
     }
 }
@@ -196,7 +198,7 @@ fn lend_named(
     Ok(leases)
 }
 
-fn lease(
+pub(super) fn lease(
     work: &mut Work<'_>,
     request: &CheckOut,
     id: SiteId,
@@ -227,7 +229,7 @@ fn lease(
     Ok(SiteLease { site, fence: row.fence + 1, until, pages, known, more, domain, worked_today })
 }
 
-fn load_site(sql: &Connection, id: SiteId) -> Result<Option<SiteRow>, Fault> {
+pub(super) fn load_site(sql: &Connection, id: SiteId) -> Result<Option<SiteRow>, Fault> {
     Ok(sql.prepare_cached(SITE)?.query_row([id.0], site_from_row).optional()?)
 }
 
@@ -238,7 +240,8 @@ fn robots(sql: &Connection, id: SiteId) -> Result<Vec<RobotsCopy>, Fault> {
 }
 
 fn known(sql: &Connection, id: SiteId) -> Result<Vec<Fingerprint>, Fault> {
-    let mut statement = sql.prepare_cached("SELECT fp FROM pages WHERE site = ?1")?;
+    let mut statement =
+        sql.prepare_cached("SELECT fp FROM pages WHERE site = ?1 AND requisite = 0")?;
     let all = statement.query_map([id.0], |row| row.get(0).map(fp_of))?;
     Ok(all.collect::<Result<_, _>>()?)
 }

@@ -57,7 +57,9 @@ impl Wanted {
         let mut rows = statement.query([self.site.0])?;
         let (mut found, mut known) = (Vec::new(), Vec::new());
         while let Some(row) = rows.next()? {
-            known.push(fp_of(row.get(0)?));
+            if !row.get::<_, bool>(10)? {
+                known.push(fp_of(row.get(0)?));
+            }
             let is_due = row.get::<_, Option<i64>>(7)?.is_some_and(|due| due <= horizon.0);
             if is_due && (!self.revisits_only || row.get(14)?) {
                 found.push(page_from_row(row)?);
@@ -195,7 +197,7 @@ impl Levels {
     }
 }
 
-fn with_versions(sql: &Connection, found: Vec<Found>) -> Result<Vec<Page>, Fault> {
+pub(super) fn with_versions(sql: &Connection, found: Vec<Found>) -> Result<Vec<Page>, Fault> {
     let mut statement = sql.prepare_cached(LAST_VERSION)?;
     found
         .into_iter()

@@ -163,6 +163,7 @@ mod tests {
             known_max: 1_000,
             site_pages_max: None,
             paused: Vec::new(),
+            requisites_only: false,
             seeded_first: false,
             only: None,
         }

@@ -11,6 +11,7 @@ mod check_out;
 mod due;
 mod history;
 mod lift;
+mod parts;
 mod rows;
 mod sqlite;
 mod start;

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{
     admit,
     cache::{SiteIds, StoredFingerprints},
-    check_in, check_out,
+    check_in, check_out, parts,
     rows::Fault,
 };
 use crate::{
@@ -29,6 +29,8 @@ pub struct SqliteFrontier {
     counts: Counts,
     stored: StoredFingerprints,
     site_ids: SiteIds,
+    /// The last check-out was for parts of pages only.
+    pub(super) parts_only: bool,
     /// The page limit of the last check-out; `None` before the first one.
     limit: Option<Option<u64>>,
     /// How much the journal may grow between two attempts to start it over.
@@ -60,6 +62,7 @@ impl SqliteFrontier {
             counts,
             stored: StoredFingerprints::new(),
             site_ids: SiteIds::default(),
+            parts_only: false,
             limit: None,
             wal_step: WAL_BYTES_MAX,
             wal_next: 2 * WAL_BYTES_MAX,
@@ -232,6 +235,7 @@ impl Frontier for SqliteFrontier {
             check_out::check_out(work, request)
         })?;
         self.limit = Some(request.site_pages_max);
+        self.parts_only = request.requisites_only;
         Ok(leases)
     }
 
@@ -252,6 +256,9 @@ impl Frontier for SqliteFrontier {
     }
 
     fn next_due(&mut self) -> Result<Option<Timestamp>, StoreError> {
+        if self.parts_only {
+            return parts::next_due(&self.connection).map_err(|e| store_error(&self.path, e));
+        }
         self.connection
             .prepare_cached(
                 "SELECT due FROM sites WHERE leased = 0 AND due IS NOT NULL ORDER BY due LIMIT 1",

@@ -83,6 +83,7 @@ pub fn ask(now: i64) -> CheckOut {
         known_max: 1_000,
         site_pages_max: None,
         paused: Vec::new(),
+        requisites_only: false,
         seeded_first: false,
         only: None,
     }

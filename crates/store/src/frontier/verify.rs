@@ -36,7 +36,7 @@ const FINDINGS_MAX: usize = 100;
 const SITE_COUNTERS: [(&str, &str); 4] = [
     ("pages", "count(*)"),
     ("known", "coalesce(sum(p.state NOT IN (0, 6)), 0)"),
-    ("fetched", "coalesce(sum(p.fetched), 0)"),
+    ("fetched", "coalesce(sum(p.fetched AND NOT p.requisite), 0)"),
     ("failed", "coalesce(sum(p.state = 4), 0)"),
 ];
 

@@ -21,7 +21,8 @@ impl Harvest {
         now: Timestamp,
     ) {
         let site = &delta.key.clone();
-        let known = self.workbench.known(site, candidate.url.fingerprint());
+        let fp = candidate.url.fingerprint();
+        let known = self.workbench.known(site, fp);
         if known == Known::Yes {
             self.find_again(candidate, delta, now);
             return;
@@ -36,6 +37,7 @@ impl Harvest {
             held.known += 1;
             held.drained = None;
             held.seeded |= candidate.seed;
+            held.parts.remove(&fp);
         }
         match known {
             Known::No => drop(self.workbench.offer(site, new_page(candidate, now), now)),
@@ -48,8 +50,14 @@ impl Harvest {
     fn find_again(&mut self, candidate: Candidate, delta: &mut SiteDelta, now: Timestamp) {
         let site = &delta.key;
         let row = new_row(&candidate, now);
+        let as_page = self.leads_to_part(&candidate, site).then(|| candidate.clone());
         if self.workbench.offer(site, new_page(candidate, now), now) == Offered::Lowered {
             delta.admitted.push(row);
+            if let Some((held, candidate)) = self.state.hand.get(site).zip(as_page) {
+                held.parts.remove(&candidate.url.fingerprint());
+            }
+        } else if let Some(candidate) = as_page {
+            self.wants_as_page(candidate, site);
         }
     }
 
@@ -78,6 +86,7 @@ impl Harvest {
     /// Candidates that came with a lease are judged by its holder: admitted, or excluded with a reason.
     pub(super) fn judge_candidates(&mut self, site: &SiteKey, pages: Vec<Page>) -> Vec<Page> {
         let now = self.clock.now();
+        self.note_parts(site, &pages);
         let (candidates, mut pages): (Vec<Page>, Vec<Page>) =
             pages.into_iter().partition(|page| page.state == PageState::Candidate);
         if candidates.is_empty() {
@@ -93,7 +102,7 @@ impl Harvest {
                     delta.seeded |= page.seed;
                     delta.admitted.push(new_row(&candidate_of(&page), now));
                     if let Some(held) = self.state.hand.get(site) {
-                        held.known += 1;
+                        held.known += u64::from(!page.terms.requisite);
                     }
                     pages.push(Page { state: PageState::Known, ..page });
                 }
@@ -109,7 +118,7 @@ impl Harvest {
     }
 
     fn judge(&mut self, site: &SiteKey, page: &Page) -> Verdict {
-        if self.is_full(site, page.seed) {
+        if !page.terms.requisite && self.is_full(site, page.seed) {
             let rule = limit_rule(self.plan.discovered_urls_max);
             return Verdict::Reject(Refusal { reason: RefusalReason::Limit, rule });
         }
@@ -137,7 +146,7 @@ fn candidate_of(page: &Page) -> Candidate {
     }
 }
 
-fn new_row(candidate: &Candidate, now: Timestamp) -> NewPage {
+pub(super) fn new_row(candidate: &Candidate, now: Timestamp) -> NewPage {
     NewPage {
         url: candidate.url.clone(),
         spider: candidate.spider,

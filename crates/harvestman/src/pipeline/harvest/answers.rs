@@ -7,8 +7,8 @@ use harvester::{
     workbench::{Assignment, Excluded, Note, Released},
 };
 use model::{
-    Busy, Exchange, FailureKind, FetchFailure, FetchRequest, Gate, Page, PageState, PageUpdate,
-    Purpose, Refusal, RobotsAnswer, SiteDelta, SpiderId, Timestamp, Timing,
+    Busy, Exchange, FailureKind, FetchFailure, FetchRequest, Gate, Page, Purpose, Refusal,
+    RobotsAnswer, SiteDelta, SpiderId, Timestamp, Timing,
 };
 
 use super::Harvest;
@@ -27,6 +27,7 @@ impl Harvest {
         }
         let limits = match assignment.purpose {
             Purpose::Robots => &self.robots_limits,
+            _ if is_part(assignment.page.as_ref()) => &self.requisite_limits,
             _ => &self.fetch_limits,
         };
         let cookies = held.cookies.as_ref().and_then(|jar| jar.header_for(&assignment.url, now));
@@ -181,7 +182,7 @@ impl Harvest {
         delta.clock = Some(released.clock);
         delta.robots.extend(released.robots);
         if let Some(page) = &assignment.page {
-            self.state.tally.failed += 1;
+            self.state.tally.no_answer(page.terms.requisite);
             let after = released.page.unwrap_or(PageAfter::Unchanged);
             delta.updates.push(settle::failed(page, failure, &after, now, &self.policy));
         }
@@ -225,20 +226,27 @@ impl Harvest {
         share: &mut Settle,
         now: Timestamp,
     ) {
-        let PageReport { page, update, internal, external, links, duplicate, again } = report;
+        let PageReport { page, update, internal, external, requisites, links, duplicate, again } =
+            report;
         let fp = page.url.fingerprint();
-        self.count(&update);
-        delta.duplicates += u64::from(duplicate);
+        self.state.tally.count(&update, page.terms.requisite);
+        delta.duplicates += u64::from(duplicate && !page.terms.requisite);
         for candidate in internal {
             self.admit(candidate, delta, share, now);
         }
         for candidate in external {
             self.admit_elsewhere(candidate, share, now);
         }
+        for candidate in requisites {
+            self.admit_requisite(candidate, delta, share, now);
+        }
         if !links.is_empty() {
             share.links = Some(PageLinks { source: fp, site: delta.site, at: now, links });
         }
         self.workbench.gathered(&delta.key, fp, now);
+        if page.terms.requisite {
+            self.promote(fp, &delta.key, share, now);
+        }
         if again {
             self.workbench.retry(&delta.key, Page { hops: page.hops + 1, due: now, ..page }, now);
         }
@@ -248,7 +256,7 @@ impl Harvest {
     /// robots.txt or a block forbids the page: recorded, not visited.
     pub(super) fn exclude(&mut self, excluded: Excluded, now: Timestamp) {
         let Excluded { site, page, refusal } = excluded;
-        self.state.tally.excluded += 1;
+        self.state.tally.excluded += u64::from(!page.terms.requisite);
         let update = settle::excluded(&page, now, &self.policy);
         let decisions = vec![settle::decision(&page, refusal)];
         let Some(held) = self.state.hand.get(&site.key) else { return };
@@ -256,20 +264,8 @@ impl Harvest {
         let busy = self.clock.busy();
         self.settle(Settle { deltas, decisions, pages: 1, busy, ..Settle::default() });
     }
+}
 
-    fn count(&mut self, update: &PageUpdate) {
-        let tally = &mut self.state.tally;
-        let Some(visit) = &update.visit else { return };
-        match update.state {
-            PageState::Fetched => tally.fetched += 1,
-            PageState::Redirected => tally.redirected += 1,
-            PageState::Excluded => tally.excluded += 1,
-            _ => {
-                tally.failed += 1;
-                tally.error(&format!("status-{}", visit.status));
-            }
-        }
-        tally.versions += u64::from(visit.change.is_version());
-        tally.unchanged += u64::from(visit.change.folds());
-    }
+fn is_part(page: Option<&Page>) -> bool {
+    page.is_some_and(|page| page.terms.requisite)
 }

@@ -96,7 +96,9 @@ fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Order>) {
         seeds: Arc::new(RwLock::new(SeedSet::default())),
         policy: Policy::Once,
         fetch_limits: limits.clone(),
-        robots_limits: limits,
+        robots_limits: limits.clone(),
+        requisite_limits: limits,
+        requisites: false,
         progress: watch::channel(Progress::default()).0,
         state: State::default(),
     };

@@ -57,7 +57,7 @@ CREATE TABLE pages (
     outside  INTEGER NOT NULL DEFAULT 0,   -- links followed since the scope was left
     depth    INTEGER,                      -- deepest level to reach from it
     period   INTEGER,                      -- ms: how often the user wants it
-    fetched  INTEGER NOT NULL DEFAULT 0,   -- answered with content at least once
+    fetched  INTEGER NOT NULL DEFAULT 0,   -- answered with content at least once, or a requisite: no limit on pages holds it back
     failures INTEGER NOT NULL DEFAULT 0,   -- in a row
     visits   INTEGER NOT NULL DEFAULT 0,
     found    INTEGER NOT NULL,
@@ -70,6 +70,9 @@ CREATE TABLE pages (
 -- earliest due of a site is one look per level. Fetched apart: a site at its page limit is asked for
 -- its revisits without stepping over everything that still waits.
 CREATE INDEX pages_due ON pages (site, fetched, level, due, fp) WHERE due IS NOT NULL;
+
+-- What is left of a crawl that has all its pages.
+CREATE INDEX pages_parts ON pages (due, site) WHERE requisite = 1 AND due IS NOT NULL;
 
 -- Few: read at every start, to know what the seeds cover.
 CREATE INDEX pages_seed ON pages (site, fp) WHERE seed = 1;
