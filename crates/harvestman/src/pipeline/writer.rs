@@ -245,3 +245,54 @@ fn absorb(into: &mut SiteDelta, delta: SiteDelta) {
     into.duplicates += delta.duplicates;
     into.release = delta.release;
 }
+
+#[cfg(test)]
+mod tests {
+    use model::{CrawlUrl, PageState, PageTerms, PageUpdate, Release, SiteKey, SpiderId};
+
+    use super::*;
+
+    #[test]
+    fn a_page_that_was_visited_before_it_is_admitted_has_its_check_ins_in_that_order() {
+        let url = CrawlUrl::parse("http://a.example/x").unwrap();
+        let renew = Release::Renew(Timestamp(1));
+        let empty = || SiteDelta::empty(SiteId(1), SiteKey::stored("a.example"), 1, renew);
+        let fp = url.fingerprint();
+        let update = PageUpdate {
+            fp,
+            state: PageState::Fetched,
+            due: None,
+            failures: 0,
+            visit: None,
+            facts: None,
+        };
+        let visited = SiteDelta { updates: vec![update], ..empty() };
+        let page = NewPage {
+            url,
+            spider: SpiderId(1),
+            level: 1,
+            hops: 0,
+            seed: false,
+            terms: PageTerms::default(),
+            due: Timestamp(0),
+        };
+        let admitted = SiteDelta { admitted: vec![page], ..empty() };
+        let mut batch = Batch::default();
+        batch.merge(empty());
+        batch.merge(visited.clone());
+        assert_eq!(batch.settlement.deltas.len(), 1);
+        batch.merge(admitted.clone());
+        batch.merge(empty());
+        let shape: Vec<_> = batch
+            .settlement
+            .deltas
+            .iter()
+            .map(|delta| (delta.updates.len(), delta.admitted.len()))
+            .collect();
+        assert_eq!(shape, [(1, 0), (0, 1)]);
+        let mut batch = Batch::default();
+        batch.merge(admitted);
+        batch.merge(visited);
+        assert_eq!(batch.settlement.deltas.len(), 1, "the usual order needs one");
+    }
+}

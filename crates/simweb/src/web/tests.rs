@@ -387,6 +387,20 @@ fn session_ids_are_in_every_internal_link_and_change_by_the_minute() {
     assert_eq!(get(&web, &first[0]).status, 200);
 }
 
+#[test]
+fn every_part_of_a_page_is_served_and_only_when_asked_for() {
+    let web = web(|options| (options.sites, options.requisites) = (2, true));
+    for part in web.parts(PageId { site: 0, index: 3 }) {
+        let (host, path) = part.split_once('/').unwrap();
+        let answer = web.answer(&Request::get(host, &format!("/{path}")), NOW);
+        assert_eq!(answer.status, 200, "{part}");
+    }
+    let plain = SimWeb::new(WebOptions { sites: 2, ..WebOptions::default() });
+    assert_eq!(plain.parts(PageId { site: 0, index: 3 }).len(), 2);
+    let answer = plain.answer(&Request::get("s0.sim.test", "/parts/site.css"), NOW);
+    assert_eq!(answer.status, 404);
+}
+
 proptest::proptest! {
     #[test]
     fn any_target_and_host_gets_an_answer(

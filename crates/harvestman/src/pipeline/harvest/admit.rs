@@ -57,7 +57,7 @@ impl Harvest {
                 held.parts.remove(&candidate.url.fingerprint());
             }
         } else if let Some(candidate) = as_page {
-            self.wants_as_page(candidate, site);
+            self.wants_as_page(candidate, delta, now);
         }
     }
 
@@ -158,7 +158,7 @@ pub(super) fn new_row(candidate: &Candidate, now: Timestamp) -> NewPage {
     }
 }
 
-fn new_page(candidate: Candidate, now: Timestamp) -> Page {
+pub(super) fn new_page(candidate: Candidate, now: Timestamp) -> Page {
     Page {
         url: candidate.url,
         spider: candidate.spider,

@@ -184,7 +184,13 @@ impl Harvest {
         if let Some(page) = &assignment.page {
             self.state.tally.no_answer(page.terms.requisite);
             let after = released.page.unwrap_or(PageAfter::Unchanged);
-            delta.updates.push(settle::failed(page, failure, &after, now, &self.policy));
+            let mut update = settle::failed(page, failure, &after, now, &self.policy);
+            if page.terms.requisite
+                && let Some(page) = self.promote(&mut update, &delta.key, now)
+            {
+                self.workbench.offer(&delta.key, page, now);
+            }
+            delta.updates.push(update);
         }
         self.settle(Settle { deltas: vec![delta], pages: 1, busy, ..Settle::default() });
     }
@@ -226,8 +232,16 @@ impl Harvest {
         share: &mut Settle,
         now: Timestamp,
     ) {
-        let PageReport { page, update, internal, external, requisites, links, duplicate, again } =
-            report;
+        let PageReport {
+            page,
+            mut update,
+            internal,
+            external,
+            requisites,
+            links,
+            duplicate,
+            again,
+        } = report;
         let fp = page.url.fingerprint();
         self.state.tally.count(&update, page.terms.requisite);
         delta.duplicates += u64::from(duplicate && !page.terms.requisite);
@@ -244,8 +258,10 @@ impl Harvest {
             share.links = Some(PageLinks { source: fp, site: delta.site, at: now, links });
         }
         self.workbench.gathered(&delta.key, fp, now);
-        if page.terms.requisite {
-            self.promote(fp, &delta.key, share, now);
+        if page.terms.requisite
+            && let Some(page) = self.promote(&mut update, &delta.key, now)
+        {
+            self.workbench.offer(&delta.key, page, now);
         }
         if again {
             self.workbench.retry(&delta.key, Page { hops: page.hops + 1, due: now, ..page }, now);

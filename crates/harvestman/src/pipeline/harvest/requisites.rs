@@ -5,9 +5,14 @@
 //! one that is linked to can become a page.
 
 use harvester::workbench::Known;
-use model::{Candidate, Fingerprint, Page, SiteDelta, SiteKey, Timestamp, limits};
+use model::{
+    Candidate, Fingerprint, Page, PageState, PageUpdate, SiteDelta, SiteKey, Timestamp, limits,
+};
 
-use super::{Harvest, PATIENCE, Stopping, admit::new_row};
+use super::{
+    Harvest, PATIENCE, Stopping,
+    admit::{new_page, new_row},
+};
 use crate::pipeline::messages::Settle;
 
 impl Harvest {
@@ -64,29 +69,37 @@ impl Harvest {
         self.state.hand.get(site).is_some_and(|held| held.parts.contains(&fp))
     }
 
-    /// A link leads to a part that is being visited as one: it becomes a page when that visit is over.
-    pub(super) fn wants_as_page(&mut self, candidate: Candidate, site: &SiteKey) {
-        if let Some(held) = self.state.hand.get(site) {
-            held.promoted.retain(|other| other.url != candidate.url);
+    /// A link leads to a part that is being visited as one. Its row becomes a page at once, so that nothing
+    /// is lost with us; the visit as a page follows when the one under way is over.
+    pub(super) fn wants_as_page(
+        &mut self,
+        candidate: Candidate,
+        delta: &mut SiteDelta,
+        now: Timestamp,
+    ) {
+        if let Some(held) = self.state.hand.get(&delta.key) {
+            held.parts.remove(&candidate.url.fingerprint());
+            held.known += 1;
+            delta.admitted.push(new_row(&candidate, now));
             held.promoted.push(candidate);
         }
     }
 
-    /// The visit of a part is over: if a link led to it meanwhile, it is admitted as a page now. That
-    /// check-in comes behind the one of the visit.
+    /// The visit of a part is over. If a link led to it meanwhile, what it brought is history, and the page
+    /// is still to be fetched: given back to be offered.
     pub(super) fn promote(
         &mut self,
-        fp: Fingerprint,
+        update: &mut PageUpdate,
         site: &SiteKey,
-        share: &mut Settle,
         now: Timestamp,
-    ) {
-        let Some(held) = self.state.hand.get(site) else { return };
-        let wanted = held.promoted.iter().position(|other| other.url.fingerprint() == fp);
-        if let Some(at) = wanted {
-            let candidate = held.promoted.swap_remove(at);
-            self.admit_elsewhere(candidate, share, now);
-        }
+    ) -> Option<Page> {
+        let held = self.state.hand.get(site)?;
+        let is_it = |other: &Candidate| other.url.fingerprint() == update.fp;
+        let at = held.promoted.iter().position(is_it)?;
+        let candidate = held.promoted.swap_remove(at);
+        (update.state, update.due, update.failures) = (PageState::Known, Some(now), 0);
+        update.facts = None;
+        Some(new_page(candidate, now))
     }
 
     /// The limit on pages is reached; their parts are no pages and are still fetched.
