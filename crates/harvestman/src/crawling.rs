@@ -3,13 +3,13 @@
 //! `crawl`, `run` and `demo` are this with different plans.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use harvester::{clock::RealClock, workbench::Workbench};
 use model::{Archive, Candidate, Clock, CrawlUrl, Frontier, SpiderId, Timestamp, Verdict, limits};
-use seeder::{Block, SeedSet, SpiderRules};
+use seeder::{Block, SpiderRules};
 use store::{
     census::{Census, DecisionEntry},
     collection::{Collection, CrawlLock},
@@ -34,10 +34,11 @@ use crate::{
         messages::BlockChange,
         payloads::Payloads,
         preview::Preview,
+        spiders::{Spider, Spiders},
         tally::{Progress, Tally},
     },
     progress::{Display, Mode},
-    setup::Setup,
+    setup::{self, Setup},
     show_progress::Watcher,
     signals,
     summary::{Refused, Summary},
@@ -64,14 +65,21 @@ pub struct Crawl<'a> {
 impl Crawl<'_> {
     pub fn run(self) -> Result<Exit, Failure> {
         let setup = Setup::new(&self.config, &self.context.folder)?;
-        self.tell_of_rules(&setup.rules);
+        let spider = setup::spider(
+            (SpiderId(1), "default"),
+            &self.config,
+            &self.context.folder,
+            &setup.blocks,
+            Arc::default(),
+        )?;
+        self.tell_of_rules(&spider.rules);
         // A connection is a descriptor: the usual 1,024 would be the tightest limit of all.
         if let Err(error) = rlimit::increase_nofile_limit(DESCRIPTORS) {
             tracing::info!(%error, "the limit on open files stays as it is");
         }
         let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
         let network = setup.network(&self.config, &clock)?;
-        let mut house = House::open(&self, &setup, &clock)?;
+        let mut house = House::open(&self, &setup, spider, &clock)?;
         house.recover(&self, &clock)?;
         let seeded = house.seed(&self, &clock)?;
         let plan = self.plan(clock.now());
@@ -91,13 +99,11 @@ impl Crawl<'_> {
             resolve: network.resolve,
             clock: clock.clone(),
             workbench: Workbench::new(setup.workbench, fetched)
-                .with_gate(Arc::new(setup.rules.blocks.clone())),
-            rules: house.stage.rules.clone(),
-            seeds: house.stage.seeds.clone(),
-            policy: setup.policy,
+                .with_gate(Arc::new(setup.blocks.clone())),
+            spiders: house.stage.spiders.clone(),
             stage: house.stage,
             gather_threads: setup.gather_threads,
-            fetch_limits: setup.fetch_limits,
+            robots_limits: setup.robots_limits,
             settle_every: limits::SETTLE_EVERY,
         };
         let begun = clock.now();
@@ -124,9 +130,7 @@ impl Crawl<'_> {
             fetches_max: self.config.etiquette.max_fetches,
             sites_in_hand: self.config.harvester.sites_in_hand,
             site_pages_max: self.config.crawl.site_pages,
-            discovered_urls_max: self.config.crawl.discovered_urls,
             holder: format!("process {}", std::process::id()),
-            cookies: self.config.fetch.cookies,
         }
     }
 
@@ -259,11 +263,15 @@ struct House {
     stage: Arc<GatherStage>,
     recovery: Option<Recovery>,
     body_bytes_max: u64,
-    spider: SpiderId,
 }
 
 impl House {
-    fn open(crawl: &Crawl<'_>, setup: &Setup, clock: &Arc<dyn Clock>) -> Result<House, Failure> {
+    fn open(
+        crawl: &Crawl<'_>,
+        setup: &Setup,
+        spider: Spider,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<House, Failure> {
         let folder = &crawl.context.folder;
         let collection = match crawl.seeds.is_empty() {
             true => Collection::open(folder)?,
@@ -271,10 +279,9 @@ impl House {
         };
         let lock = collection.lock()?;
         let mut frontier = SqliteFrontier::open(&collection.database())?;
-        let spider = frontier.spider("default", clock.now())?;
         frontier.recover_leases(clock.now())?;
         frontier.each_block(|entry| {
-            setup.rules.blocks.add(Block::parse(&entry.pattern));
+            setup.blocks.add(Block::parse(&entry.pattern));
         })?;
         let marks = frontier.marks()?;
         let links = LinkWriter::open(&collection.links(), marks.links)?;
@@ -284,19 +291,16 @@ impl House {
             marks.archive.unwrap_or_default(),
         )?;
         let archive: Arc<dyn Archive> = Arc::new(archive);
-        let mut seeds = SeedSet::default();
         for seed in frontier.seeds()? {
-            seeds.join(&seed);
+            spider.join(&seed);
         }
         if let Some(preview) = &crawl.preview {
-            preview.seeds.iter().for_each(|seed| seeds.join(seed));
+            preview.seeds.iter().for_each(|seed| spider.join(seed));
         }
+        let body_bytes_max = spider.fetch_limits.body_bytes_max;
         let stage = GatherStage {
             archive: archive.clone(),
-            options: setup.gather.clone(),
-            rules: Arc::new(setup.rules.clone()),
-            seeds: Arc::new(RwLock::new(seeds)),
-            policy: setup.policy,
+            spiders: Arc::new(Spiders::new(setup.blocks.clone(), [spider])),
             payloads: Mutex::new(Payloads::new(Payloads::ENTRIES_MAX)),
             ids: RecordIds::from_system(),
             clock: clock.clone(),
@@ -310,8 +314,7 @@ impl House {
             links,
             stage: Arc::new(stage),
             recovery: Some(recovery),
-            body_bytes_max: setup.fetch_limits.body_bytes_max,
-            spider,
+            body_bytes_max,
         })
     }
 
@@ -384,7 +387,7 @@ impl House {
     /// A block that was left for a crawl that ended before it took it up.
     fn block(&mut self, change: &BlockChange, now: Timestamp) -> Result<String, Failure> {
         let read = change.patterns.iter().filter_map(|text| Block::parse(text).ok());
-        let blocks = &self.stage.rules.blocks;
+        let blocks = &self.stage.spiders.blocks;
         if change.remove {
             blocks.remove(read)
         } else {
@@ -400,20 +403,17 @@ impl House {
         urls: &[CrawlUrl],
         now: Timestamp,
     ) -> Result<usize, Failure> {
+        let spider = self.stage.spiders.of(SpiderId(1));
+        let urls: Vec<CrawlUrl> = urls.iter().map(|url| spider.rules.form.apply(url)).collect();
+        urls.iter().for_each(|url| spider.join(url));
         let mut candidates: Vec<Candidate> = Vec::new();
-        {
-            let mut seeds = self.stage.seeds.write().unwrap_or_else(PoisonError::into_inner);
-            let form = &self.stage.rules.form;
-            let urls: Vec<CrawlUrl> = urls.iter().map(|url| form.apply(url)).collect();
-            urls.iter().for_each(|url| seeds.join(url));
-            for url in urls {
-                let candidate = Candidate { spider: self.spider, ..seed_candidate(url) };
-                match self.stage.rules.judge(&candidate, &seeds) {
-                    Verdict::Accept => candidates.push(candidate),
-                    Verdict::Reject(refusal) => {
-                        let url = candidate.url;
-                        crawl.context.say(&format!("seed refused: {url} ({})", refusal.rule));
-                    }
+        for url in urls {
+            let candidate = seed_candidate(url);
+            match spider.judge(&candidate) {
+                Verdict::Accept => candidates.push(candidate),
+                Verdict::Reject(refusal) => {
+                    let url = candidate.url;
+                    crawl.context.say(&format!("seed refused: {url} ({})", refusal.rule));
                 }
             }
         }

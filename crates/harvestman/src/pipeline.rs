@@ -13,19 +13,17 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{Arc, Mutex, RwLock, mpsc},
+    sync::{Arc, Mutex, mpsc},
     task::{Context, Poll},
     thread,
     time::Duration,
 };
 
 use harvester::workbench::{Assignment, Workbench};
-use manager::Policy;
 use model::{
     Archive, BoxFuture, Busy, Clock, Counts, FailureKind, Fetch, FetchFailure, FetchLimits,
     FetchRequest, Resolve, SiteKey, StoreError, Timing, limits,
 };
-use seeder::{SeedSet, SpiderRules};
 use store::{links::LinkWriter, runs::RunId};
 use tokio::sync::{
     mpsc::{Receiver, Sender, channel},
@@ -41,6 +39,7 @@ pub mod messages;
 pub mod payloads;
 pub mod preview;
 pub mod settle;
+pub mod spiders;
 pub mod tally;
 #[cfg(test)]
 mod tests;
@@ -50,6 +49,7 @@ use desk::Desk;
 use gather::GatherStage;
 use harvest::{Ended, Harvest, Plan, State, UNSETTLED_MAX};
 use messages::Event;
+use spiders::Spiders;
 use tally::{Progress, Tally};
 use writer::Writer;
 
@@ -63,12 +63,10 @@ pub struct Parts {
     pub resolve: Arc<dyn Resolve>,
     pub clock: Arc<dyn Clock>,
     pub workbench: Workbench,
-    pub rules: Arc<SpiderRules>,
-    pub seeds: Arc<RwLock<SeedSet>>,
-    pub policy: Policy,
+    pub spiders: Arc<Spiders>,
     pub stage: Arc<GatherStage>,
     pub gather_threads: usize,
-    pub fetch_limits: FetchLimits,
+    pub robots_limits: FetchLimits,
     /// Longest wait of a check-in for company; zero under simulated time.
     pub settle_every: Duration,
 }
@@ -125,11 +123,6 @@ pub async fn crawl(
     };
     let writer = start("writer", &events, move || writer.run(&order_box))?;
 
-    let robots_limits = FetchLimits {
-        body_bytes_max: limits::ROBOTS_BYTES_MAX,
-        media_types: vec!["*/*".to_owned()],
-        ..parts.fetch_limits.clone()
-    };
     let spawner = Spawner {
         fetch: parts.fetch,
         resolve: parts.resolve,
@@ -144,11 +137,8 @@ pub async fn crawl(
         spawner,
         jobs,
         orders,
-        rules: parts.rules,
-        seeds: parts.seeds,
-        policy: parts.policy,
-        fetch_limits: Arc::new(parts.fetch_limits),
-        robots_limits: Arc::new(robots_limits),
+        spiders: parts.spiders,
+        robots_limits: Arc::new(parts.robots_limits),
         progress,
         state: State::default(),
     };

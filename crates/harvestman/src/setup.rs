@@ -7,7 +7,7 @@ use std::{
     io::{self, Read},
     path::{Path, PathBuf},
     str::FromStr,
-    sync::Arc,
+    sync::{Arc, RwLock},
 };
 
 use gatherer::{GatherOptions, LinkTags};
@@ -20,27 +20,27 @@ use harvester::{
 };
 use manager::Policy;
 use model::{
-    BoxFuture, Clock, Fetch, FetchFailure, FetchLimits, Resolution, Resolve, Timestamp, limits,
+    BoxFuture, Clock, Fetch, FetchFailure, FetchLimits, Resolution, Resolve, SpiderId, Timestamp,
+    limits,
 };
 use seeder::{
     Blocks, ExternalPolicy, RejectList, Rewrite, RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope,
-    Script, SpiderRules, UrlForm, parse_host_pattern,
+    Script, SeedSet, SpiderRules, UrlForm, parse_host_pattern,
 };
 use store::warc::WarcOptions;
 
 use crate::{
     config::{self, Config},
     exit::Failure,
+    pipeline::spiders::Spider,
 };
 
-/// Everything a crawl needs that comes from the configuration alone.
+/// Everything that all spiders of a crawl share and that comes from the configuration alone.
 pub struct Setup {
-    pub rules: SpiderRules,
-    pub policy: Policy,
+    pub blocks: Blocks,
     pub workbench: workbench::Options,
-    pub gather: GatherOptions,
     pub gather_threads: usize,
-    pub fetch_limits: FetchLimits,
+    pub robots_limits: FetchLimits,
     pub http: HttpOptions,
     pub dns: DnsOptions,
     pub warc: WarcOptions,
@@ -50,18 +50,20 @@ impl Setup {
     /// `folder`: where relative paths of the configuration start.
     pub fn new(config: &Config, folder: &Path) -> Result<Setup, Failure> {
         let overrides = Arc::new(overrides(config)?);
-        let rules = rules(config, folder)?;
+        let blocks = Blocks::default();
         let http = HttpOptions {
-            gate: Arc::new(rules.blocks.clone()),
+            gate: Arc::new(blocks.clone()),
             ..http(config, folder, overrides.clone())?
         };
         Ok(Setup {
-            rules,
-            policy: policy(config),
+            blocks,
             workbench: workbench_options(config),
-            gather: gather(config)?,
             gather_threads: config.gather.threads.unwrap_or_else(default_threads),
-            fetch_limits: fetch_limits(config),
+            robots_limits: FetchLimits {
+                body_bytes_max: limits::ROBOTS_BYTES_MAX,
+                media_types: vec!["*/*".to_owned()],
+                ..fetch_limits(config)
+            },
             http,
             dns: DnsOptions { overrides, ..DnsOptions::default() },
             warc: warc(config),
@@ -95,6 +97,26 @@ impl Resolve for LeftToTheProxy {
         let never = Resolution { addresses: Vec::new(), expires: Timestamp(i64::MAX) };
         Box::pin(std::future::ready(Ok(never)))
     }
+}
+
+/// One spider as its configuration has it. `folder`: where relative paths start; `seeds`: what its seeds cover.
+pub fn spider(
+    (id, name): (SpiderId, &str),
+    config: &Config,
+    folder: &Path,
+    blocks: &Blocks,
+    seeds: Arc<RwLock<SeedSet>>,
+) -> Result<Spider, Failure> {
+    Ok(Spider {
+        id,
+        name: name.to_owned(),
+        rules: SpiderRules { blocks: blocks.clone(), ..rules(config, folder)? },
+        seeds,
+        policy: policy(config),
+        gather: gather(config)?,
+        fetch_limits: Arc::new(fetch_limits(config)),
+        cookies: config.fetch.cookies,
+    })
 }
 
 /// `folder`: where the path of a script starts.

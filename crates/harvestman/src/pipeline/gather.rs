@@ -5,17 +5,17 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, PoisonError, RwLock, mpsc::Receiver},
+    sync::{Arc, Mutex, PoisonError, mpsc::Receiver},
     time::Duration,
 };
 
-use gatherer::{GatherOptions, Gathered, gather};
+use gatherer::{Gathered, gather};
 use harvester::failure::PageAfter;
 use model::{
     Archive, ArchiveEntry, Clock, Decision, EntryKind, Exchange, Page, RecordId, RecordLocation,
     RefersTo, StoreError,
 };
-use seeder::{SeedSet, Sorted, SpiderRules, sort_links};
+use seeder::{Sorted, sort_links};
 use store::warc::{RecordIds, sha1};
 use tokio::sync::mpsc::Sender;
 
@@ -24,6 +24,7 @@ use super::{
     payloads::Payloads,
     preview::Preview,
     settle::{self, Seen},
+    spiders::{Spider, Spiders},
 };
 
 /// How often a full disk is tried again.
@@ -35,10 +36,7 @@ const UNWRITTEN_MAX: usize = 16;
 /// What all gather threads work with.
 pub struct GatherStage {
     pub archive: Arc<dyn Archive>,
-    pub options: GatherOptions,
-    pub rules: Arc<SpiderRules>,
-    pub seeds: Arc<RwLock<SeedSet>>,
-    pub policy: manager::Policy,
+    pub spiders: Arc<Spiders>,
     pub payloads: Mutex<Payloads>,
     pub ids: RecordIds,
     pub clock: Arc<dyn Clock>,
@@ -190,19 +188,21 @@ impl GatherStage {
         filed: &Filed,
         after: PageAfter,
     ) -> (PageReport, Vec<Decision>) {
+        let spider = self.spiders.of(page.spider);
         // The gatherer promises not to panic; should it break the promise, one page is poor, not the crawl.
-        let gathered = catch_unwind(AssertUnwindSafe(|| gather(exchange, &self.options)))
+        let gathered = catch_unwind(AssertUnwindSafe(|| gather(exchange, &spider.gather)))
             .unwrap_or_else(|_| {
                 tracing::error!(url = %exchange.url, "the gatherer panicked on this page");
                 Gathered::default()
             });
-        let mut sorted = self.sort(&page, &gathered);
+        let mut sorted = sort(&spider, &page, &gathered);
         if let Some(preview) = &self.preview {
             sorted = preview.keep(&page, sorted);
         }
         let now = self.clock.now();
+        let policy = spider.policy_of(&page);
         let verdict =
-            settle::Answered { exchange, gathered: &gathered, filed, now, policy: &self.policy };
+            settle::Answered { exchange, gathered: &gathered, filed, now, policy: &policy };
         let (update, refused) = settle::update(&page, &verdict, after, &sorted);
         let again = settle::asks_again(&page, exchange, &gathered);
         let mut decisions = sorted.refused;
@@ -219,21 +219,6 @@ impl GatherStage {
         };
         (report, decisions)
     }
-
-    fn sort(&self, page: &Page, gathered: &Gathered) -> Sorted {
-        if page.seed {
-            self.follow_seed(gathered);
-        }
-        let seeds = self.seeds.read().unwrap_or_else(PoisonError::into_inner);
-        sort_links(page, &gathered.links, gathered.nofollow, &self.rules, &seeds)
-    }
-
-    /// What a seed redirects to joins the seeds' scope: http to https, bare to www.
-    fn follow_seed(&self, gathered: &Gathered) {
-        if let Some(target) = &gathered.redirect {
-            self.seeds.write().unwrap_or_else(PoisonError::into_inner).join(target);
-        }
-    }
 }
 
 /// Where an exchange is, and whether its payload was there before.
@@ -244,4 +229,15 @@ pub struct Filed {
     pub seen: Seen,
     /// The record is a revisit.
     pub revisit: bool,
+}
+
+fn sort(spider: &Spider, page: &Page, gathered: &Gathered) -> Sorted {
+    if page.seed
+        && let Some(target) = &gathered.redirect
+    {
+        // What a seed redirects to joins the seeds' scope: http to https, bare to www.
+        spider.join(target);
+    }
+    let seeds = spider.seeds.read().unwrap_or_else(PoisonError::into_inner);
+    sort_links(page, &gathered.links, gathered.nofollow, &spider.rules, &seeds)
 }

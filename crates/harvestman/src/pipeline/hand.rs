@@ -3,12 +3,15 @@
 //! The workbench knows *when* a site may be visited; this room knows *under which lease* what happens
 //! is checked in.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use harvester::{http::CookieJar, workbench::Reason};
 use model::{
-    PageUpdate, Release, SiteClock, SiteDelta, SiteId, SiteKey, SiteLease, Timestamp, limits,
+    PageUpdate, Release, SiteClock, SiteDelta, SiteId, SiteKey, SiteLease, SpiderId, Timestamp,
+    limits,
 };
+
+use super::spiders::Spider;
 
 #[derive(Default)]
 pub struct Hand {
@@ -23,8 +26,8 @@ pub struct Held {
     pub seeded: bool,
     /// Pages of the site that are known, counting what was admitted since check-out.
     pub known: u64,
-    /// None when the user wants no cookies.
-    pub cookies: Option<CookieJar>,
+    /// Spiders do not share their cookies: one may be logged in.
+    jars: BTreeMap<SpiderId, CookieJar>,
     /// Answers that are being gathered.
     pub gathering: usize,
     pub in_flight: usize,
@@ -37,7 +40,7 @@ pub struct Held {
 }
 
 impl Hand {
-    pub fn add(&mut self, lease: &SiteLease, cookies: bool, now: Timestamp) {
+    pub fn add(&mut self, lease: &SiteLease, now: Timestamp) {
         let held = Held {
             id: lease.site.id,
             key: lease.site.key.clone(),
@@ -45,7 +48,7 @@ impl Hand {
             until: lease.until,
             seeded: lease.site.seeded,
             known: lease.site.counters.known,
-            cookies: cookies.then(CookieJar::new),
+            jars: BTreeMap::new(),
             gathering: 0,
             in_flight: 0,
             refilling: false,
@@ -99,6 +102,11 @@ impl Hand {
 }
 
 impl Held {
+    /// The spider's cookies of this site; none when it keeps none.
+    pub fn jar(&mut self, spider: &Spider) -> Option<&mut CookieJar> {
+        spider.cookies.then(|| self.jars.entry(spider.id).or_default())
+    }
+
     /// An empty check-in that renews the lease.
     pub fn delta(&self, now: Timestamp) -> SiteDelta {
         let release = Release::Renew(now.plus(limits::LEASE));
@@ -154,7 +162,7 @@ mod tests {
             worked_today: Default::default(),
         };
         let mut hand = Hand::default();
-        hand.add(&lease, false, start);
+        hand.add(&lease, start);
         let later = start.plus(limits::LEASE * 3 / 4);
 
         // A link from elsewhere to a page that is known: prepared, and then not needed.

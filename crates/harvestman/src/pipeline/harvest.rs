@@ -6,25 +6,24 @@
 
 use std::{
     sync::{
-        Arc, RwLock, Weak,
+        Arc, Weak,
         mpsc::{SyncSender, TrySendError},
     },
     time::Duration,
 };
 
 use harvester::workbench::{Drained, Reason, Step, Workbench};
-use manager::Policy;
 use model::{
     CheckOut, Clock, Counts, FetchLimits, Refill, Release, SiteKey, SiteLease, StoreError,
     Timestamp, limits,
 };
-use seeder::{SeedSet, SpiderRules};
 use tokio::sync::{mpsc::Receiver, watch};
 
 use super::{
     Spawner,
     hand::Hand,
     messages::{Event, GatherJob, Order, Settle},
+    spiders::Spiders,
     tally::{Progress, Tally},
 };
 
@@ -61,10 +60,7 @@ pub struct Plan {
     pub fetches_max: usize,
     pub sites_in_hand: usize,
     pub site_pages_max: Option<u64>,
-    /// URLs of a site that no seed named.
-    pub discovered_urls_max: u64,
     pub holder: String,
-    pub cookies: bool,
 }
 
 /// Why a crawl is over.
@@ -89,10 +85,7 @@ pub struct Harvest {
     pub spawner: Spawner,
     pub jobs: SyncSender<GatherJob>,
     pub orders: SyncSender<Order>,
-    pub rules: Arc<SpiderRules>,
-    pub seeds: Arc<RwLock<SeedSet>>,
-    pub policy: Policy,
-    pub fetch_limits: Arc<FetchLimits>,
+    pub spiders: Arc<Spiders>,
     pub robots_limits: Arc<FetchLimits>,
     pub progress: watch::Sender<Progress>,
     pub state: State,
@@ -342,7 +335,7 @@ impl Harvest {
         self.state.check_at = [self.state.check_at, again].into_iter().flatten().min();
         self.state.next_due = next_due;
         for mut lease in leases {
-            self.state.hand.add(&lease, self.plan.cookies, now);
+            self.state.hand.add(&lease, now);
             let site = lease.site.key.clone();
             lease.pages = self.judge_candidates(&site, lease.pages);
             self.workbench.add(lease, now);

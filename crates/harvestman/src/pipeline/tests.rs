@@ -1,16 +1,20 @@
 //! Crawls of a small simulated web in which one part of our own breaks.
 
+use std::sync::RwLock;
+
 use harvester::{clock::SimClock, workbench};
 use model::{
-    ArchiveEntry, CrawlUrl, Exchange, Frontier, Mark, RecordLocation, Resolution, Timestamp,
+    ArchiveEntry, CrawlUrl, Exchange, Frontier, Mark, RecordLocation, Resolution, SpiderId,
+    Timestamp,
 };
+use seeder::{Blocks, SeedSet, SpiderRules};
 use simweb::{LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions};
 use store::{
     frontier::SqliteFrontier,
     warc::{RecordIds, WarcArchive, WarcOptions},
 };
 
-use super::{harvest::seed_candidate, payloads::Payloads, *};
+use super::{harvest::seed_candidate, payloads::Payloads, spiders::Spider, *};
 
 #[test]
 fn a_writer_that_panics_ends_the_crawl() {
@@ -90,10 +94,7 @@ impl World {
     fn stage(&self, archive: Arc<dyn Archive>) -> GatherStage {
         GatherStage {
             archive,
-            options: gatherer::GatherOptions::default(),
-            rules: Arc::new(SpiderRules::default()),
-            seeds: Arc::new(RwLock::new(self.seeds().iter().collect::<SeedSet>())),
-            policy: Policy::Once,
+            spiders: Arc::new(Spiders::new(Blocks::default(), [spider(&self.seeds())])),
             payloads: Mutex::new(Payloads::new(100)),
             ids: RecordIds::from_seed(1),
             clock: self.clock.clone(),
@@ -119,12 +120,10 @@ impl World {
             resolve: Arc::new(SimResolver::new(web, clock.clone())),
             clock,
             workbench: Workbench::new(workbench::Options::default(), 0),
-            rules: stage.rules.clone(),
-            seeds: stage.seeds.clone(),
-            policy: stage.policy,
+            spiders: stage.spiders.clone(),
             stage,
             gather_threads: 1,
-            fetch_limits: fetch_limits(),
+            robots_limits: fetch_limits(),
             settle_every: Duration::ZERO,
         }
     }
@@ -162,8 +161,19 @@ pub(super) fn plan() -> Plan {
         fetches_max: 10,
         sites_in_hand: 10,
         site_pages_max: None,
-        discovered_urls_max: 5_000,
         holder: "test".to_owned(),
+    }
+}
+
+pub(super) fn spider(seeds: &[CrawlUrl]) -> Spider {
+    Spider {
+        id: SpiderId(1),
+        name: "default".to_owned(),
+        rules: SpiderRules::default(),
+        seeds: Arc::new(RwLock::new(seeds.iter().collect::<SeedSet>())),
+        policy: manager::Policy::Once,
+        gather: gatherer::GatherOptions::default(),
+        fetch_limits: Arc::new(fetch_limits()),
         cookies: true,
     }
 }

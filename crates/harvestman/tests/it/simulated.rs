@@ -14,10 +14,11 @@ use harvestman::pipeline::{
     gather::GatherStage,
     harvest::{Ended, Plan, seed_candidate},
     payloads::Payloads,
+    spiders::{Spider, Spiders},
     tally::Progress,
 };
-use model::{Archive, Clock, CrawlUrl, FetchLimits, Frontier, Mark, Timestamp};
-use seeder::{SeedSet, SpiderRules};
+use model::{Archive, Clock, CrawlUrl, FetchLimits, Frontier, Mark, SpiderId, Timestamp};
+use seeder::{Blocks, SeedSet, SpiderRules};
 use simweb::{LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions, checks};
 use store::{
     frontier::SqliteFrontier,
@@ -72,13 +73,19 @@ fn crawl(
         WarcArchive::open(&folder.join("volumes"), WarcOptions::default(), Mark::default())
             .unwrap();
     let archive: Arc<dyn Archive> = Arc::new(archive);
-    let policy = manager::Policy::Once;
+    let spider = Spider {
+        id: SpiderId(1),
+        name: "default".to_owned(),
+        rules: SpiderRules::default(),
+        seeds: Arc::new(RwLock::new(seeds.iter().collect::<SeedSet>())),
+        policy: manager::Policy::Once,
+        gather: gatherer::GatherOptions::default(),
+        fetch_limits: Arc::new(limits()),
+        cookies: true,
+    };
     let stage = Arc::new(GatherStage {
         archive: archive.clone(),
-        options: gatherer::GatherOptions::default(),
-        rules: Arc::new(SpiderRules::default()),
-        seeds: Arc::new(RwLock::new(seeds.iter().collect::<SeedSet>())),
-        policy,
+        spiders: Arc::new(Spiders::new(Blocks::default(), [spider])),
         payloads: Mutex::new(Payloads::new(1_000)),
         ids: RecordIds::from_seed(1),
         clock: clock.clone(),
@@ -93,12 +100,10 @@ fn crawl(
         resolve: Arc::new(SimResolver::new(web.clone(), clock.clone())),
         clock: clock.clone(),
         workbench: Workbench::new(workbench::Options::default().with_pause(PAUSE), 0),
-        rules: stage.rules.clone(),
-        seeds: stage.seeds.clone(),
-        policy,
+        spiders: stage.spiders.clone(),
         stage,
         gather_threads: 2,
-        fetch_limits: limits(),
+        robots_limits: limits(),
         settle_every: Duration::ZERO,
     };
     let plan = Plan {
@@ -107,9 +112,7 @@ fn crawl(
         fetches_max: 10,
         sites_in_hand: 10,
         site_pages_max: None,
-        discovered_urls_max: 5_000,
         holder: "test".to_owned(),
-        cookies: true,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mailbox = Mailbox::new(&plan);

@@ -25,17 +25,20 @@ impl Harvest {
         if held.in_flight == 1 {
             self.state.tally.time.pause_ms += now.since(held.free_since).as_millis() as u64;
         }
+        let id = assignment.page.as_ref().map_or(SpiderId(1), |page| page.spider);
+        let spider = self.spiders.of(id);
         let limits = match assignment.purpose {
             Purpose::Robots => &self.robots_limits,
-            _ => &self.fetch_limits,
+            _ => &spider.fetch_limits,
         };
-        let cookies = held.cookies.as_ref().and_then(|jar| jar.header_for(&assignment.url, now));
+        let jar = held.jar(&spider);
+        let cookies = jar.and_then(|jar| jar.header_for(&assignment.url, now));
         let request = FetchRequest {
             url: assignment.url.clone(),
             purpose: assignment.purpose,
             addresses: assignment.addresses.clone(),
             condition: assignment.condition.clone(),
-            spider: assignment.page.as_ref().map_or(SpiderId(1), |page| page.spider),
+            spider: id,
             cookies,
             limits: limits.clone(),
         };
@@ -57,10 +60,12 @@ impl Harvest {
         self.state.in_flight -= 1;
         let released = self.workbench.release(assignment.id, answer.as_ref(), now);
         self.tell(&assignment, &released);
+        let id = assignment.page.as_ref().map_or(SpiderId(1), |page| page.spider);
+        let spider = self.spiders.of(id);
         if let Some(held) = self.state.hand.get(&assignment.site.key) {
             held.in_flight -= 1;
             held.free_since = now;
-            if let (Some(jar), Ok(exchange)) = (&mut held.cookies, &answer) {
+            if let (Some(jar), Ok(exchange)) = (held.jar(&spider), &answer) {
                 jar.store(&exchange.url, &exchange.headers, now);
             }
         }
@@ -76,7 +81,7 @@ impl Harvest {
         assignment: &Assignment,
         answer: &Result<Exchange, FetchFailure>,
     ) -> Option<Refusal> {
-        let blocks = &self.rules.blocks;
+        let blocks = &self.spiders.blocks;
         let refuses = |address: &IpAddr| blocks.refuses_address(*address);
         let by_address = || match answer {
             Ok(exchange) => exchange.address.as_ref().and_then(refuses),
@@ -183,7 +188,8 @@ impl Harvest {
         if let Some(page) = &assignment.page {
             self.state.tally.failed += 1;
             let after = released.page.unwrap_or(PageAfter::Unchanged);
-            delta.updates.push(settle::failed(page, failure, &after, now, &self.policy));
+            let policy = self.spiders.of(page.spider).policy_of(page);
+            delta.updates.push(settle::failed(page, failure, &after, now, &policy));
         }
         self.settle(Settle { deltas: vec![delta], pages: 1, busy, ..Settle::default() });
     }
@@ -249,7 +255,8 @@ impl Harvest {
     pub(super) fn exclude(&mut self, excluded: Excluded, now: Timestamp) {
         let Excluded { site, page, refusal } = excluded;
         self.state.tally.excluded += 1;
-        let update = settle::excluded(&page, now, &self.policy);
+        let policy = self.spiders.of(page.spider).policy_of(&page);
+        let update = settle::excluded(&page, now, &policy);
         let decisions = vec![settle::decision(&page, refusal)];
         let Some(held) = self.state.hand.get(&site.key) else { return };
         let deltas = vec![held.delta_with(update, now)];

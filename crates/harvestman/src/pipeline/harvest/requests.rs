@@ -1,7 +1,5 @@
 //! What other processes ask of a running crawl: more seeds, a pause, a block, a stop.
 
-use std::sync::PoisonError;
-
 use model::{Candidate, PageTerms, SpiderId, Verdict};
 use seeder::{Block, parse_seed};
 use store::control::{Command, Request};
@@ -43,8 +41,8 @@ impl Harvest {
     fn block(&mut self, id: i64, change: BlockChange) {
         let read = change.patterns.iter().filter_map(|text| Block::parse(text).ok());
         match change.remove {
-            true => self.rules.blocks.remove(read),
-            false => self.rules.blocks.add(read),
+            true => self.spiders.blocks.remove(read),
+            false => self.spiders.blocks.add(read),
         };
         self.order(Order::Block(id, change));
         // What is judged again may be due now.
@@ -54,13 +52,13 @@ impl Harvest {
     pub(super) fn seed(&mut self, urls: &[String]) -> String {
         let now = self.clock.now();
         let mut share = Settle { busy: self.clock.busy(), ..Settle::default() };
+        let spider = self.spiders.of(SpiderId(1));
         let (mut taken, mut refused) = (0, Vec::new());
         for text in urls {
             let verdict = parse_seed(text).and_then(|url| {
-                let candidate = seed_candidate(self.rules.form.apply(&url));
-                let mut seeds = self.seeds.write().unwrap_or_else(PoisonError::into_inner);
-                seeds.join(&candidate.url);
-                match self.rules.judge(&candidate, &seeds) {
+                let candidate = seed_candidate(spider.rules.form.apply(&url));
+                spider.join(&candidate.url);
+                match spider.judge(&candidate) {
                     Verdict::Accept => Ok(candidate),
                     Verdict::Reject(refusal) => Err(refusal.rule),
                 }

@@ -7,17 +7,18 @@ use std::sync::{
 
 use harvester::workbench;
 use model::{BoxFuture, Busy, CrawlUrl, NormalForm, Site, SiteClock, SiteCounters, SiteId};
-use seeder::UrlForm;
+use seeder::{Blocks, SpiderRules, UrlForm};
 use simweb::{LogOptions, SimFetcher, SimResolver, SimWeb, WebOptions};
 
 use super::*;
+use crate::pipeline::{spiders::Spider, tests::spider};
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
 #[test]
 fn beats_and_renewals_do_not_pile_up_before_a_writer_that_is_stuck() {
     let (mut harvest, clock, orders) = harvest(16);
-    harvest.state.hand.add(&lease(), false, NOW);
+    harvest.state.hand.add(&lease(), NOW);
     for _ in 0..100 {
         clock.advance(limits::LEASE);
         harvest.beat(false);
@@ -32,7 +33,7 @@ fn beats_and_renewals_do_not_pile_up_before_a_writer_that_is_stuck() {
 #[test]
 fn a_check_out_comes_behind_the_renewal_of_the_leases_in_hand() {
     let (mut harvest, clock, orders) = harvest(16);
-    harvest.state.hand.add(&lease(), false, NOW);
+    harvest.state.hand.add(&lease(), NOW);
     clock.advance(limits::LEASE * 2);
     harvest.state.check_at = Some(NOW);
     harvest.check_out(clock.now());
@@ -64,7 +65,8 @@ fn a_seed_that_comes_while_the_crawl_runs_takes_the_normal_form_of_the_collectio
     let (mut harvest, _clock, orders) = harvest(16);
     let form = NormalForm { strip_query: vec!["utm_*".to_owned()], ..NormalForm::default() };
     let form = UrlForm::new(form, Vec::new(), Vec::new());
-    harvest.rules = Arc::new(SpiderRules { form, ..SpiderRules::default() });
+    let rules = SpiderRules { form, ..SpiderRules::default() };
+    harvest.spiders.set(Spider { rules, ..spider(&[]) });
     assert_eq!(harvest.seed(&["http://a.example/?utm_source=x".to_owned()]), "1 taken");
     let Ok(Order::Settle(share)) = orders.try_recv() else { panic!("nothing is settled") };
     assert_eq!(share.candidates[0].url.as_str(), "http://a.example/");
@@ -92,10 +94,7 @@ fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Order>) {
         spawner,
         jobs: sync_channel(1).0,
         orders,
-        rules: Arc::new(SpiderRules::default()),
-        seeds: Arc::new(RwLock::new(SeedSet::default())),
-        policy: Policy::Once,
-        fetch_limits: limits.clone(),
+        spiders: Arc::new(Spiders::new(Blocks::default(), [spider(&[])])),
         robots_limits: limits,
         progress: watch::channel(Progress::default()).0,
         state: State::default(),
