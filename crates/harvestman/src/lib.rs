@@ -8,6 +8,7 @@ pub mod commands;
 pub mod config;
 pub mod crawling;
 pub mod exit;
+mod house;
 pub mod pipeline;
 pub mod progress;
 mod seeding;

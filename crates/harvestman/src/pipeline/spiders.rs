@@ -1,0 +1,79 @@
+//! The spiders of a crawl: whose rules judge a page's links, and whose policy says when it is visited again.
+//!
+//! A page belongs to the spider that admitted it. A spider that is edited while the crawl runs is replaced as
+//! a whole; whoever works with one at that moment finishes with what it took. What its seeds cover outlives
+//! the edit.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use gatherer::GatherOptions;
+use manager::Policy;
+use model::{Candidate, CrawlUrl, FetchLimits, Page, SpiderId, Verdict};
+use seeder::{Blocks, SeedSet, SpiderRules};
+
+pub struct Spider {
+    pub id: SpiderId,
+    pub name: String,
+    pub rules: SpiderRules,
+    pub seeds: Arc<RwLock<SeedSet>>,
+    pub policy: Policy,
+    pub gather: GatherOptions,
+    pub fetch_limits: Arc<FetchLimits>,
+    pub cookies: bool,
+}
+
+impl Spider {
+    pub fn judge(&self, candidate: &Candidate) -> Verdict {
+        let seeds = self.seeds.read().unwrap_or_else(PoisonError::into_inner);
+        self.rules.judge(candidate, &seeds)
+    }
+
+    /// What a seed names, or redirects to, belongs to what the seeds cover.
+    pub fn join(&self, url: &CrawlUrl) {
+        self.seeds.write().unwrap_or_else(PoisonError::into_inner).join(url);
+    }
+
+    /// What the user wants of this page stands over what the spider does with others.
+    pub fn policy_of(&self, page: &Page) -> Policy {
+        page.terms.period.map_or(self.policy, |every| Policy::Fixed { every })
+    }
+}
+
+pub struct Spiders {
+    all: RwLock<BTreeMap<SpiderId, Arc<Spider>>>,
+    /// Shared by all: what is kept away from.
+    pub blocks: Blocks,
+}
+
+impl Spiders {
+    pub fn new(blocks: Blocks, spiders: impl IntoIterator<Item = Spider>) -> Spiders {
+        let all = spiders.into_iter().map(|spider| (spider.id, Arc::new(spider)));
+        Spiders { all: RwLock::new(all.collect()), blocks }
+    }
+
+    /// The page's spider; where it is gone (its record is adopted after a crash), the first one.
+    ///
+    /// # Panics
+    /// When there is no spider at all: a collection always has the first.
+    pub fn of(&self, id: SpiderId) -> Arc<Spider> {
+        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
+        let found = all.get(&id).or_else(|| all.values().next());
+        found.expect("a collection has at least its first spider").clone()
+    }
+
+    pub fn set(&self, spider: Spider) {
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        all.insert(spider.id, Arc::new(spider));
+    }
+
+    pub fn remove(&self, id: SpiderId) {
+        self.all.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
+
+    pub fn all(&self) -> Vec<Arc<Spider>> {
+        self.all.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+}
