@@ -8,8 +8,8 @@ use std::{collections::HashSet, time::Duration};
 
 use foldhash::fast::RandomState;
 use harvester::clock::RealClock;
-use model::{Candidate, Clock, CrawlUrl, Fingerprint, Frontier, StoreError, Timestamp, Verdict};
-use seeder::{SeedError, SeedSet, SpiderRules};
+use model::{Candidate, Clock, Fingerprint, Frontier, PageTerms, StoreError, Timestamp, Verdict};
+use seeder::{Seed, SeedError, SeedSet, SpiderRules};
 use serde_json::{Value, json};
 use store::{
     collection::Collection,
@@ -84,8 +84,9 @@ impl<'a> Seeding<'a> {
         }
     }
 
-    pub fn offer(&mut self, url: &CrawlUrl) -> Result<(), Failure> {
-        let candidate = seed_candidate(self.rules.form.apply(url));
+    pub fn offer(&mut self, seed: &Seed) -> Result<(), Failure> {
+        let terms = PageTerms { depth: seed.level, period: seed.period, ..PageTerms::default() };
+        let candidate = Candidate { terms, ..seed_candidate(self.rules.form.apply(&seed.url)) };
         if self.seen.len() == SEEN_MAX {
             self.seen.clear();
         }

@@ -33,6 +33,6 @@ pub use rulelist::{ListedRule, RuleList, RuleListError};
 pub use rules::{ExternalPolicy, RuleStep, Scope, SpiderRules, StepVerdict};
 pub use script::{SCRIPT_BYTES_MAX, Script, ScriptError};
 pub use seeds::{
-    LineReader, SeedError, SeedKind, SeedReader, Seeds, parse_seed, read_seeds, unpacked,
+    LineReader, Seed, SeedError, SeedKind, SeedReader, Seeds, parse_seed, read_seeds, unpacked,
 };
 pub use seedset::SeedSet;

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use seeder::{SeedError, SeedKind, parse_seed, read_seeds, unpacked};
+use seeder::{Seed, SeedError, SeedKind, read_seeds, unpacked};
 use store::{census::Census, collection::Collection};
 
 use super::Context;
@@ -29,13 +29,13 @@ pub fn run(context: &Context, args: &SeedArgs) -> Result<Exit, Failure> {
     // What was typed wrong ends the command before anything is taken; so does a file that is not there.
     let mut typed = Vec::new();
     for text in args.urls.iter().filter(|text| *text != "-") {
-        typed.push(parse_seed(text).map_err(|why| Failure::bad_url(text, &why))?);
+        typed.push(Seed::parse(text).map_err(|why| Failure::bad_url(text, &why))?);
     }
     for path in &args.file {
         path.metadata().map_err(|error| cannot_read(&path.display().to_string(), &error))?;
     }
-    for url in &typed {
-        seeding.offer(url)?;
+    for seed in &typed {
+        seeding.offer(seed)?;
     }
     if args.urls.iter().any(|text| text == "-") {
         read(&mut seeding, args.from, "standard input", io::stdin().lock())?;
@@ -79,7 +79,7 @@ fn read(
     };
     for seed in read_seeds(kind, name, reader) {
         match seed {
-            Ok(url) => seeding.offer(&url)?,
+            Ok(seed) => seeding.offer(&seed)?,
             Err(SeedError::Io { line, source }) => {
                 let taken = seeding.deliver()?;
                 let what = format!(
@@ -110,8 +110,8 @@ fn read_collection(
     let census = Census::open(&Collection::open(folder)?)?;
     let mut after = 0;
     while let (homes, Some(last)) = census.homes_after(after, HOMES_AT_ONCE)? {
-        for home in &homes {
-            seeding.offer(home)?;
+        for home in homes {
+            seeding.offer(&Seed::from(home))?;
         }
         after = last;
     }
