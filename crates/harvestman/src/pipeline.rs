@@ -31,6 +31,7 @@ use tokio::sync::{
 };
 
 pub mod adopt;
+pub mod course;
 pub mod desk;
 pub mod gather;
 mod hand;
@@ -64,6 +65,9 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     pub workbench: Workbench,
     pub spiders: Arc<Spiders>,
+    pub helm: Box<dyn Helm>,
+    /// The spiders as the collection has them at the start.
+    pub rows: Vec<SpiderRow>,
     pub stage: Arc<GatherStage>,
     pub gather_threads: usize,
     pub robots_limits: FetchLimits,
@@ -89,7 +93,7 @@ pub struct Mailbox {
 impl Mailbox {
     pub fn new(plan: &Plan) -> Mailbox {
         // Everything that can be under way at once, so that nobody who reports ever waits.
-        let capacity = 2 * plan.fetches_max + limits::GATHER_QUEUE + UNSETTLED_MAX + 1_024;
+        let capacity = 2 * plan.fetches_room + limits::GATHER_QUEUE + UNSETTLED_MAX + 1_024;
         let (sender, receiver) = channel(capacity);
         Mailbox { sender, receiver }
     }
@@ -109,7 +113,7 @@ pub async fn crawl(
     let Mailbox { sender: events, receiver: mut inbox } = mailbox;
     let archive = parts.archive.clone();
     let (orders, order_box) = mpsc::sync_channel(harvest::orders_max(&plan));
-    let (jobs, job_box) = mpsc::sync_channel(limits::GATHER_QUEUE + plan.fetches_max);
+    let (jobs, job_box) = mpsc::sync_channel(limits::GATHER_QUEUE + plan.fetches_room);
 
     let gatherers = start_gatherers(parts.stage.clone(), job_box, parts.gather_threads, &events)?;
     let writer = Writer {

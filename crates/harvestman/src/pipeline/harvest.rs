@@ -5,6 +5,7 @@
 //! limits are exact; it never blocks, because it takes on no more than the bounded channels can hold.
 
 use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{
         Arc, Weak,
         mpsc::{SyncSender, TrySendError},
@@ -23,6 +24,7 @@ use super::{
     Spawner,
     hand::Hand,
     messages::{Event, GatherJob, Order, Settle},
+    course::{Bounds, Helm},
     spiders::Spiders,
     tally::{Progress, Tally},
 };
@@ -30,6 +32,7 @@ use super::{
 mod admit;
 mod answers;
 mod requests;
+mod steer;
 #[cfg(test)]
 mod tests;
 
@@ -46,7 +49,7 @@ const BEAT: Duration = Duration::from_millis(500);
 /// check-ins wait, and each one under way leaves another; a site leaves one when it comes, one with a
 /// refill, one when it goes, and has one refill under way. The rest is beats and other processes' requests.
 pub(super) fn orders_max(plan: &Plan) -> usize {
-    let visits = UNSETTLED_MAX + limits::GATHER_QUEUE + plan.fetches_max;
+    let visits = UNSETTLED_MAX + limits::GATHER_QUEUE + plan.fetches_room;
     visits + 4 * plan.sites_in_hand + UNSETTLED_MAX
 }
 
@@ -58,8 +61,10 @@ pub struct Plan {
     /// Stop at this moment.
     pub deadline: Option<Timestamp>,
     pub fetches_max: usize,
+    /// The most it can be raised to while the crawl runs: what the channels between the stages hold.
+    pub fetches_room: usize,
     pub sites_in_hand: usize,
-    pub site_pages_max: Option<u64>,
+    pub seeded_first: bool,
     pub holder: String,
 }
 
@@ -86,6 +91,7 @@ pub struct Harvest {
     pub jobs: SyncSender<GatherJob>,
     pub orders: SyncSender<Order>,
     pub spiders: Arc<Spiders>,
+    pub helm: Box<dyn Helm>,
     pub robots_limits: Arc<FetchLimits>,
     pub progress: watch::Sender<Progress>,
     pub state: State,
@@ -109,8 +115,17 @@ pub struct State {
     paused: Option<String>,
     held_by_user: bool,
     stopping: Option<Stopping>,
-    /// The last request taken up: one is told again until the writer has marked it as done.
+    /// The last request taken up.
     requested: i64,
+    /// Requests that wait for a change of a spider to be written down.
+    requests: VecDeque<Request>,
+    changing: bool,
+    /// The spiders as the collection has them.
+    pub rows: Vec<SpiderRow>,
+    bounds: BTreeMap<SpiderId, Bounds>,
+    timed_out: BTreeSet<SpiderId>,
+    /// Of the limits in force.
+    fingerprint: Option<u64>,
     released: bool,
     beat: Timestamp,
     /// Alive while the writer has not taken the last heartbeat.
@@ -192,7 +207,8 @@ impl Harvest {
                 self.state.counts = counts;
                 self.state.tally.time.store_us += store.as_micros() as u64;
             }
-            Event::Requests(requests) => requests.into_iter().for_each(|r| self.request(r)),
+            Event::Requests(requests) => self.take_requests(requests),
+            Event::Spiders(rows) => self.spiders_changed(rows),
             Event::Paused(why) => self.state.paused = why,
             Event::Stop => self.stop(Stopping::Asked),
             Event::Fault(_) => unreachable!("faults end the loop before they are handled"),

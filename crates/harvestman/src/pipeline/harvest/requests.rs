@@ -9,10 +9,6 @@ use crate::pipeline::messages::{BlockChange, Order, Settle};
 
 impl Harvest {
     pub(super) fn request(&mut self, request: Request) {
-        if request.id <= self.state.requested {
-            return;
-        }
-        self.state.requested = request.id;
         let result = match request.command {
             Command::Seed { urls, .. } => self.seed(&urls),
             Command::Pause => {
