@@ -161,7 +161,6 @@ pub(super) fn plan() -> Plan {
         deadline: None,
         fetches_max: 10,
         sites_in_hand: 10,
-        site_pages_max: None,
         discovered_urls_max: 5_000,
         holder: "test".to_owned(),
         cookies: true,

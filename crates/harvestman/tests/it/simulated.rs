@@ -106,7 +106,6 @@ fn crawl(
         deadline: None,
         fetches_max: 10,
         sites_in_hand: 10,
-        site_pages_max: None,
         discovered_urls_max: 5_000,
         holder: "test".to_owned(),
         cookies: true,
