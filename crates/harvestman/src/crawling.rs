@@ -72,7 +72,9 @@ impl Crawl<'_> {
         let seeded = house.seed(&self, &clock)?;
         let plan = self.plan(clock.now());
         let counts = house.frontier.counts()?;
-        let fetched = house.frontier.pages_ever_fetched()?;
+        let terms = self.config.crawl.site_pages.unwrap_or(u64::MAX);
+        house.frontier.terms_changed(terms, clock.now())?;
+        let fetched = house.frontier.spent()?.pages;
         let known_before = counts.pages_known + counts.candidates;
         if known_before == 0 && seeded == 0 {
             return Err(self.nothing_to_do());
@@ -117,7 +119,8 @@ impl Crawl<'_> {
             deadline: self.config.crawl.time.map(|time| now.plus(time)),
             fetches_max: self.config.etiquette.max_fetches,
             sites_in_hand: self.config.harvester.sites_in_hand,
-            site_pages_max: self.config.crawl.site_pages,
+            fetches_room: (2 * self.config.etiquette.max_fetches).max(1_000),
+            seeded_first: false,
             holder: format!("process {}", std::process::id()),
         }
     }

@@ -16,10 +16,12 @@ use crate::{
     collection::Collection,
     database::{open_reader, store_error},
     frontier::{
-        FACTS, ROBOTS, facts_from_row, load_totals, record_from_row, robots_from_row, unpack_times,
+        FACTS, ROBOTS, Seed, facts_from_row, load_totals, record_from_row, robots_from_row,
+        unpack_times,
     },
     migrate::schema_of,
     runs::Run,
+    spiders::SpiderRow,
 };
 
 pub struct Census {
@@ -166,9 +168,14 @@ impl Census {
         )
     }
 
-    /// The seeds, and what they redirected to.
-    pub fn seeds(&self) -> Result<Vec<CrawlUrl>, StoreError> {
-        crate::frontier::seed_urls(&self.sql).map_err(|e| self.error(e))
+    /// Living spiders by number, with what each has brought.
+    pub fn spiders(&self) -> Result<Vec<SpiderRow>, StoreError> {
+        crate::spiders::list(&self.sql).map_err(|e| self.error(e))
+    }
+
+    /// The seeds of all living spiders, and what they redirected to.
+    pub fn seeds(&self) -> Result<Vec<Seed>, StoreError> {
+        crate::frontier::list_seeds(&self.sql).map_err(|e| self.error(e))
     }
 
     /// All about a page, or `None` when it was never seen (see then [`Census::decisions_on`]).
@@ -199,8 +206,8 @@ impl Census {
     /// Sites by key; those with most pages first.
     pub fn sites(&self, max: u32) -> Result<Vec<SiteEntry>, StoreError> {
         self.list(
-            "SELECT key, seeded, known, fetched, failed, duplicates, visits, bytes, leased, \
-             resting, due FROM sites ORDER BY known DESC, key LIMIT ?1",
+            "SELECT key, seeded, known, fetched, failed, duplicates, visits, bytes, requisites, \
+             leased, resting, due FROM sites ORDER BY known DESC, key LIMIT ?1",
             params![max],
             site_entry,
         )
@@ -232,8 +239,8 @@ impl Census {
 
     pub fn site(&self, key: &str) -> Result<Option<SiteEntry>, StoreError> {
         let mut found = self.list(
-            "SELECT key, seeded, known, fetched, failed, duplicates, visits, bytes, leased, \
-             resting, due FROM sites WHERE key = ?1",
+            "SELECT key, seeded, known, fetched, failed, duplicates, visits, bytes, requisites, \
+             leased, resting, due FROM sites WHERE key = ?1",
             params![key],
             site_entry,
         )?;
@@ -417,10 +424,11 @@ fn site_entry(row: &Row<'_>) -> rusqlite::Result<SiteEntry> {
             duplicates: count(5)?,
             visits: count(6)?,
             bytes: count(7)?,
+            requisites: count(8)?,
         },
-        in_hand: row.get(8)?,
-        resting: row.get(9)?,
-        due: row.get::<_, Option<i64>>(10)?.map(Timestamp),
+        in_hand: row.get(9)?,
+        resting: row.get(10)?,
+        due: row.get::<_, Option<i64>>(11)?.map(Timestamp),
     })
 }
 

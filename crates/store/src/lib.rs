@@ -10,6 +10,7 @@ pub mod control;
 pub mod frontier;
 pub mod links;
 pub mod runs;
+pub mod spiders;
 pub mod warc;
 
 mod database;

@@ -85,7 +85,7 @@ fn seeds_of(folder: &Path) -> Result<Vec<CrawlUrl>, Failure> {
             "wait for the crawl, stop it with Ctrl-C, or ask about one URL with explain",
         ));
     }
-    Ok(Census::open(&collection)?.seeds()?)
+    Ok(Census::open(&collection)?.seeds()?.into_iter().map(|seed| seed.url).collect())
 }
 
 /// What one page has to offer.

@@ -35,7 +35,7 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
         rules.blocks.add(Block::parse(&entry.pattern));
     })?;
     let mut seeds = SeedSet::default();
-    census.seeds()?.iter().for_each(|seed| seeds.join(seed));
+    census.seeds()?.iter().for_each(|seed| seeds.join(&seed.url));
     let (url, story) = known_as(&census, &rules.form, url)?;
     let candidate = Candidate {
         url: url.clone(),

@@ -15,8 +15,8 @@ use std::{
 
 use harvester::workbench::{Drained, Reason, Step, Workbench};
 use model::{
-    CheckOut, Clock, Counts, FetchLimits, Refill, Release, SiteKey, SiteLease, StoreError,
-    Timestamp, limits,
+    CheckOut, Clock, Counts, FetchLimits, Refill, Release, SiteKey, SiteLease, SpiderId,
+    StoreError, Timestamp, limits,
 };
 use tokio::sync::{mpsc::Receiver, watch};
 
@@ -284,8 +284,11 @@ impl Harvest {
     fn put_down(&mut self, site: &SiteKey, reason: Reason, now: Timestamp) {
         match reason {
             Reason::NeedsRefill => self.ask_for_more(site, now),
-            Reason::Done | Reason::Limit => self.give_back(site, now, now),
-            Reason::NotBefore(at) | Reason::RobotsUnreachable(at) => self.give_back(site, at, now),
+            Reason::Done => self.give_back(site, now, Vec::new(), now),
+            Reason::Limit => self.give_back(site, now, vec![SpiderId(1)], now),
+            Reason::NotBefore(at) | Reason::RobotsUnreachable(at) => {
+                self.give_back(site, at, Vec::new(), now)
+            }
         }
     }
 
@@ -305,10 +308,18 @@ impl Harvest {
         self.order(Order::Refill(site.clone(), request, self.clock.busy()));
     }
 
-    fn give_back(&mut self, site: &SiteKey, not_before: Timestamp, now: Timestamp) {
+    /// `full`: see [`model::SiteDelta::full`].
+    fn give_back(
+        &mut self,
+        site: &SiteKey,
+        not_before: Timestamp,
+        full: Vec<SpiderId>,
+        now: Timestamp,
+    ) {
         let clock = self.workbench.remove(site, now).map(|removed| removed.clock);
         let Some(held) = self.state.hand.remove(site) else { return };
-        let delta = held.farewell(clock, Release::NotBefore(not_before), now);
+        let mut delta = held.farewell(clock, Release::NotBefore(not_before), now);
+        delta.full = full;
         self.settle(Settle { deltas: vec![delta], busy: self.clock.busy(), ..Settle::default() });
         self.state.check_at = Some(now);
     }
@@ -329,7 +340,6 @@ impl Harvest {
             pages_max: fair.clamp(limits::CHECK_OUT_PAGES_MIN, limits::REFILL_PAGES),
             slack: Duration::ZERO,
             known_max: limits::KNOWN_IN_MEMORY_MAX,
-            site_pages_max: self.plan.site_pages_max,
             paused: Vec::new(),
             seeded_first: false,
             only: None,
@@ -374,7 +384,7 @@ impl Harvest {
             return;
         }
         for site in self.state.hand.keys() {
-            self.give_back(&site, now, now);
+            self.give_back(&site, now, Vec::new(), now);
         }
         self.order(Order::Flush);
         self.state.released = true;

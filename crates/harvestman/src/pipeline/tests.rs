@@ -160,7 +160,8 @@ pub(super) fn plan() -> Plan {
         deadline: None,
         fetches_max: 10,
         sites_in_hand: 10,
-        site_pages_max: None,
+        fetches_room: 10,
+        seeded_first: false,
         holder: "test".to_owned(),
     }
 }

@@ -111,7 +111,8 @@ fn crawl(
         deadline: None,
         fetches_max: 10,
         sites_in_hand: 10,
-        site_pages_max: None,
+        fetches_room: 10,
+        seeded_first: false,
         holder: "test".to_owned(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::{
     rows::Fault,
-    sqlite::{SqliteFrontier, load_totals},
+    sqlite::SqliteFrontier,
+    tally::load_totals,
 };
 
 /// Something that does not hold.

@@ -26,7 +26,7 @@ impl Harvest {
             Command::Block { patterns, reason, remove } => {
                 return self.block(request.id, BlockChange { patterns, reason, remove });
             }
-            Command::VisitNow { .. } => {
+            Command::VisitNow { .. } | Command::Spider { .. } | Command::MaxFetches { .. } => {
                 "this version of the crawl does not know how to do this".to_owned()
             }
         };

@@ -8,28 +8,43 @@ CREATE TABLE meta (
 ) WITHOUT ROWID;
 
 CREATE TABLE spiders (
-    id      INTEGER PRIMARY KEY,
-    name    TEXT NOT NULL UNIQUE,
-    created INTEGER NOT NULL
+    id         INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL,
+    created    INTEGER NOT NULL,
+    removed    INTEGER,                     -- its pages stay as history
+    paused     INTEGER NOT NULL DEFAULT 0,
+    why        TEXT NOT NULL DEFAULT '',    -- it is paused: the user's words or ours
+    settings   TEXT NOT NULL DEFAULT '{}',  -- JSON: key of the configuration -> TOML value
+    known      INTEGER NOT NULL DEFAULT 0,  -- pages admitted
+    waiting    INTEGER NOT NULL DEFAULT 0,  -- admitted, not yet answered
+    fetched    INTEGER NOT NULL DEFAULT 0,  -- answered with content at least once
+    failed     INTEGER NOT NULL DEFAULT 0,  -- failing now
+    requisites INTEGER NOT NULL DEFAULT 0,  -- parts of pages, in no other counter of pages
+    visits     INTEGER NOT NULL DEFAULT 0,
+    bytes      INTEGER NOT NULL DEFAULT 0
 );
+CREATE UNIQUE INDEX spiders_name ON spiders (name) WHERE removed IS NULL;
 INSERT INTO spiders (id, name, created) VALUES (1, 'default', 0);
 
 -- A lease is `due` moved to its expiry with `leased` = 1 and `fence` one higher.
 CREATE TABLE sites (
     id              INTEGER PRIMARY KEY,
     key             TEXT NOT NULL UNIQUE,   -- host, or host:port for unusual ports
+    domain          TEXT NOT NULL,          -- registrable; as it was when the site was first seen
     seeded          INTEGER NOT NULL DEFAULT 0,
     due             INTEGER,                -- earliest due page, or the end of the lease
     leased          INTEGER NOT NULL DEFAULT 0,
     holder          TEXT,
     fence           INTEGER NOT NULL DEFAULT 0,
     not_before      INTEGER NOT NULL DEFAULT 0,
-    resting         INTEGER NOT NULL DEFAULT 0,  -- due leaves pages out: a limit is reached
+    resting         INTEGER NOT NULL DEFAULT 0,  -- due leaves pages out: of full or paused spiders
+    full            TEXT NOT NULL DEFAULT '',    -- ids of spiders that reached a limit here
     stirred         INTEGER NOT NULL DEFAULT 0,  -- candidates came while it was leased
     pages           INTEGER NOT NULL DEFAULT 0,  -- all rows of pages
-    known           INTEGER NOT NULL DEFAULT 0,  -- without candidates and excluded ones
+    known           INTEGER NOT NULL DEFAULT 0,  -- without candidates, excluded ones and requisites
     fetched         INTEGER NOT NULL DEFAULT 0,  -- answered with content at least once
     failed          INTEGER NOT NULL DEFAULT 0,  -- failing now
+    requisites      INTEGER NOT NULL DEFAULT 0,  -- parts of pages, in no other counter but pages
     duplicates      INTEGER NOT NULL DEFAULT 0,
     visits          INTEGER NOT NULL DEFAULT 0,
     bytes           INTEGER NOT NULL DEFAULT 0,
@@ -37,11 +52,22 @@ CREATE TABLE sites (
     pause_saved     INTEGER NOT NULL DEFAULT 0,
     backoff         INTEGER NOT NULL DEFAULT 0,
     last_response   INTEGER NOT NULL DEFAULT 0,  -- ms
-    interrupted     INTEGER NOT NULL DEFAULT 0
+    interrupted     INTEGER NOT NULL DEFAULT 0,
+    worked_day      INTEGER NOT NULL DEFAULT 0,  -- days since 1970-01-01 UTC
+    worked_ms       INTEGER NOT NULL DEFAULT 0   -- time that visits took on that day
 );
 CREATE INDEX sites_due ON sites (due) WHERE leased = 0 AND due IS NOT NULL;
+CREATE INDEX sites_seeded_due ON sites (due) WHERE leased = 0 AND due IS NOT NULL AND seeded = 1;
 CREATE INDEX sites_leased ON sites (due) WHERE leased = 1;
 CREATE INDEX sites_resting ON sites (id) WHERE resting = 1;
+CREATE INDEX sites_full ON sites (id) WHERE full <> '';
+
+-- What the sites of a registrable domain have brought together.
+CREATE TABLE domains (
+    domain  TEXT PRIMARY KEY,
+    fetched INTEGER NOT NULL,
+    bytes   INTEGER NOT NULL
+) WITHOUT ROWID;
 
 -- Hot: what scheduling and the known-test need, and nothing else.
 CREATE TABLE pages (
@@ -64,12 +90,14 @@ CREATE TABLE pages (
     due      INTEGER,                      -- when to come (back); NULL: not by itself
     visited  INTEGER,                      -- last visit
     run      INTEGER,                      -- visits.seq of the version at hand
+    -- What its next turn is for: 0 to be judged, 1 to be fetched for the first time, 2 to be seen again.
+    turn     INTEGER GENERATED ALWAYS AS (CASE WHEN fetched THEN 2 ELSE state <> 0 END) VIRTUAL,
     PRIMARY KEY (site, fp)
 ) WITHOUT ROWID;
 -- Level before due: due pages come out breadth-first without sorting a site's million pages, and the
--- earliest due of a site is one look per level. Fetched apart: a site at its page limit is asked for
--- its revisits without stepping over everything that still waits.
-CREATE INDEX pages_due ON pages (site, fetched, level, due, fp) WHERE due IS NOT NULL;
+-- earliest due of a site is one look per level. Spider and turn apart: pages of a paused spider, and
+-- what waits for the first time under a limit that is reached, are passed in one step.
+CREATE INDEX pages_due ON pages (site, spider, turn, level, due, fp) WHERE due IS NOT NULL;
 
 -- Few: read at every start, to know what the seeds cover.
 CREATE INDEX pages_seed ON pages (site, fp) WHERE seed = 1;
@@ -197,6 +225,7 @@ CREATE TABLE totals (
     pages_failed      INTEGER NOT NULL DEFAULT 0,
     pages_gone        INTEGER NOT NULL DEFAULT 0,
     pages_excluded    INTEGER NOT NULL DEFAULT 0,
+    requisites        INTEGER NOT NULL DEFAULT 0,
     refused           INTEGER NOT NULL DEFAULT 0,
     visits            INTEGER NOT NULL DEFAULT 0,
     versions          INTEGER NOT NULL DEFAULT 0,
