@@ -76,7 +76,8 @@ impl Crawl<'_> {
         let seeded = house.seed(&self, &clock)?;
         let plan = self.plan(clock.now());
         let counts = house.frontier.counts()?;
-        let fetched = house.frontier.pages_ever_fetched()?;
+        let spent =
+            model::Spent { pages: house.frontier.pages_ever_fetched()?, bytes: counts.bytes };
         let known_before = counts.pages_known + counts.candidates;
         if known_before == 0 && seeded == 0 {
             return Err(self.nothing_to_do());
@@ -90,7 +91,7 @@ impl Crawl<'_> {
             fetch: network.fetch,
             resolve: network.resolve,
             clock: clock.clone(),
-            workbench: Workbench::new(setup.workbench, fetched)
+            workbench: Workbench::new(setup.workbench, spent)
                 .with_gate(Arc::new(setup.rules.blocks.clone())),
             rules: house.stage.rules.clone(),
             seeds: house.stage.seeds.clone(),

@@ -261,7 +261,7 @@ impl Harvest {
     }
 
     fn give_back_drained(&mut self, now: Timestamp) {
-        for Drained { site, reason } in self.workbench.drained() {
+        for Drained { site, reason, .. } in self.workbench.drained() {
             let Some(held) = self.state.hand.get(&site.key) else { continue };
             if !held.is_quiet() {
                 // Something of it is on its way and will stir the workbench, which then tells again.
@@ -275,7 +275,9 @@ impl Harvest {
     fn put_down(&mut self, site: &SiteKey, reason: Reason, now: Timestamp) {
         match reason {
             Reason::NeedsRefill => self.ask_for_more(site, now),
-            Reason::Done | Reason::Limit => self.give_back(site, now, now),
+            Reason::Done | Reason::Limit | Reason::Spent | Reason::Paused | Reason::TurnOver => {
+                self.give_back(site, now, now)
+            }
             Reason::NotBefore(at) | Reason::RobotsUnreachable(at) => self.give_back(site, at, now),
         }
     }

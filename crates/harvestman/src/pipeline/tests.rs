@@ -118,7 +118,7 @@ impl World {
             ),
             resolve: Arc::new(SimResolver::new(web, clock.clone())),
             clock,
-            workbench: Workbench::new(workbench::Options::default(), 0),
+            workbench: Workbench::new(workbench::Options::default(), Default::default()),
             rules: stage.rules.clone(),
             seeds: stage.seeds.clone(),
             policy: stage.policy,

@@ -92,7 +92,10 @@ fn crawl(
         fetch: fetcher,
         resolve: Arc::new(SimResolver::new(web.clone(), clock.clone())),
         clock: clock.clone(),
-        workbench: Workbench::new(workbench::Options::default().with_pause(PAUSE), 0),
+        workbench: Workbench::new(
+            workbench::Options::default().with_pause(PAUSE),
+            Default::default(),
+        ),
         rules: stage.rules.clone(),
         seeds: stage.seeds.clone(),
         policy,

@@ -8,7 +8,7 @@ use harvester::{
 };
 use model::{
     Busy, Exchange, FailureKind, FetchFailure, FetchRequest, Gate, Page, PageState, PageUpdate,
-    Purpose, Refusal, RobotsAnswer, SiteDelta, SpiderId, Timestamp, Timing,
+    Purpose, Refusal, RobotsAnswer, SiteDelta, Timestamp, Timing,
 };
 
 use super::Harvest;
@@ -35,7 +35,7 @@ impl Harvest {
             purpose: assignment.purpose,
             addresses: assignment.addresses.clone(),
             condition: assignment.condition.clone(),
-            spider: assignment.page.as_ref().map_or(SpiderId(1), |page| page.spider),
+            spider: assignment.spider,
             cookies,
             limits: limits.clone(),
         };
