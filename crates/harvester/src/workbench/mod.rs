@@ -15,15 +15,21 @@
 //!
 //! Read `bench.rs` for what can be asked and told, `choose.rs` for the flow, `frontier.rs` for the order of pages, `pace.rs` for the clock.
 
+mod account;
 mod address;
 mod bench;
 mod choose;
 mod conclude;
 mod frontier;
+mod lane;
+mod lines;
 mod options;
 mod pace;
 mod seat;
+mod steer;
 mod step;
+mod terms;
+mod turn;
 mod waiting;
 
 pub use bench::Workbench;
@@ -33,6 +39,7 @@ pub use pace::retry_after;
 pub use step::{
     Assignment, AssignmentId, Drained, Excluded, Note, Reason, Released, Removed, SiteRef, Step,
 };
+pub use terms::{LimitInAll, SiteTerms, SpiderLimits, Terms};
 
 #[cfg(test)]
 mod gate_tests;

@@ -5,7 +5,7 @@ use std::{collections::HashMap, net::IpAddr, time::Duration};
 use model::{
     Condition, CrawlUrl, Exchange, FailureKind, FetchFailure, Fingerprint, Headers, LastVersion,
     Origin, Page, PageState, Purpose, Resolution, RobotsAnswer, RobotsCopy, Site, SiteClock,
-    SiteCounters, SiteId, SiteKey, SiteLease, SpiderId, Timestamp, Timing,
+    SiteCounters, SiteId, SiteKey, SiteLease, Spent, SpiderId, Timestamp, Timing,
 };
 
 use super::{
@@ -128,7 +128,11 @@ struct Bench {
 
 impl Bench {
     fn new(options: Options) -> Bench {
-        Bench { bench: Workbench::new(options, 0), shared: None, started: HashMap::new() }
+        Bench {
+            bench: Workbench::new(options, Spent::default()),
+            shared: None,
+            started: HashMap::new(),
+        }
     }
 
     fn with(leases: Vec<SiteLease>) -> Bench {
@@ -766,7 +770,7 @@ fn limits_are_exact_slots_come_back_and_revisits_are_free() {
     assert!(old.condition.is_some());
     bench.answer(&old, 304, START);
     assert_eq!(bench.reasons(), [Reason::Limit]);
-    assert_eq!(bench.bench.pages_fetched(), 2);
+    assert_eq!(bench.bench.spent().pages, 2);
 }
 
 #[test]

@@ -270,7 +270,7 @@ impl Harvest {
     }
 
     fn give_back_drained(&mut self, now: Timestamp) {
-        for Drained { site, reason } in self.workbench.drained() {
+        for Drained { site, reason, .. } in self.workbench.drained() {
             let Some(held) = self.state.hand.get(&site.key) else { continue };
             if !held.is_quiet() {
                 // Something of it is on its way and will stir the workbench, which then tells again.

@@ -8,7 +8,7 @@ use harvester::{
 };
 use model::{
     Busy, Exchange, FailureKind, FetchFailure, FetchRequest, Gate, Page, PageState, PageUpdate,
-    Purpose, Refusal, RobotsAnswer, SiteDelta, SpiderId, Timestamp, Timing,
+    Purpose, Refusal, RobotsAnswer, SiteDelta, Timestamp, Timing,
 };
 
 use super::Harvest;

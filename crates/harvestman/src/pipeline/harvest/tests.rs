@@ -89,7 +89,7 @@ fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Order>) {
     let limits = Arc::new(crate::pipeline::tests::fetch_limits());
     let harvest = Harvest {
         plan: crate::pipeline::tests::plan(),
-        workbench: Workbench::new(workbench::Options::default(), 0),
+        workbench: Workbench::new(workbench::Options::default(), Default::default()),
         clock,
         spawner,
         jobs: sync_channel(1).0,

@@ -1,0 +1,78 @@
+//! Steering while running: limits and terms may change at any time, and hold from the next
+//! [`Workbench::acquire`] on. What is under way ends as it began.
+
+use std::sync::Arc;
+
+use model::{SiteKey, Spent, SpiderId, Timestamp};
+
+use super::{LimitInAll, SpiderLimits, Terms, Workbench};
+
+impl Workbench {
+    /// Other terms for spiders and sites: everything in hand is asked about again.
+    pub fn set_terms(&mut self, terms: Arc<dyn Terms>, now: Timestamp) {
+        for seat in self.seats.values_mut() {
+            seat.frontier.set_terms(&terms);
+        }
+        self.terms = terms;
+        self.look_at_all(now);
+    }
+
+    /// A spider's limits, for the first time with what it has spent so far. Until they are set, a spider has
+    /// none.
+    pub fn set_spider(
+        &mut self,
+        spider: SpiderId,
+        limits: SpiderLimits,
+        spent: Option<Spent>,
+        now: Timestamp,
+    ) {
+        self.books.set_spider(spider, limits, spent);
+        let concerned = self.seats.iter().filter(|(_, seat)| seat.frontier.lane(spider).is_some());
+        let concerned: Vec<SiteKey> = concerned.map(|(site, _)| site.clone()).collect();
+        concerned.iter().for_each(|site| self.reschedule(site, now));
+    }
+
+    /// Visits in all at once.
+    pub fn set_fetches_max(&mut self, fetches_max: usize) {
+        self.options.fetches_max = fetches_max;
+    }
+
+    /// The limits in all.
+    pub fn set_limits(&mut self, pages_max: Option<u64>, bytes_max: Option<u64>) {
+        self.options.pages_max = pages_max;
+        self.options.bytes_max = bytes_max;
+        self.changed = true;
+    }
+
+    /// A limit in all is reached by what did come; nothing new will be handed out.
+    pub fn limit_reached(&self) -> bool {
+        self.which_limit().is_some()
+    }
+
+    pub fn which_limit(&self) -> Option<LimitInAll> {
+        let spent = self.spent();
+        let reached = |max: Option<u64>, spent: u64| max.is_some_and(|max| spent >= max);
+        if reached(self.options.pages_max, spent.pages) {
+            Some(LimitInAll::Pages)
+        } else if reached(self.options.bytes_max, spent.bytes) {
+            Some(LimitInAll::Bytes)
+        } else {
+            None
+        }
+    }
+
+    /// What the whole crawl has brought.
+    pub fn spent(&self) -> Spent {
+        self.books.in_all.spent
+    }
+
+    /// What a spider has brought.
+    pub fn spent_by(&self, spider: SpiderId) -> Spent {
+        self.books.spent_by(spider)
+    }
+
+    pub(super) fn look_at_all(&mut self, now: Timestamp) {
+        let sites: Vec<SiteKey> = self.seats.keys().cloned().collect();
+        sites.iter().for_each(|site| self.reschedule(site, now));
+    }
+}
