@@ -126,7 +126,7 @@ impl Crawl<'_> {
             site_pages_max: self.config.crawl.site_pages,
             discovered_urls_max: self.config.crawl.discovered_urls,
             holder: format!("process {}", std::process::id()),
-            cookies: self.config.fetch.cookies,
+            cookies: self.config.fetch.cookies.are_kept(),
         }
     }
 
