@@ -236,7 +236,11 @@ pub struct CrawlFlags {
     #[arg(long, value_name = "CIDR")]
     pub allow_address: Vec<String>,
 
-    /// HTTP proxy for all requests [fetch.proxy]
+    /// Fetch and archive what pages need to be shown: images, styles, scripts [crawl.requisites]
+    #[arg(long)]
+    pub requisites: bool,
+
+    /// Proxy for all requests: http://, socks5:// or socks5h:// [fetch.proxy]
     #[arg(long, value_name = "URL")]
     pub proxy: Option<String>,
 
@@ -260,6 +264,7 @@ impl CrawlFlags {
             ("crawl.for", once(&self.time)),
             ("crawl.scope", once(&self.scope)),
             ("crawl.external", once(&self.external)),
+            ("crawl.requisites", self.requisites.then(|| "true".to_owned()).into_iter().collect()),
             ("etiquette.delay", once(&self.delay)),
             ("etiquette.connections", once(&self.connections)),
             ("etiquette.contact", once(&self.contact)),

@@ -5,7 +5,7 @@
 //! all        = one ( "and" one )*
 //! one        = "not" one | "(" condition ")" | test
 //! test       = "any" | "dynamic" | "static"
-//!            | ( "suffix" | "domain" | "host" | "prefix" | "scheme" | "extension" | "parameter" ) word+
+//!            | ( "suffix" | "domain" | "host" | "url" | "prefix" | "scheme" | "extension" | "parameter" ) word+
 //!            | "port" number+ | "level" ( "<=" | "<" | ">=" | ">" | "=" ) number
 //!            | ( "path" | "query" ) "~" quoted
 //! ```
@@ -61,6 +61,8 @@ pub enum Part {
     /// The host is it or lies below it.
     Domain,
     Host,
+    /// The URL is it.
+    Url,
     /// The URL begins with it.
     Prefix,
     Scheme,
@@ -114,10 +116,11 @@ impl Test {
 }
 
 impl Part {
-    pub(crate) const ALL: [Part; 7] = [
+    pub(crate) const ALL: [Part; 8] = [
         Part::Suffix,
         Part::Domain,
         Part::Host,
+        Part::Url,
         Part::Prefix,
         Part::Scheme,
         Part::Extension,
@@ -129,6 +132,7 @@ impl Part {
             Part::Suffix => "suffix",
             Part::Domain => "domain",
             Part::Host => "host",
+            Part::Url => "url",
             Part::Prefix => "prefix",
             Part::Scheme => "scheme",
             Part::Extension => "extension",
@@ -141,6 +145,7 @@ impl Part {
             Part::Suffix => is_below(url.host(), word),
             Part::Domain => url.host() == word || is_below(url.host(), word),
             Part::Host => url.host() == word,
+            Part::Url => url.as_str() == word,
             Part::Prefix => url.as_str().starts_with(word),
             Part::Scheme => url.scheme() == word,
             Part::Extension => {

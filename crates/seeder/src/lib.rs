@@ -13,6 +13,7 @@
 mod block;
 mod blocks;
 mod condition;
+mod conditions;
 mod form;
 mod links;
 mod objection;
@@ -25,7 +26,8 @@ mod seedset;
 
 pub use block::Block;
 pub use blocks::Blocks;
-pub use condition::RuleError;
+pub use condition::{Condition, RuleError};
+pub use conditions::Conditions;
 pub use form::{Rewrite, UrlForm, parse_host_pattern};
 pub use links::{Sorted, sort_links};
 pub use reject::{RejectError, RejectList, ShippedRule};

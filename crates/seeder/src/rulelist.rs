@@ -4,7 +4,7 @@
 //! [`crate::SpiderRules`]. Most of a long list cannot concern a given URL: [`index`] finds the few that
 //! can, and a test holds it to what asking one after the other answers.
 
-mod index;
+pub(crate) mod index;
 mod shadow;
 #[cfg(test)]
 mod tests;
@@ -59,7 +59,7 @@ impl RuleList {
             text.parse::<ListedRule>().map_err(bad)
         };
         let rules: Vec<ListedRule> = texts.iter().map(rule).collect::<Result<_, _>>()?;
-        let index = Arc::new(Index::new(&rules));
+        let index = Arc::new(Index::new(rules.iter().map(|rule| &rule.condition)));
         Ok(RuleList { rules: rules.into(), index })
     }
 

@@ -20,7 +20,9 @@ pub fn run(context: &Context, args: &ConfigArgs) -> Result<Exit, Failure> {
 }
 
 fn as_toml(config: &Config) -> String {
-    let line = |setting: &Setting| format!("{} = {}", setting.key.short(), setting.value);
+    let line = |setting: &Setting| {
+        format!("{} = {}", setting.key.short(), setting.value.shown(setting.key))
+    };
     let width = config
         .settings()
         .iter()
@@ -53,10 +55,12 @@ fn as_json(config: &Config) -> String {
         .map(|setting| {
             json!({
                 "key": setting.key.name,
-                "value": setting.value.json(),
+                "value": setting.value.shown(setting.key).json(),
                 "origin": setting.origin.json(),
                 "default": setting.key.default,
                 "about": setting.key.doc,
+                "reach": setting.key.reach.word(),
+                "live": setting.key.live,
             })
         })
         .collect();

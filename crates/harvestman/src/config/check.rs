@@ -69,8 +69,16 @@ pub fn resolve(text: &str) -> Result<(), Wrong> {
 }
 
 pub fn proxy(text: &str) -> Result<(), Wrong> {
-    let instead = "write an HTTP proxy such as http://proxy.example:3128";
-    text.parse::<Proxy>().map(drop).or_else(|error| wrong(error.to_string(), instead))
+    let instead = "write http://host:port, socks5://host:port or socks5h://host:port; user:password@ may \
+         stand before the host";
+    let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+    // The parts after the scheme are the same for all. A refusal never repeats them: they may hold a
+    // password.
+    let is_known = ["http", "socks5", "socks5h"].iter().any(|s| s.eq_ignore_ascii_case(scheme));
+    match is_known && format!("http://{rest}").parse::<Proxy>().is_ok() {
+        true => Ok(()),
+        false => wrong("it is no proxy the crawler knows", instead),
+    }
 }
 
 /// Something a webmaster can write to or look up, safe inside a header.
@@ -100,6 +108,12 @@ pub fn header(text: &str) -> Result<(), Wrong> {
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     if name.is_empty() || !name.bytes().all(token) {
         return wrong(format!("{name:?} is no name of a header"), instead);
+    }
+    if ["authorization", "proxy-authorization"].contains(&name.to_ascii_lowercase().as_str()) {
+        return wrong(
+            "a secret among the headers would go to every site",
+            "write it as [[credential]], which is bound to one origin, or as part of fetch.proxy",
+        );
     }
     const OURS: [&str; 10] = [
         "host",
@@ -227,12 +241,16 @@ mod tests {
             &["*.example=127.0.0.1", "a.example=::1", "*=127.0.0.1", "a=[::1]", "a=127.0.0.1:80"],
             &["a.example", "=1.2.3.4", "a*.b=1.2.3.4", "a=b", "http://a/=1.2.3.4", "*.=1.2.3.4"],
         );
-        check(proxy, &["http://p:3128"], &["https://p:1", "socks5://p:1", "http://p", ""]);
+        check(
+            proxy,
+            &["http://p:3128", "socks5://u:p@p:1", "SOCKS5H://[::1]:1", "http://u:p@p:3128", "p:1"],
+            &["https://p:1", "socks4://p:1", "http://p", "socks5://:1", ""],
+        );
         check(contact, &["a@b.org", "https://b.org/bot"], &["me", "", "ü@b.org", "a@b\r\nX: y"]);
         check(
             header,
             &["Accept-Language: pt", "X-A:b"],
-            &["a", ": b", "Host: x", "A b: c", "A: \n"],
+            &["a", ": b", "Host: x", "A b: c", "A: \n", "authorization: Bearer x"],
         );
         check(
             media_type,

@@ -11,10 +11,16 @@ use super::value::Value;
 pub struct Crawl {
     pub pages: Option<u64>,
     pub site_pages: Option<u64>,
+    pub domain_pages: Option<u64>,
+    pub bytes: Option<u64>,
+    pub site_bytes: Option<u64>,
+    pub sites: Option<u64>,
     pub depth: Option<u16>,
     pub depth_dynamic: Option<u16>,
     /// `crawl.for`.
     pub time: Option<Duration>,
+    pub site_time: Option<Duration>,
+    pub site_day_time: Option<Duration>,
     pub scope: Scope,
     /// Rules of the seeder's language, checked.
     pub rules: Vec<String>,
@@ -25,6 +31,7 @@ pub struct Crawl {
     pub ports: Vec<u16>,
     pub follow_nofollow: bool,
     pub redirects: u8,
+    pub requisites: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +112,25 @@ pub struct Fetch {
     /// Paths, relative to the folder of `harvest.toml`.
     pub extra_roots: Vec<String>,
     pub insecure_tls: bool,
-    pub cookies: bool,
+    pub cookies: Cookies,
+    pub http2: bool,
+    /// Paths, relative to the folder of `harvest.toml`.
+    pub client_certificate: Option<String>,
+    pub client_key: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cookies {
+    Off,
+    On,
+    /// On, beginning with those of this file; relative to the folder of `harvest.toml`.
+    File(String),
+}
+
+impl Cookies {
+    pub fn are_kept(&self) -> bool {
+        *self != Cookies::Off
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -136,18 +161,29 @@ pub struct Reject {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Store {
     pub volume_bytes_max: u64,
+    pub content_bytes_max: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Revisit {
     pub policy: Policy,
     pub period: Duration,
+    pub importance: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     Once,
     Fixed,
+}
+
+impl Policy {
+    pub(super) fn named(word: &str) -> Policy {
+        match word {
+            "fixed" => Policy::Fixed,
+            _ => Policy::Once,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -164,9 +200,15 @@ impl Values {
         Crawl {
             pages: self.count_or_none("crawl.pages"),
             site_pages: self.count_or_none("crawl.site_pages"),
+            domain_pages: self.count_or_none("crawl.domain_pages"),
+            bytes: self.size_or_none("crawl.bytes"),
+            site_bytes: self.size_or_none("crawl.site_bytes"),
+            sites: self.count_or_none("crawl.sites"),
             depth: self.count_or_none("crawl.depth").map(narrow),
             depth_dynamic: self.count_or_none("crawl.depth_dynamic").map(narrow),
             time: self.time_or_none("crawl.for"),
+            site_time: self.time_or_none("crawl.site_time"),
+            site_day_time: self.time_or_none("crawl.site_day_time"),
             scope: match self.text("crawl.scope").as_str() {
                 "domain" => Scope::Domain,
                 "prefix" => Scope::Prefix,
@@ -185,6 +227,7 @@ impl Values {
             ports: self.list("crawl.ports").iter().filter_map(|port| port.parse().ok()).collect(),
             follow_nofollow: self.flag("crawl.follow_nofollow"),
             redirects: narrow(self.count("crawl.redirects")),
+            requisites: self.flag("crawl.requisites"),
         }
     }
 
@@ -222,7 +265,14 @@ impl Values {
             allow_address: self.list("fetch.allow_address"),
             extra_roots: self.list("fetch.extra_roots"),
             insecure_tls: self.flag("fetch.insecure_tls"),
-            cookies: self.flag("fetch.cookies"),
+            cookies: match self.text("fetch.cookies") {
+                word if word == "off" => Cookies::Off,
+                word if word == "on" => Cookies::On,
+                file => Cookies::File(file),
+            },
+            http2: self.flag("fetch.http2"),
+            client_certificate: self.text_or_none("fetch.client_certificate"),
+            client_key: self.text_or_none("fetch.client_key"),
         }
     }
 
@@ -256,16 +306,17 @@ impl Values {
     }
 
     pub fn store(&mut self) -> Store {
-        Store { volume_bytes_max: self.size("store.volume_bytes_max") }
+        Store {
+            volume_bytes_max: self.size("store.volume_bytes_max"),
+            content_bytes_max: self.size_or_none("store.content_bytes_max"),
+        }
     }
 
     pub fn revisit(&mut self) -> Revisit {
         Revisit {
-            policy: match self.text("revisit.policy").as_str() {
-                "fixed" => Policy::Fixed,
-                _ => Policy::Once,
-            },
+            policy: Policy::named(&self.text("revisit.policy")),
             period: self.time("revisit.period"),
+            importance: self.factor("revisit.importance"),
         }
     }
 
@@ -288,6 +339,14 @@ impl Values {
     fn count(&mut self, name: &'static str) -> u64 {
         match self.take(name) {
             Value::Count(n) => n,
+            other => unfit(name, &other),
+        }
+    }
+
+    fn size_or_none(&mut self, name: &'static str) -> Option<u64> {
+        match self.take(name) {
+            Value::None => None,
+            Value::Size(bytes) => Some(bytes),
             other => unfit(name, &other),
         }
     }
@@ -356,11 +415,11 @@ fn unfit(name: &str, value: &Value) -> ! {
 }
 
 /// The table's bounds fit the field; where a machine's `usize` is smaller, its largest will do.
-fn narrow<T: TryFrom<u64> + Bounded>(number: u64) -> T {
+pub(super) fn narrow<T: TryFrom<u64> + Bounded>(number: u64) -> T {
     T::try_from(number).unwrap_or(T::LARGEST)
 }
 
-trait Bounded {
+pub(super) trait Bounded {
     const LARGEST: Self;
 }
 

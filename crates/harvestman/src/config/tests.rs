@@ -7,9 +7,14 @@ use proptest::prelude::*;
 use super::{keys::KEYS, *};
 use crate::exit::Exit;
 
-fn read(text: &str) -> Result<Config, Failure> {
-    let written = file::parse(text, Path::new("harvest/harvest.toml"))?;
-    Config::merge(written, [], Vec::new())
+fn parsed(text: &str, path: &str) -> Result<file::Document, Failure> {
+    let mut mistakes = Vec::new();
+    let document = file::parse(text, Path::new(path), &mut mistakes);
+    mistakes.into_iter().next().map_or(Ok(document), Err)
+}
+
+pub(super) fn read(text: &str) -> Result<Config, Failure> {
+    Config::merge(parsed(text, "harvest/harvest.toml")?, [], Vec::new())
 }
 
 #[track_caller]
@@ -48,7 +53,8 @@ fn names_are_unique_sections_together_and_words_plain() {
     sections.dedup();
     assert_eq!(sections.len(), keys::sections().len(), "a section is split in the table");
     for name in names {
-        assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_' || b == b'.'), "{name}");
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_.".contains(&b);
+        assert!(name.bytes().all(plain), "{name}");
     }
 }
 
@@ -71,7 +77,7 @@ fn the_defaults_are_those_of_the_design() {
 #[test]
 fn flags_win_over_environment_over_file_over_defaults() {
     let text = "[etiquette]\ndelay = 3\nconnections = 2\n[crawl]\npages = 10\n";
-    let written = file::parse(text, Path::new("h.toml")).unwrap();
+    let written = parsed(text, "h.toml").unwrap();
     let variables = [
         variable("HARVESTMAN_ETIQUETTE_DELAY", "4s"),
         variable("HARVESTMAN_CRAWL_PAGES", "20"),
@@ -163,7 +169,12 @@ fn wrong_values_are_told_with_file_line_key_value_and_what_to_write() {
     );
     refused(
         "[fetch]\ncookies = 'yes'\n",
-        &format!("{at} 2: fetch.cookies = \"yes\": it is neither true nor false"),
+        &format!("{at} 2: fetch.cookies = \"yes\": it is neither on nor off"),
+        "or a file",
+    );
+    refused(
+        "[fetch]\nhttp2 = 'yes'\n",
+        &format!("{at} 2: fetch.http2 = \"yes\": it is neither true nor false"),
         "without quotes",
     );
     refused(
@@ -230,7 +241,7 @@ fn the_user_agent_names_the_crawler_and_its_operator() {
 
 #[test]
 fn none_lifts_a_limit_of_a_lower_layer() {
-    let written = file::parse("[crawl]\npages = 10\n", Path::new("h.toml")).unwrap();
+    let written = parsed("[crawl]\npages = 10\n", "h.toml").unwrap();
     let flags = vec![("crawl.pages", vec!["none".to_owned()])];
     assert_eq!(Config::merge(written, [], flags).unwrap().crawl.pages, None);
 }
@@ -303,6 +314,13 @@ fn docs_configuration_has_every_key_with_its_default_and_example_and_no_other() 
         if let Some(flag) = key.flag {
             told(&format!("`--{flag}`"));
         }
+        let reach = match key.reach {
+            Reach::Collection => "collection",
+            Reach::Spider => "collection, spider",
+            Reach::Site => "collection, spider, site",
+            Reach::Page => "collection, spider, site, page",
+        };
+        told(&format!("Set for: {reach}{}.", if key.live { " (live)" } else { "" }));
     }
 }
 

@@ -21,13 +21,14 @@ const PATTERN_BYTES_MAX: usize = 1 << 20;
 const KEYWORDS: [&str; 3] = ["and", "or", "not"];
 /// Words that begin a test. As the second of several words they are taken for a forgotten `and`; in quotes
 /// they are words like any other.
-const TESTS: [&str; 14] = [
+const TESTS: [&str; 15] = [
     "any",
     "dynamic",
     "static",
     "suffix",
     "domain",
     "host",
+    "url",
     "prefix",
     "scheme",
     "extension",
@@ -261,7 +262,7 @@ impl<'a> Parser<'a> {
 
     fn expected_test<T>(&self) -> Result<T, RuleError> {
         self.expected(
-            "not, ( or a condition (suffix, domain, host, prefix, scheme, port, extension, path, \
+            "not, ( or a condition (suffix, domain, host, url, prefix, scheme, port, extension, path, \
              query, parameter, level, dynamic, static or any)",
         )
     }
@@ -321,7 +322,7 @@ fn canonical(part: Part, text: &str) -> Result<String, String> {
             is_name.then_some(host).ok_or_else(wrong)
         }
         Part::Host => host(text).ok_or_else(wrong),
-        Part::Prefix => match CrawlUrl::parse(text) {
+        Part::Prefix | Part::Url => match CrawlUrl::parse(text) {
             Ok(url) => Ok(url.as_str().to_owned()),
             Err(_) => Err(wrong()),
         },
@@ -354,6 +355,7 @@ fn example(part: Part) -> &'static str {
         Part::Suffix => "the end of a host name, such as .pt",
         Part::Domain => "a domain, such as example.org",
         Part::Host => "a host without port, such as www.example.org",
+        Part::Url => "a whole URL, such as https://example.org/news.html",
         Part::Prefix => "the beginning of a URL, such as https://example.org/docs/",
         Part::Scheme => "http or https",
         Part::Extension => "an extension, such as jpg",

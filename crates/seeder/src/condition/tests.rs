@@ -18,6 +18,7 @@ pub(crate) fn any_condition() -> impl Strategy<Value = String> {
         "suffix org",
         "domain example.org",
         "host www.example.org b.pt",
+        "url http://example.org/docs/ http://b.pt/",
         "prefix http://example.org/docs/",
         "scheme https",
         "port 80 8080",
@@ -77,6 +78,11 @@ fn each_test_holds_for_what_it_names() {
         &["https://example.org/docs/x"],
         &["http://example.org/docs/x", "https://example.org/docs"],
     );
+    check(
+        "url https://Example.org/a http://b.org",
+        &["https://example.org/a", "http://b.org/"],
+        &["http://example.org/a", "https://example.org/a?b", "http://b.org/c"],
+    );
     check("scheme HTTP", &["http://a.org/"], &["https://a.org/"]);
     check("port 80 8080", &["http://a.org/", "http://a.org:8080/"], &["https://a.org/"]);
     check(
@@ -129,6 +135,7 @@ fn a_refusal_says_where_and_what_was_expected() {
         ("host a.org:80", 6, "is not a host without port"),
         ("host http://a.org/", 6, "is not a host"),
         ("suffix .1", 8, "is not the end of a host name"),
+        ("url /docs/", 5, "is not a whole URL"),
         ("prefix /docs/", 8, "is not the beginning of a URL"),
         ("scheme ftp", 8, "is not http or https"),
     ] {
