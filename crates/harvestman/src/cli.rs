@@ -101,6 +101,20 @@ What to block: a URL, a prefix that ends in *, a host, a domain with all under i
 an address or a range of addresses.")]
     Block(BlockArgs),
 
+    /// Several crawls in one collection, each with its own seeds, scope, limits and manners
+    #[command(after_help = "Examples:
+  harvestman spider
+  harvestman spider add news https://news.example/ --set crawl.depth=3 --set revisit.period=1h
+  harvestman spider edit news --set etiquette.delay=5s --unset crawl.depth
+  harvestman spider pause news --reason ill
+  harvestman spider resume news
+  harvestman seed --spider news https://other.example/
+
+A spider's settings lie over harvest.toml and under flags; crawl.pages, crawl.bytes, crawl.for and
+etiquette.max_fetches are its own limits, beside those of the collection. A running crawl follows
+every change within seconds.")]
+    Spider(SpiderArgs),
+
     /// What the collection holds, how fast it grows, and where the time goes
     #[command(after_help = "Examples:
   harvestman status
@@ -286,9 +300,81 @@ pub struct SeedArgs {
     #[arg(short, long, value_name = "FILE")]
     pub file: Vec<PathBuf>,
 
+    /// The spider they are for [default: default]
+    #[arg(long, value_name = "NAME")]
+    pub spider: Option<String>,
+
     /// What the files and standard input hold; found out from name and content when not given
     #[arg(long, value_name = "KIND")]
     pub from: Option<SeedSource>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct SpiderArgs {
+    #[command(subcommand)]
+    pub command: Option<SpiderCommand>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum SpiderCommand {
+    /// All spiders: state, counts, settings (also without a word)
+    List,
+
+    /// A new spider, with its seeds and settings
+    Add(SpiderAdd),
+
+    /// Other settings; a running crawl follows within seconds
+    Edit(SpiderEdit),
+
+    /// No more visits for it, until it is resumed
+    Pause {
+        #[arg(value_name = "NAME")]
+        name: String,
+
+        /// Why, for those who ask later
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+
+    /// Go on with a paused one
+    Resume {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+
+    /// Take it away; what it brought stays in the collection
+    Remove {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct SpiderAdd {
+    #[arg(value_name = "NAME")]
+    pub name: String,
+
+    /// Where it begins; more with `harvestman seed --spider NAME`
+    #[arg(value_name = "URL")]
+    pub urls: Vec<String>,
+
+    /// A value of its own for a key of the configuration
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct SpiderEdit {
+    #[arg(value_name = "NAME")]
+    pub name: String,
+
+    /// A value of its own for a key of the configuration
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+
+    /// No longer a value of its own: the collection's holds again
+    #[arg(long, value_name = "KEY")]
+    pub unset: Vec<String>,
 }
 
 /// Where seeds can come from.

@@ -5,18 +5,19 @@
 use std::{sync::Arc, time::Duration};
 
 use harvester::{clock::RealClock, workbench::Workbench};
-use model::{Clock, CrawlUrl, Frontier, SpiderId, Timestamp, limits};
+use model::{Clock, CrawlUrl, Frontier, Timestamp, limits};
 use seeder::SpiderRules;
 use store::{
     census::{Census, DecisionEntry},
     collection::Collection,
     runs::{RunId, RunState},
+    spiders::SpiderRow,
 };
 use tokio::sync::watch;
 
 use crate::{
     commands::Context,
-    config::Config,
+    config::{Config, FlagValues},
     exit::{Exit, Failure},
     house::House,
     pipeline::{
@@ -26,9 +27,10 @@ use crate::{
         tally::{Progress, Tally},
     },
     progress::{Display, Mode},
-    setup::{self, Setup},
+    setup::Setup,
     show_progress::Watcher,
     signals,
+    steering::Steering,
     summary::{Refused, Summary},
     terminal::print,
 };
@@ -42,6 +44,8 @@ const REMARKS_SHOWN: usize = 5;
 pub struct Crawl<'a> {
     pub context: &'a Context,
     pub config: Config,
+    /// What was typed, for reading the configuration anew.
+    pub flags: FlagValues,
     pub seeds: Vec<CrawlUrl>,
     /// Visit all known pages now.
     pub fresh: bool,
@@ -53,28 +57,19 @@ pub struct Crawl<'a> {
 impl Crawl<'_> {
     pub fn run(self) -> Result<Exit, Failure> {
         let setup = Setup::new(&self.config, &self.context.folder)?;
-        let spider = setup::spider(
-            (SpiderId(1), "default"),
-            &self.config,
-            &self.context.folder,
-            &setup.blocks,
-            Arc::default(),
-        )?;
-        self.tell_of_rules(&spider.rules);
+        let mut steering = self.steering(&setup)?;
         // A connection is a descriptor: the usual 1,024 would be the tightest limit of all.
         if let Err(error) = rlimit::increase_nofile_limit(DESCRIPTORS) {
             tracing::info!(%error, "the limit on open files stays as it is");
         }
         let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
         let network = setup.network(&self.config, &clock)?;
-        let mut house = House::open(&self, &setup, spider, &clock)?;
+        let mut house = House::open(&self, &setup, &mut steering, &clock)?;
         house.recover(&self, &clock)?;
-        let seeded = house.seed(&self, &clock)?;
+        let seeded = house.seed(&self, &mut steering, &clock)?;
         let plan = self.plan(clock.now());
         let counts = house.frontier.counts()?;
-        let terms = self.config.crawl.site_pages.unwrap_or(u64::MAX);
-        house.frontier.terms_changed(terms, clock.now())?;
-        let fetched = house.frontier.spent()?.pages;
+        let (spent, rows) = (house.frontier.spent()?, house.frontier.spiders()?);
         let known_before = counts.pages_known + counts.candidates;
         if known_before == 0 && seeded == 0 {
             return Err(self.nothing_to_do());
@@ -88,9 +83,11 @@ impl Crawl<'_> {
             fetch: network.fetch,
             resolve: network.resolve,
             clock: clock.clone(),
-            workbench: Workbench::new(setup.workbench, fetched)
+            workbench: Workbench::new(setup.workbench, spent)
                 .with_gate(Arc::new(setup.blocks.clone())),
             spiders: house.stage.spiders.clone(),
+            helm: Box::new(steering),
+            rows,
             stage: house.stage,
             gather_threads: setup.gather_threads,
             robots_limits: setup.robots_limits,
@@ -102,6 +99,15 @@ impl Crawl<'_> {
         let exit = self.farewell(outcome, run, elapsed, &house.collection, clock.now());
         drop(house.lock);
         exit
+    }
+
+    /// What is wrong with the configuration is found here, before anything on disk is touched.
+    fn steering(&self, setup: &Setup) -> Result<Steering, Failure> {
+        let (folder, flags) = (self.context.folder.clone(), self.flags.clone());
+        let mut steering = Steering::new(folder, flags, self.config.clone(), setup.blocks.clone());
+        let course = steering.set(&[SpiderRow::default()])?;
+        course.spiders.iter().for_each(|(spider, _)| self.tell_of_rules(&spider.rules));
+        Ok(steering)
     }
 
     /// Rules that never decide are no fault, but nobody means them so.
@@ -257,6 +263,7 @@ fn words(ended: &Ended) -> (RunState, String) {
     match ended {
         Ended::Done { .. } => (RunState::Done, "all done".to_owned()),
         Ended::PagesLimit => (RunState::Limit, "page limit reached".to_owned()),
+        Ended::BytesLimit => (RunState::Limit, "byte limit reached".to_owned()),
         Ended::TimeLimit => (RunState::Limit, "time limit reached".to_owned()),
         Ended::Stopped => (RunState::Stopped, "stopped".to_owned()),
         Ended::Fault(error) if error.is_disk_full() => (RunState::DiskFull, error.to_string()),

@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use model::{Archive, Candidate, Clock, CrawlUrl, Frontier, SpiderId, Timestamp, Verdict};
-use seeder::Block;
+use model::{Archive, Candidate, Clock, Frontier, StoreError, Timestamp, Verdict};
+use seeder::{Block, Seed};
 use store::{
     collection::{Collection, CrawlLock},
-    control::Command,
+    control::{Command, SpiderChange},
     frontier::SqliteFrontier,
     links::LinkWriter,
+    spiders::DEFAULT_SPIDER,
     warc::{RecordIds, Recovery, WarcArchive},
 };
 
@@ -19,12 +20,13 @@ use crate::{
         adopt::{Adopter, Adoptions},
         desk::Desk,
         gather::GatherStage,
-        harvest::seed_candidate,
-        messages::BlockChange,
+        harvest::{read_seeds, seed_candidate},
+        messages::{BlockChange, REFUSED},
         payloads::Payloads,
         spiders::{Spider, Spiders},
     },
     setup::Setup,
+    steering::Steering,
 };
 
 /// The opened collection.
@@ -43,7 +45,7 @@ impl House {
     pub fn open(
         crawl: &Crawl<'_>,
         setup: &Setup,
-        spider: Spider,
+        steering: &mut Steering,
         clock: &Arc<dyn Clock>,
     ) -> Result<House, Failure> {
         let folder = &crawl.context.folder;
@@ -53,6 +55,7 @@ impl House {
         };
         let lock = collection.lock()?;
         let mut frontier = SqliteFrontier::open(&collection.database())?;
+        frontier.set_sites_max(crawl.config.crawl.sites);
         frontier.recover_leases(clock.now())?;
         frontier.each_block(|entry| {
             setup.blocks.add(Block::parse(&entry.pattern));
@@ -65,16 +68,21 @@ impl House {
             marks.archive.unwrap_or_default(),
         )?;
         let archive: Arc<dyn Archive> = Arc::new(archive);
+        let course = steering.set(&frontier.spiders()?)?;
+        let spiders = course.spiders.into_iter().map(|(spider, _)| spider);
+        let spiders = Spiders::new(setup.blocks.clone(), spiders);
         for seed in frontier.seeds()? {
-            spider.join(&seed);
+            spiders.of(seed.spider).join(&seed.url);
         }
         if let Some(preview) = &crawl.preview {
-            preview.seeds.iter().for_each(|seed| spider.join(seed));
+            let first = spiders.of(DEFAULT_SPIDER);
+            preview.seeds.iter().for_each(|seed| first.join(seed));
         }
-        let body_bytes_max = spider.fetch_limits.body_bytes_max;
+        let limits = spiders.all().into_iter().map(|spider| spider.fetch_limits.body_bytes_max);
+        let body_bytes_max = limits.max().unwrap_or_default();
         let stage = GatherStage {
             archive: archive.clone(),
-            spiders: Arc::new(Spiders::new(setup.blocks.clone(), [spider])),
+            spiders: Arc::new(spiders),
             payloads: Mutex::new(Payloads::new(Payloads::ENTRIES_MAX)),
             ids: RecordIds::from_system(),
             clock: clock.clone(),
@@ -127,7 +135,12 @@ impl House {
     }
 
     /// The seeds of this command, and those that were left for it, enter the frontier.
-    pub fn seed(&mut self, crawl: &Crawl<'_>, clock: &Arc<dyn Clock>) -> Result<usize, Failure> {
+    pub fn seed(
+        &mut self,
+        crawl: &Crawl<'_>,
+        steering: &mut Steering,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<usize, Failure> {
         let mut taken = 0;
         // Without this a crawl of a new collection would be over before it looked for them.
         loop {
@@ -135,12 +148,17 @@ impl House {
             let mut more = false;
             for request in waiting {
                 let result = match request.command {
-                    Command::Seed { urls, .. } => {
-                        let urls: Vec<CrawlUrl> =
-                            urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()).collect();
-                        let entered = self.enter(crawl, &urls, clock.now())?;
+                    Command::Seed { urls, seeds, spider } => {
+                        let seeds: Vec<Seed> = read_seeds(&urls, &seeds).flatten().collect();
+                        let entered = match self.spider_named(spider.as_deref()) {
+                            Some(spider) => self.enter(crawl, &spider, seeds, clock.now())?,
+                            None => 0,
+                        };
                         taken += entered;
                         format!("{entered} taken")
+                    }
+                    Command::Spider { name, change } => {
+                        self.change_spider(steering, &name, &change, clock.now())?
                     }
                     Command::Block { patterns, reason, remove } => {
                         self.block(&BlockChange { patterns, reason, remove }, clock.now())?
@@ -154,7 +172,9 @@ impl House {
                 break;
             }
         }
-        taken += self.enter(crawl, &crawl.seeds, clock.now())?;
+        let first = self.stage.spiders.of(DEFAULT_SPIDER);
+        let seeds = crawl.seeds.iter().cloned().map(Seed::from).collect();
+        taken += self.enter(crawl, &first, seeds, clock.now())?;
         Ok(taken)
     }
 
@@ -170,19 +190,43 @@ impl House {
         Ok(self.frontier.change_blocks(change, now)?)
     }
 
+    fn spider_named(&self, name: Option<&str>) -> Option<Arc<Spider>> {
+        match name {
+            None => Some(self.stage.spiders.of(DEFAULT_SPIDER)),
+            Some(name) => self.stage.spiders.named(name),
+        }
+    }
+
+    /// A change of a spider that was left for a crawl that ended before it took it up.
+    fn change_spider(
+        &mut self,
+        steering: &mut Steering,
+        name: &str,
+        change: &SpiderChange,
+        now: Timestamp,
+    ) -> Result<String, Failure> {
+        match Desk::change_spider(&mut self.frontier, name, change, now) {
+            Err(StoreError::Refused { why }) => return Ok(format!("{REFUSED}{why}")),
+            other => other?,
+        }
+        let course = steering.set(&self.frontier.spiders()?)?;
+        course.spiders.into_iter().for_each(|(spider, _)| self.stage.spiders.set(spider));
+        Ok("done".to_owned())
+    }
+
     /// Those that a rule refuses are named.
     fn enter(
         &mut self,
         crawl: &Crawl<'_>,
-        urls: &[CrawlUrl],
+        spider: &Spider,
+        seeds: Vec<Seed>,
         now: Timestamp,
     ) -> Result<usize, Failure> {
-        let spider = self.stage.spiders.of(SpiderId(1));
-        let urls: Vec<CrawlUrl> = urls.iter().map(|url| spider.rules.form.apply(url)).collect();
-        urls.iter().for_each(|url| spider.join(url));
+        let seeds: Vec<Candidate> =
+            seeds.into_iter().map(|seed| seed_candidate(seed, spider)).collect();
+        seeds.iter().for_each(|candidate| spider.join(&candidate.url));
         let mut candidates: Vec<Candidate> = Vec::new();
-        for url in urls {
-            let candidate = seed_candidate(url);
+        for candidate in seeds {
             match spider.judge(&candidate) {
                 Verdict::Accept => candidates.push(candidate),
                 Verdict::Reject(refusal) => {

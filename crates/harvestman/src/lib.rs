@@ -15,6 +15,7 @@ mod seeding;
 mod setup;
 mod show_progress;
 mod signals;
+mod steering;
 pub mod summary;
 pub mod terminal;
 mod times;

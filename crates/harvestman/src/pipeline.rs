@@ -24,7 +24,7 @@ use model::{
     Archive, BoxFuture, Busy, Clock, Counts, FailureKind, Fetch, FetchFailure, FetchLimits,
     FetchRequest, Resolve, SiteKey, StoreError, Timing, limits,
 };
-use store::{links::LinkWriter, runs::RunId};
+use store::{links::LinkWriter, runs::RunId, spiders::SpiderRow};
 use tokio::sync::{
     mpsc::{Receiver, Sender, channel},
     watch,
@@ -46,6 +46,7 @@ pub mod tally;
 mod tests;
 mod writer;
 
+use course::Helm;
 use desk::Desk;
 use gather::GatherStage;
 use harvest::{Ended, Harvest, Plan, State, UNSETTLED_MAX};
@@ -142,9 +143,10 @@ pub async fn crawl(
         jobs,
         orders,
         spiders: parts.spiders,
+        helm: parts.helm,
         robots_limits: Arc::new(parts.robots_limits),
         progress,
-        state: State::default(),
+        state: State::new(parts.rows),
     };
     let (ended, tally, counts) = harvest.run(&mut inbox).await;
     // The loop has hung up on the other stages; closing the inbox frees whoever still wants to report.

@@ -115,7 +115,7 @@ pub fn spider(
         policy: policy(config),
         gather: gather(config)?,
         fetch_limits: Arc::new(fetch_limits(config)),
-        cookies: config.fetch.cookies,
+        cookies: config.fetch.cookies.are_kept(),
     })
 }
 

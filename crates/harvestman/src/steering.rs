@@ -9,7 +9,6 @@ use std::{
     fs,
     path::PathBuf,
     sync::{Arc, RwLock},
-    time::Duration,
 };
 
 use harvester::workbench::{SiteTerms, SpiderLimits, Terms};

@@ -28,6 +28,23 @@ pub struct SpiderRow {
     pub visits: u64,
 }
 
+impl Default for SpiderRow {
+    /// The first spider, as a new collection has it.
+    fn default() -> SpiderRow {
+        SpiderRow {
+            id: DEFAULT_SPIDER,
+            name: "default".to_owned(),
+            created: Timestamp::ZERO,
+            paused: false,
+            why: String::new(),
+            settings: BTreeMap::new(),
+            counts: SpiderCounts::default(),
+            spent: Spent::default(),
+            visits: 0,
+        }
+    }
+}
+
 /// Pages that belong to a spider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SpiderCounts {

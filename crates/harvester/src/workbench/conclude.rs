@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use model::{
-    Exchange, FailureKind, FetchFailure, Origin, RobotsCopy, SiteKey, Spent, Stopped,
-    Timestamp,
+    Exchange, FailureKind, FetchFailure, Origin, RobotsCopy, SiteKey, Spent, Stopped, Timestamp,
 };
 
 use super::{

@@ -43,6 +43,7 @@ pub fn run(context: &Context, mut config: Config, seeds: Vec<CrawlUrl>) -> Resul
     let crawl = Crawl {
         context: &inside,
         config,
+        flags: Vec::new(),
         seeds,
         fresh: false,
         forever: false,

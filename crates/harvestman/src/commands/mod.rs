@@ -29,6 +29,7 @@ mod init;
 mod seed;
 mod show;
 mod simweb;
+mod spider;
 mod status;
 
 /// Where a collection lives when nobody says otherwise.
@@ -120,6 +121,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Crawl(args) => crawl::crawl(&context, &args),
         Command::Run(args) => crawl::run(&context, &args),
         Command::Seed(args) => seed::run(&context, &args),
+        Command::Spider(args) => spider::run(&context, args.command.as_ref()),
         Command::Block(args) => block::run(&context, &args),
         Command::Status => status::run(&context),
         Command::Explain(args) => explain::run(&context, &args),

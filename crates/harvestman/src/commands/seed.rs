@@ -8,7 +8,7 @@ use std::{
 };
 
 use seeder::{Seed, SeedError, SeedKind, read_seeds, unpacked};
-use store::{census::Census, collection::Collection};
+use store::{census::Census, collection::Collection, spiders::SpiderRow};
 
 use super::Context;
 use crate::{
@@ -24,8 +24,7 @@ const BUFFER_BYTES: usize = 1 << 16;
 const HOMES_AT_ONCE: u32 = 10_000;
 
 pub fn run(context: &Context, args: &SeedArgs) -> Result<Exit, Failure> {
-    let rules = setup::rules(&context.config(Vec::new())?, &context.folder)?;
-    let mut seeding = Seeding::new(context, rules);
+    let mut seeding = seeding(context, args.spider.as_deref())?;
     // What was typed wrong ends the command before anything is taken; so does a file that is not there.
     let mut typed = Vec::new();
     for text in args.urls.iter().filter(|text| *text != "-") {
@@ -53,6 +52,22 @@ pub fn run(context: &Context, args: &SeedArgs) -> Result<Exit, Failure> {
         }
     }
     seeding.finish()
+}
+
+/// Seeds are judged by the rules of the spider they are for.
+fn seeding<'a>(context: &'a Context, spider: Option<&str>) -> Result<Seeding<'a>, Failure> {
+    let base = context.config(Vec::new())?;
+    let rows = match Collection::open(&context.folder) {
+        Ok(collection) => Census::open(&collection)?.spiders()?,
+        Err(_) => vec![SpiderRow::default()],
+    };
+    let row = super::spider::find(rows, spider.unwrap_or("default"))?;
+    let config = base.for_spider(&row.name, &row.settings)?.config;
+    let seeding = Seeding::new(context, setup::rules(&config, &context.folder)?);
+    Ok(match spider {
+        Some(name) => seeding.of_spider(name),
+        None => seeding,
+    })
 }
 
 fn read(

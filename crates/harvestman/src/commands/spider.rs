@@ -26,6 +26,7 @@ use crate::{
     cli::{SpiderAdd, SpiderCommand, SpiderEdit},
     config::{self, Config},
     exit::{Exit, Failure},
+    pipeline::{desk::Desk, messages::REFUSED},
     progress::{bytes, number},
     seeding::Seeding,
     setup,
@@ -112,7 +113,11 @@ fn edit(context: &Context, args: &SpiderEdit) -> Result<Exit, Failure> {
         ));
     }
     checked(&context.config(Vec::new())?, &args.name, &settings, context)?;
-    way.change(&args.name, SpiderChange::Edit { changes })?.tell(context, &args.name, "is changed")?;
+    way.change(&args.name, SpiderChange::Edit { changes })?.tell(
+        context,
+        &args.name,
+        "is changed",
+    )?;
     Ok(Exit::Done)
 }
 
@@ -170,9 +175,7 @@ enum Done {
 impl Way {
     fn open(collection: &Collection) -> Result<Way, Failure> {
         match collection.lock() {
-            Ok(lock) => {
-                Ok(Way::Direct(SqliteFrontier::open(&collection.database())?.into(), lock))
-            }
+            Ok(lock) => Ok(Way::Direct(SqliteFrontier::open(&collection.database())?.into(), lock)),
             Err(StoreError::Busy { .. }) => Ok(Way::Crawl(collection.database())),
             Err(error) => Err(error.into()),
         }
@@ -193,7 +196,7 @@ impl Way {
         let now = RealClock::new().now();
         match self {
             Way::Direct(frontier, _lock) => {
-                frontier.change_spider(name, &change, now)?;
+                Desk::change_spider(&mut **frontier, name, &change, now)?;
                 Ok(Done::Here)
             }
             Way::Crawl(database) => {
@@ -201,7 +204,7 @@ impl Way {
                 let id = control::request(database, &command, now)?;
                 match answer(database, id)? {
                     None => Ok(Done::Later),
-                    Some(result) => match result.strip_prefix(control::REFUSED) {
+                    Some(result) => match result.strip_prefix(REFUSED) {
                         Some(why) => Err(Failure::usage(
                             format!("the running crawl refuses it: {why}"),
                             "mend that, or wait until the crawl is over",

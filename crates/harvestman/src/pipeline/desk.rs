@@ -80,7 +80,22 @@ impl Desk for SqliteFrontier {
         change: &SpiderChange,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        SqliteFrontier::change_spider(self, name, change, now)
+        let id = match change {
+            SpiderChange::Add { settings } => {
+                return self.add_spider(name, settings, now).map(drop);
+            }
+            _ => SqliteFrontier::spiders(self)?.into_iter().find(|row| row.name == name),
+        };
+        let Some(SpiderRow { id, .. }) = id else {
+            return Err(StoreError::Refused { why: format!("there is no spider {name:?}") });
+        };
+        match change {
+            SpiderChange::Add { .. } => Ok(()),
+            SpiderChange::Edit { changes } => self.edit_spider(id, changes, now),
+            SpiderChange::Pause { why } => self.pause_spider(id, Some(why), now),
+            SpiderChange::Resume => self.pause_spider(id, None, now),
+            SpiderChange::Remove => self.remove_spider(id, now),
+        }
     }
 
     fn spiders(&mut self) -> Result<Vec<SpiderRow>, StoreError> {

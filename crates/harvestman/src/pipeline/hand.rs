@@ -3,7 +3,10 @@
 //! The workbench knows *when* a site may be visited; this room knows *under which lease* what happens
 //! is checked in.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 use harvester::{http::CookieJar, workbench::Reason};
 use model::{
@@ -35,6 +38,8 @@ pub struct Held {
     pub refilling: bool,
     /// The workbench has nothing more for it, but something of it is still on its way.
     pub drained: Option<Reason>,
+    /// Time that visits took since the last check-in.
+    pub worked: Duration,
     /// When it last became free: what lies between that and its next visit is pause.
     pub free_since: Timestamp,
 }
@@ -53,6 +58,7 @@ impl Hand {
             in_flight: 0,
             refilling: false,
             drained: None,
+            worked: Duration::ZERO,
             free_since: now,
         };
         self.sites.insert(lease.site.key.clone(), held);
@@ -90,8 +96,12 @@ impl Hand {
     }
 
     /// These check-ins go to the frontier: only now are the leases in them renewed.
-    pub fn sent(&mut self, deltas: &[SiteDelta]) {
+    /// What visits took of the site's time goes with them.
+    pub fn sent(&mut self, deltas: &mut [SiteDelta]) {
         for delta in deltas {
+            if let Some(held) = self.sites.get_mut(&delta.key) {
+                delta.worked += std::mem::take(&mut held.worked);
+            }
             if let (Release::Renew(until), Some(held)) =
                 (delta.release, self.sites.get_mut(&delta.key))
             {
@@ -124,7 +134,7 @@ impl Held {
         release: Release,
         now: Timestamp,
     ) -> SiteDelta {
-        SiteDelta { clock, release, ..self.delta(now) }
+        SiteDelta { clock, release, worked: self.worked, ..self.delta(now) }
     }
 
     /// Nothing of this site is on its way any more.
@@ -168,9 +178,9 @@ mod tests {
         // A link from elsewhere to a page that is known: prepared, and then not needed.
         let dropped = hand.get(&key).map(|held| held.delta(later));
         assert!(dropped.is_some());
-        let renewals = hand.renew(later);
+        let mut renewals = hand.renew(later);
         assert_eq!(renewals.len(), 1, "the frontier still has the old lease");
-        hand.sent(&renewals);
+        hand.sent(&mut renewals);
         assert!(hand.renew(later).is_empty());
     }
 }

@@ -13,18 +13,19 @@ use std::{
     time::Duration,
 };
 
-use harvester::workbench::{Drained, Reason, Step, Workbench};
+use harvester::workbench::{Drained, LimitInAll, Reason, Step, Workbench};
 use model::{
     CheckOut, Clock, Counts, FetchLimits, Refill, Release, SiteKey, SiteLease, SpiderId,
     StoreError, Timestamp, limits,
 };
+use store::{control::Request, spiders::SpiderRow};
 use tokio::sync::{mpsc::Receiver, watch};
 
 use super::{
     Spawner,
+    course::{Bounds, Helm},
     hand::Hand,
     messages::{Event, GatherJob, Order, Settle},
-    course::{Bounds, Helm},
     spiders::Spiders,
     tally::{Progress, Tally},
 };
@@ -36,7 +37,7 @@ mod steer;
 #[cfg(test)]
 mod tests;
 
-pub use requests::seed_candidate;
+pub use requests::{read_seeds, seed_candidate};
 
 /// A pass ends when nothing is due within this time: short waits (a retry, a pause) are sat out.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -75,6 +76,8 @@ pub enum Ended {
     Done { next_due: Option<Timestamp> },
     /// The user's limit on pages.
     PagesLimit,
+    /// The user's limit on bytes.
+    BytesLimit,
     /// The user's limit on time.
     TimeLimit,
     /// Ctrl-C, a signal, or `stop`.
@@ -121,7 +124,7 @@ pub struct State {
     requests: VecDeque<Request>,
     changing: bool,
     /// The spiders as the collection has them.
-    pub rows: Vec<SpiderRow>,
+    rows: Vec<SpiderRow>,
     bounds: BTreeMap<SpiderId, Bounds>,
     timed_out: BTreeSet<SpiderId>,
     /// Of the limits in force.
@@ -134,9 +137,16 @@ pub struct State {
     fault: Option<StoreError>,
 }
 
+impl State {
+    /// `rows`: the spiders as the collection has them.
+    pub fn new(rows: Vec<SpiderRow>) -> State {
+        State { rows, ..State::default() }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stopping {
-    Pages,
+    Limit(LimitInAll),
     Time,
     Asked,
 }
@@ -148,6 +158,7 @@ impl Harvest {
         let mut awake = self.clock.busy();
         self.state.started = self.clock.now();
         self.state.check_at = Some(self.state.started);
+        self.steer(self.state.started);
         let ended = loop {
             let wake = self.advance();
             if let Some(ended) = self.over() {
@@ -225,6 +236,8 @@ impl Harvest {
         // the sites in hand to ourselves a second time.
         if now.since(self.state.beat) >= BEAT {
             self.beat(false);
+            self.end_times(now);
+            self.look_at_helm(now);
         }
         let mut wake = now.plus(BEAT);
         if self.may_begin() {
@@ -284,16 +297,20 @@ impl Harvest {
     fn put_down(&mut self, site: &SiteKey, reason: Reason, now: Timestamp) {
         match reason {
             Reason::NeedsRefill => self.ask_for_more(site, now),
-            Reason::Done => self.give_back(site, now, Vec::new(), now),
-            Reason::Limit => self.give_back(site, now, vec![SpiderId(1)], now),
+            Reason::Done | Reason::Limit | Reason::Paused | Reason::TurnOver => {
+                self.give_back(site, Release::NotBefore(now), now);
+            }
+            // Not even what was fetched before may be visited, until the limit is another.
+            Reason::Spent => self.give_back(site, Release::Rest, now),
             Reason::NotBefore(at) | Reason::RobotsUnreachable(at) => {
-                self.give_back(site, at, Vec::new(), now)
+                self.give_back(site, Release::NotBefore(at), now);
             }
         }
     }
 
     fn ask_for_more(&mut self, site: &SiteKey, now: Timestamp) {
         let except = self.workbench.pages_of(site);
+        let paused = self.paused(now);
         let Some(held) = self.state.hand.get(site) else { return };
         held.refilling = true;
         let request = Refill {
@@ -301,7 +318,7 @@ impl Harvest {
             fence: held.fence,
             now,
             pages_max: limits::REFILL_PAGES,
-            paused: Vec::new(),
+            paused,
             except,
             only: Vec::new(),
         };
@@ -309,17 +326,12 @@ impl Harvest {
     }
 
     /// `full`: see [`model::SiteDelta::full`].
-    fn give_back(
-        &mut self,
-        site: &SiteKey,
-        not_before: Timestamp,
-        full: Vec<SpiderId>,
-        now: Timestamp,
-    ) {
-        let clock = self.workbench.remove(site, now).map(|removed| removed.clock);
+    fn give_back(&mut self, site: &SiteKey, release: Release, now: Timestamp) {
+        let removed = self.workbench.remove(site, now);
         let Some(held) = self.state.hand.remove(site) else { return };
-        let mut delta = held.farewell(clock, Release::NotBefore(not_before), now);
-        delta.full = full;
+        let clock = removed.as_ref().map(|removed| removed.clock);
+        let mut delta = held.farewell(clock, release, now);
+        delta.full = removed.map(|removed| removed.full).unwrap_or_default();
         self.settle(Settle { deltas: vec![delta], busy: self.clock.busy(), ..Settle::default() });
         self.state.check_at = Some(now);
     }
@@ -340,8 +352,8 @@ impl Harvest {
             pages_max: fair.clamp(limits::CHECK_OUT_PAGES_MIN, limits::REFILL_PAGES),
             slack: Duration::ZERO,
             known_max: limits::KNOWN_IN_MEMORY_MAX,
-            paused: Vec::new(),
-            seeded_first: false,
+            paused: self.paused(now),
+            seeded_first: self.plan.seeded_first,
             only: None,
         };
         self.state.checking_out = true;
@@ -375,8 +387,10 @@ impl Harvest {
 
     /// Stopping: once nothing is in flight, every site is given back and the writer told to hurry.
     fn finish_if_stopping(&mut self, now: Timestamp) {
-        if self.state.stopping.is_none() && self.workbench.limit_reached() {
-            self.stop(Stopping::Pages);
+        if self.state.stopping.is_none()
+            && let Some(limit) = self.workbench.which_limit()
+        {
+            self.stop(Stopping::Limit(limit));
         }
         let quiet =
             self.state.in_flight == 0 && self.state.gathering == 0 && !self.state.checking_out;
@@ -384,7 +398,7 @@ impl Harvest {
             return;
         }
         for site in self.state.hand.keys() {
-            self.give_back(&site, now, Vec::new(), now);
+            self.give_back(&site, Release::NotBefore(now), now);
         }
         self.order(Order::Flush);
         self.state.released = true;
@@ -409,7 +423,8 @@ impl Harvest {
                 Some(Ended::TimeLimit)
             }
             Some(why) if state.released && quiet => Some(match why {
-                Stopping::Pages => Ended::PagesLimit,
+                Stopping::Limit(LimitInAll::Pages) => Ended::PagesLimit,
+                Stopping::Limit(LimitInAll::Bytes) => Ended::BytesLimit,
                 Stopping::Time => Ended::TimeLimit,
                 Stopping::Asked => Ended::Stopped,
             }),
@@ -459,9 +474,9 @@ impl Harvest {
         }
     }
 
-    fn settle(&mut self, settle: Settle) {
+    fn settle(&mut self, mut settle: Settle) {
         self.state.unsettled += 1;
-        self.state.hand.sent(&settle.deltas);
+        self.state.hand.sent(&mut settle.deltas);
         self.order(Order::Settle(Box::new(settle)));
     }
 

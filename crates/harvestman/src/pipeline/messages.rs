@@ -17,6 +17,9 @@ use store::{
     spiders::SpiderRow,
 };
 
+/// How the answer to a request begins that was not carried out.
+pub const REFUSED: &str = "refused: ";
+
 /// To the harvest loop.
 pub enum Event {
     Resolved {

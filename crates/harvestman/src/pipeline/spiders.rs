@@ -64,6 +64,10 @@ impl Spiders {
         found.expect("a collection has at least its first spider").clone()
     }
 
+    pub fn named(&self, name: &str) -> Option<Arc<Spider>> {
+        self.all().into_iter().find(|spider| spider.name == name)
+    }
+
     pub fn set(&self, spider: Spider) {
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(spider.id, Arc::new(spider));

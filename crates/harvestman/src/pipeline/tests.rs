@@ -2,19 +2,28 @@
 
 use std::sync::RwLock;
 
-use harvester::{clock::SimClock, workbench};
-use model::{
-    ArchiveEntry, CrawlUrl, Exchange, Frontier, Mark, RecordLocation, Resolution, SpiderId,
-    Timestamp,
+use harvester::{
+    clock::SimClock,
+    workbench::{self, SiteTerms, SpiderLimits, Terms},
 };
-use seeder::{Blocks, SeedSet, SpiderRules};
+use model::{
+    ArchiveEntry, CrawlUrl, Exchange, Frontier, Mark, RecordLocation, Resolution, SiteKey, Spent,
+    SpiderId, Timestamp,
+};
+use seeder::{Blocks, Seed, SeedSet, SpiderRules};
 use simweb::{LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions};
 use store::{
     frontier::SqliteFrontier,
     warc::{RecordIds, WarcArchive, WarcOptions},
 };
 
-use super::{harvest::seed_candidate, payloads::Payloads, spiders::Spider, *};
+use super::{
+    course::{Bounds, Course},
+    harvest::seed_candidate,
+    payloads::Payloads,
+    spiders::Spider,
+    *,
+};
 
 #[test]
 fn a_writer_that_panics_ends_the_crawl() {
@@ -86,7 +95,11 @@ impl World {
 
     fn frontier(&self) -> SqliteFrontier {
         let mut frontier = SqliteFrontier::open_in_memory().unwrap();
-        let candidates: Vec<_> = self.seeds().into_iter().map(seed_candidate).collect();
+        let candidates: Vec<_> = self
+            .seeds()
+            .into_iter()
+            .map(|url| seed_candidate(Seed::from(url), &spider(&[])))
+            .collect();
         frontier.admit(&candidates, self.clock.now()).unwrap();
         frontier
     }
@@ -119,8 +132,10 @@ impl World {
             ),
             resolve: Arc::new(SimResolver::new(web, clock.clone())),
             clock,
-            workbench: Workbench::new(workbench::Options::default(), 0),
+            workbench: Workbench::new(workbench::Options::default(), Spent::default()),
             spiders: stage.spiders.clone(),
+            helm: Box::new(Steady(self.seeds())),
+            rows: Vec::new(),
             stage,
             gather_threads: 1,
             robots_limits: fetch_limits(),
@@ -192,6 +207,48 @@ pub(super) fn fetch_limits() -> FetchLimits {
         media_types: vec!["text/html".to_owned()],
         ratio_max: 200,
         wire_bytes_max: None,
+    }
+}
+
+/// One spider, and nothing ever changes.
+pub(super) struct Steady(pub(super) Vec<CrawlUrl>);
+
+impl Helm for Steady {
+    fn course(&mut self, _: &[SpiderRow]) -> Result<Course, String> {
+        let bounds =
+            Bounds { limits: SpiderLimits::default(), time: None, spent: Spent::default() };
+        Ok(Course {
+            spiders: vec![(spider(&self.0), bounds)],
+            terms: Arc::new(Same(Duration::from_secs(2))),
+            pages_max: None,
+            bytes_max: None,
+            fetches_max: 10,
+            seeded_first: false,
+            fingerprint: 0,
+        })
+    }
+
+    fn has_changed(&mut self) -> bool {
+        false
+    }
+}
+
+struct Same(Duration);
+
+impl Terms for Same {
+    fn of(&self, _: SpiderId, _: &SiteKey) -> SiteTerms {
+        SiteTerms {
+            pause: self.0,
+            pause_big: None,
+            big_site_pages: 100,
+            connections: 1,
+            pages_max: None,
+            bytes_max: None,
+            domain_pages_max: None,
+            visit_time_max: None,
+            day_time_max: None,
+            answer_bytes_max: 4_000_000,
+        }
     }
 }
 

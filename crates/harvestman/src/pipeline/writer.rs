@@ -14,16 +14,12 @@ use std::{
 };
 
 use model::{Archive, Busy, Clock, Settlement, SiteDelta, SiteId, StoreError, Timestamp, limits};
-use store::{
-    control::{REFUSED, SpiderChange},
-    links::LinkWriter,
-    runs::RunId,
-};
+use store::{control::SpiderChange, links::LinkWriter, runs::RunId};
 use tokio::sync::mpsc::Sender;
 
 use super::{
     desk::Desk,
-    messages::{Event, Order, Settle},
+    messages::{Event, Order, REFUSED, Settle},
 };
 
 /// How often a full disk is tried again.

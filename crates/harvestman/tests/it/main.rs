@@ -26,6 +26,7 @@ mod scope;
 mod seeding;
 mod simulated;
 mod site;
+mod spiders;
 mod stopping;
 mod tls;
 mod world;

@@ -7,22 +7,26 @@ use std::{
 
 use harvester::{
     clock::SimClock,
-    workbench::{self, Workbench},
+    workbench::{self, SiteTerms, SpiderLimits, Terms, Workbench},
 };
 use harvestman::pipeline::{
     self, Mailbox, Outcome, Parts,
+    course::{Bounds, Course, Helm},
     gather::GatherStage,
     harvest::{Ended, Plan, seed_candidate},
     payloads::Payloads,
     spiders::{Spider, Spiders},
     tally::Progress,
 };
-use model::{Archive, Clock, CrawlUrl, FetchLimits, Frontier, Mark, SpiderId, Timestamp};
-use seeder::{Blocks, SeedSet, SpiderRules};
+use model::{
+    Archive, Clock, CrawlUrl, FetchLimits, Frontier, Mark, SiteKey, Spent, SpiderId, Timestamp,
+};
+use seeder::{Blocks, Seed, SeedSet, SpiderRules};
 use simweb::{LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions, checks};
 use store::{
     frontier::SqliteFrontier,
     links::LinkWriter,
+    spiders::SpiderRow,
     warc::{RecordIds, WarcArchive, WarcOptions},
 };
 
@@ -67,25 +71,16 @@ fn crawl(
     let seeds: Vec<CrawlUrl> =
         (0..web.sites()).map(|site| CrawlUrl::parse(&web.home(site)).unwrap()).collect();
     let mut frontier = SqliteFrontier::open_in_memory().unwrap();
-    let candidates: Vec<_> = seeds.iter().cloned().map(seed_candidate).collect();
+    let candidates: Vec<_> =
+        seeds.iter().map(|url| seed_candidate(Seed::from(url.clone()), &spider(&[]))).collect();
     frontier.admit(&candidates, clock.now()).unwrap();
     let (archive, _) =
         WarcArchive::open(&folder.join("volumes"), WarcOptions::default(), Mark::default())
             .unwrap();
     let archive: Arc<dyn Archive> = Arc::new(archive);
-    let spider = Spider {
-        id: SpiderId(1),
-        name: "default".to_owned(),
-        rules: SpiderRules::default(),
-        seeds: Arc::new(RwLock::new(seeds.iter().collect::<SeedSet>())),
-        policy: manager::Policy::Once,
-        gather: gatherer::GatherOptions::default(),
-        fetch_limits: Arc::new(limits()),
-        cookies: true,
-    };
     let stage = Arc::new(GatherStage {
         archive: archive.clone(),
-        spiders: Arc::new(Spiders::new(Blocks::default(), [spider])),
+        spiders: Arc::new(Spiders::new(Blocks::default(), [spider(&seeds)])),
         payloads: Mutex::new(Payloads::new(1_000)),
         ids: RecordIds::from_seed(1),
         clock: clock.clone(),
@@ -99,8 +94,13 @@ fn crawl(
         fetch: fetcher,
         resolve: Arc::new(SimResolver::new(web.clone(), clock.clone())),
         clock: clock.clone(),
-        workbench: Workbench::new(workbench::Options::default().with_pause(PAUSE), 0),
+        workbench: Workbench::new(
+            workbench::Options::default().with_pause(PAUSE),
+            Spent::default(),
+        ),
         spiders: stage.spiders.clone(),
+        helm: Box::new(Steady(seeds)),
+        rows: Vec::new(),
         stage,
         gather_threads: 2,
         robots_limits: limits(),
@@ -133,5 +133,60 @@ fn limits() -> FetchLimits {
         media_types: vec!["text/html".to_owned(), "text/plain".to_owned()],
         ratio_max: 200,
         wire_bytes_max: None,
+    }
+}
+
+fn spider(seeds: &[CrawlUrl]) -> Spider {
+    Spider {
+        id: SpiderId(1),
+        name: "default".to_owned(),
+        rules: SpiderRules::default(),
+        seeds: Arc::new(RwLock::new(seeds.iter().collect::<SeedSet>())),
+        policy: manager::Policy::Once,
+        gather: gatherer::GatherOptions::default(),
+        fetch_limits: Arc::new(limits()),
+        cookies: true,
+    }
+}
+
+/// One spider, and nothing ever changes.
+struct Steady(Vec<CrawlUrl>);
+
+impl Helm for Steady {
+    fn course(&mut self, _: &[SpiderRow]) -> Result<Course, String> {
+        let bounds =
+            Bounds { limits: SpiderLimits::default(), time: None, spent: Spent::default() };
+        Ok(Course {
+            spiders: vec![(spider(&self.0), bounds)],
+            terms: Arc::new(Same(PAUSE)),
+            pages_max: None,
+            bytes_max: None,
+            fetches_max: 10,
+            seeded_first: false,
+            fingerprint: 0,
+        })
+    }
+
+    fn has_changed(&mut self) -> bool {
+        false
+    }
+}
+
+struct Same(Duration);
+
+impl Terms for Same {
+    fn of(&self, _: SpiderId, _: &SiteKey) -> SiteTerms {
+        SiteTerms {
+            pause: self.0,
+            pause_big: None,
+            big_site_pages: 100,
+            connections: 1,
+            pages_max: None,
+            bytes_max: None,
+            domain_pages_max: None,
+            visit_time_max: None,
+            day_time_max: None,
+            answer_bytes_max: 4_000_000,
+        }
     }
 }

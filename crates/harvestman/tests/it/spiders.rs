@@ -10,7 +10,9 @@ use crate::world::{Running, World};
 #[test]
 fn spiders_share_a_site_and_its_clock_and_each_keeps_to_its_own_scope() {
     let world = world(2, 24);
-    world.run(&["spider", "add", "shallow", "http://s0.sim.test/", "--set", "crawl.depth=1"]).exits(0);
+    world
+        .run(&["spider", "add", "shallow", "http://s0.sim.test/", "--set", "crawl.depth=1"])
+        .exits(0);
     let deep = world.web.path(0, 20);
     let seed = format!("http://s0.sim.test{deep}");
     world.run(&["spider", "add", "listed", &seed, "--set", "crawl.depth=0"]).exits(0);
@@ -32,11 +34,12 @@ fn spiders_share_a_site_and_its_clock_and_each_keeps_to_its_own_scope() {
     };
     assert_eq!((of("listed"), of("other"), of("default")), (1, 24, 0));
     assert_eq!(of("shallow") as usize, wanted.len() - 1);
-    let early = checks::pauses(&world.log(), Duration::from_millis(95));
+    let early = checks::pauses(&world.log(), Duration::from_millis(100), Duration::from_millis(10));
     assert!(early.is_empty(), "one clock for all spiders of a site: {early:?}");
 
     let list = world.run(&["spider", "list", "--json"]).json();
-    let names: Vec<&str> = list.as_array().unwrap().iter().filter_map(|s| s["name"].as_str()).collect();
+    let names: Vec<&str> =
+        list.as_array().unwrap().iter().filter_map(|s| s["name"].as_str()).collect();
     assert_eq!(names, ["default", "shallow", "listed", "other"]);
     assert_eq!(list[3]["pages"]["fetched"], 24, "{list:#}");
     assert_eq!(list[1]["settings"]["crawl.depth"], "1", "{list:#}");
@@ -118,12 +121,12 @@ fn a_spider_added_while_the_crawl_runs_crawls_and_a_removed_one_stops() {
 #[test]
 fn a_change_of_the_file_takes_effect_in_the_running_crawl() {
     let world = world(1, 200);
-    std::fs::create_dir_all(&world.folder).unwrap();
+    world.run(&["seed", "http://s0.sim.test/"]).exits(0);
     let file = world.folder.join("harvest.toml");
     std::fs::write(&file, "[etiquette]\ndelay = \"30ms\"\n").unwrap();
-    let crawl = world.start(&["run", "http://s0.sim.test/"]);
+    let crawl = world.start(&["run"]);
     world.wait_for("it is crawled", |world| asked(world, 0) >= 5);
-    std::fs::write(&file, "[etiquette]\ndelay = \"1h\"\n").unwrap();
+    std::fs::write(&file, "[etiquette]\ndelay = \"60s\"\n").unwrap();
     std::thread::sleep(Duration::from_millis(2_500));
     let before = asked(&world, 0);
     std::thread::sleep(Duration::from_secs(1));

@@ -184,12 +184,7 @@ pub(super) fn lower_level(work: &Work<'_>, site: SiteId, fp: i64, level: u16) ->
 /// Somebody asks for a page by name that is there already: it becomes a seed, on the terms that are said
 /// now as far as any are, and when an earlier judgement excluded it, it is judged anew. Says whether it
 /// may be due earlier than before.
-fn mark_seed(
-    work: &mut Work<'_>,
-    site: SiteId,
-    fp: i64,
-    terms: &PageTerms,
-) -> Result<bool, Fault> {
+fn mark_seed(work: &mut Work<'_>, site: SiteId, fp: i64, terms: &PageTerms) -> Result<bool, Fault> {
     let before = standing(work, site, fp)?;
     let again = before.state == PageState::Excluded;
     let changed = work
@@ -221,8 +216,7 @@ pub(super) fn judge_again(work: &mut Work<'_>, site: SiteId) -> Result<u64, Faul
         )?;
         let groups = statement.query_map([site.0], |row| {
             let (spider, state) = (SpiderId(row.get(0)?), PageState::Excluded);
-            let standing =
-                Standing { spider, requisite: row.get(1)?, state, fetched: row.get(2)? };
+            let standing = Standing { spider, requisite: row.get(1)?, state, fetched: row.get(2)? };
             Ok((standing, row.get::<_, i64>(3)? as u64))
         })?;
         groups.collect::<Result<_, _>>()?

@@ -3,11 +3,7 @@
 use model::{StoreError, Timestamp};
 use serde::Serialize;
 
-use super::{
-    rows::Fault,
-    sqlite::SqliteFrontier,
-    tally::load_totals,
-};
+use super::{rows::Fault, sqlite::SqliteFrontier, tally::load_totals};
 
 /// Something that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

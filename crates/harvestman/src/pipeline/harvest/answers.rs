@@ -1,14 +1,14 @@
 //! From an assignment to its check-in: sending a fetcher out, taking its answer, checking in what it brought.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use harvester::{
     failure::PageAfter,
     workbench::{Assignment, Excluded, Note, Released},
 };
 use model::{
-    Busy, Exchange, FailureKind, FetchFailure, FetchRequest, Gate, Page, PageState, PageUpdate,
-    Purpose, Refusal, RobotsAnswer, SiteDelta, Timestamp, Timing,
+    Busy, Exchange, FailureKind, FetchFailure, FetchLimits, FetchRequest, Gate, Page, PageState,
+    PageUpdate, Purpose, Refusal, RobotsAnswer, SiteDelta, Timestamp, Timing,
 };
 
 use super::Harvest;
@@ -25,8 +25,7 @@ impl Harvest {
         if held.in_flight == 1 {
             self.state.tally.time.pause_ms += now.since(held.free_since).as_millis() as u64;
         }
-        let id = assignment.page.as_ref().map_or(SpiderId(1), |page| page.spider);
-        let spider = self.spiders.of(id);
+        let spider = self.spiders.of(assignment.spider);
         let limits = match assignment.purpose {
             Purpose::Robots => &self.robots_limits,
             _ => &spider.fetch_limits,
@@ -38,9 +37,9 @@ impl Harvest {
             purpose: assignment.purpose,
             addresses: assignment.addresses.clone(),
             condition: assignment.condition.clone(),
-            spider: id,
+            spider: assignment.spider,
             cookies,
-            limits: limits.clone(),
+            limits: share_of(limits, assignment.wire_bytes_max),
         };
         self.state.in_flight += 1;
         self.state.tally.requests += 1;
@@ -60,11 +59,11 @@ impl Harvest {
         self.state.in_flight -= 1;
         let released = self.workbench.release(assignment.id, answer.as_ref(), now);
         self.tell(&assignment, &released);
-        let id = assignment.page.as_ref().map_or(SpiderId(1), |page| page.spider);
-        let spider = self.spiders.of(id);
+        let spider = self.spiders.of(assignment.spider);
         if let Some(held) = self.state.hand.get(&assignment.site.key) {
             held.in_flight -= 1;
             held.free_since = now;
+            held.worked += released.worked;
             if let (Some(jar), Ok(exchange)) = (held.jar(&spider), &answer) {
                 jar.store(&exchange.url, &exchange.headers, now);
             }
@@ -278,5 +277,13 @@ impl Harvest {
         }
         tally.versions += u64::from(visit.change.is_version());
         tally.unchanged += u64::from(visit.change.folds());
+    }
+}
+
+/// The limits of one visit that may bring only so much of what a limit on bytes has left.
+fn share_of(limits: &Arc<FetchLimits>, wire_bytes_max: Option<u64>) -> Arc<FetchLimits> {
+    match wire_bytes_max {
+        None => limits.clone(),
+        wire_bytes_max => Arc::new(FetchLimits { wire_bytes_max, ..(**limits).clone() }),
     }
 }

@@ -6,12 +6,15 @@
 
 use model::{SpiderId, Timestamp};
 use store::{
-    control::{REFUSED, Request, SpiderChange},
+    control::{Request, SpiderChange},
     spiders::SpiderRow,
 };
 
 use super::Harvest;
-use crate::pipeline::{course::Course, messages::Order};
+use crate::pipeline::{
+    course::Course,
+    messages::{Order, REFUSED},
+};
 
 impl Harvest {
     /// Takes up requests in the order they came; one is told again until the writer has marked it as done.
@@ -68,7 +71,7 @@ impl Harvest {
         }
     }
 
-    fn steer(&mut self, now: Timestamp) {
+    pub(super) fn steer(&mut self, now: Timestamp) {
         match self.helm.course(&self.state.rows) {
             Ok(course) => self.set_course(course, now),
             Err(why) => tracing::warn!("the crawl goes on as before: {why}"),
@@ -76,8 +79,13 @@ impl Harvest {
     }
 
     pub(super) fn set_course(&mut self, course: Course, now: Timestamp) {
-        let gone: Vec<SpiderId> =
-            self.state.bounds.keys().filter(|id| course.ids().all(|is| is != **id)).copied().collect();
+        let gone: Vec<SpiderId> = self
+            .state
+            .bounds
+            .keys()
+            .filter(|id| course.ids().all(|is| is != **id))
+            .copied()
+            .collect();
         for id in gone {
             self.state.bounds.remove(&id);
             self.spiders.remove(id);
@@ -101,6 +109,14 @@ impl Harvest {
             self.order(Order::Limits(course.fingerprint));
         }
         self.state.check_at = Some(now);
+    }
+
+    /// For the rest of this crawl, or until the configuration is changed.
+    pub(super) fn set_fetches(&mut self, fetches: u64) -> String {
+        let wanted = usize::try_from(fetches).unwrap_or(usize::MAX).max(1);
+        self.plan.fetches_max = wanted.min(self.plan.fetches_room);
+        self.workbench.set_fetches_max(self.plan.fetches_max);
+        format!("{} fetches at once", self.plan.fetches_max)
     }
 
     fn set_limits_of(&mut self, id: SpiderId, first: bool, now: Timestamp) {
@@ -154,7 +170,8 @@ fn changed(
         SpiderChange::Add { settings } => {
             // Its number is the store's to give; nobody sees this one.
             let id = SpiderId(u32::MAX);
-            rows.push(SpiderRow::new(id, name, settings.clone()));
+            let (name, settings) = (name.to_owned(), settings.clone());
+            rows.push(SpiderRow { id, name, settings, ..SpiderRow::default() });
         }
         SpiderChange::Edit { changes } => {
             let row = &mut rows[at.ok_or_else(unknown)?];

@@ -11,7 +11,10 @@ use seeder::{Blocks, SpiderRules, UrlForm};
 use simweb::{LogOptions, SimFetcher, SimResolver, SimWeb, WebOptions};
 
 use super::*;
-use crate::pipeline::{spiders::Spider, tests::spider};
+use crate::pipeline::{
+    spiders::Spider,
+    tests::{Steady, spider},
+};
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
@@ -67,7 +70,7 @@ fn a_seed_that_comes_while_the_crawl_runs_takes_the_normal_form_of_the_collectio
     let form = UrlForm::new(form, Vec::new(), Vec::new());
     let rules = SpiderRules { form, ..SpiderRules::default() };
     harvest.spiders.set(Spider { rules, ..spider(&[]) });
-    assert_eq!(harvest.seed(&["http://a.example/?utm_source=x".to_owned()]), "1 taken");
+    assert_eq!(harvest.seed(&["http://a.example/?utm_source=x".to_owned()], &[], None), "1 taken");
     let Ok(Order::Settle(share)) = orders.try_recv() else { panic!("nothing is settled") };
     assert_eq!(share.candidates[0].url.as_str(), "http://a.example/");
 }
@@ -95,6 +98,7 @@ fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Order>) {
         jobs: sync_channel(1).0,
         orders,
         spiders: Arc::new(Spiders::new(Blocks::default(), [spider(&[])])),
+        helm: Box::new(Steady(Vec::new())),
         robots_limits: limits,
         progress: watch::channel(Progress::default()).0,
         state: State::default(),
