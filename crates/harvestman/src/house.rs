@@ -84,6 +84,7 @@ impl House {
             archive: archive.clone(),
             spiders: Arc::new(spiders),
             payloads: Mutex::new(Payloads::new(Payloads::ENTRIES_MAX)),
+            stored_bytes_max: crawl.config.store.content_bytes_max,
             ids: RecordIds::from_system(),
             clock: clock.clone(),
             preview: crawl.preview.clone(),

@@ -113,6 +113,8 @@ pub fn spider(
         rules: SpiderRules { blocks: blocks.clone(), ..rules(config, folder)? },
         seeds,
         policy: policy(config),
+        period: config.revisit.period,
+        overrides: config.overrides.clone(),
         gather: gather(config)?,
         fetch_limits: Arc::new(fetch_limits(config)),
         cookies: config.fetch.cookies.are_kept(),

@@ -272,7 +272,7 @@ fn list(context: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn as_json(row: &SpiderRow) -> Value {
+pub fn as_json(row: &SpiderRow) -> Value {
     json!({
         "name": row.name, "id": row.id.0, "created": crate::times::iso(row.created),
         "state": state(row), "why": row.why, "settings": row.settings,

@@ -13,10 +13,10 @@ use gatherer::{Gathered, gather};
 use harvester::failure::PageAfter;
 use model::{
     Archive, ArchiveEntry, Clock, Decision, EntryKind, Exchange, Page, RecordId, RecordLocation,
-    RefersTo, StoreError,
+    RefersTo, Stopped, StoreError,
 };
 use seeder::{Sorted, sort_links};
-use store::warc::{RecordIds, sha1};
+use store::warc::{RecordIds, dechunk, sha1};
 use tokio::sync::mpsc::Sender;
 
 use super::{
@@ -38,6 +38,8 @@ pub struct GatherStage {
     pub archive: Arc<dyn Archive>,
     pub spiders: Arc<Spiders>,
     pub payloads: Mutex<Payloads>,
+    /// Of a longer body only so much is archived (WIRE's maxstoredsize); all of it is read.
+    pub stored_bytes_max: Option<u64>,
     pub ids: RecordIds,
     pub clock: Arc<dyn Clock>,
     /// What would be taken is told here instead of being taken.
@@ -104,10 +106,13 @@ impl GatherStage {
         events: &Sender<Event>,
     ) -> Result<Filed, StoreError> {
         let digest = sha1(&[&exchange.entity]);
-        let (kind, seen) = self.kind_of(exchange, page, &digest);
+        let cut = self.cut(exchange, page);
+        let stored = cut.as_ref().map_or(digest, |cut| sha1(&[&cut.entity]));
+        let (kind, seen) = self.kind_of(exchange, page, Digests { whole: &digest, stored });
         let revisit = !matches!(kind, EntryKind::Response);
         let record_id = self.ids.make();
-        let entry = ArchiveEntry { exchange, record_id, payload_digest: digest, kind };
+        let archived = cut.as_ref().unwrap_or(exchange);
+        let entry = ArchiveEntry { exchange: archived, record_id, payload_digest: stored, kind };
         let location = self.append_when_there_is_room(&entry, events)?;
         if seen == Seen::New && exchange.status == 200 && exchange.stopped.is_none() {
             let mut payloads = self.payloads.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,11 +121,27 @@ impl GatherStage {
         Ok(Filed { location, record_id, digest, seen, revisit })
     }
 
+    /// The exchange as it is archived, when it is longer than what is to be kept of a page.
+    fn cut(&self, exchange: &Exchange, page: Option<&Page>) -> Option<Exchange> {
+        let max = usize::try_from(self.stored_bytes_max?).unwrap_or(usize::MAX);
+        if page.is_none() || exchange.wire_body.len() <= max {
+            return None;
+        }
+        let wire_body = exchange.wire_body.slice(..max);
+        let framed = exchange.wire_body.len() != exchange.entity.len();
+        Some(Exchange {
+            entity: if framed { dechunk(&wire_body).into() } else { wire_body.clone() },
+            wire_body,
+            stopped: Some(exchange.stopped.unwrap_or(Stopped::Length)),
+            ..exchange.clone()
+        })
+    }
+
     fn kind_of(
         &self,
         exchange: &Exchange,
         page: Option<&Page>,
-        digest: &[u8; 20],
+        Digests { whole: digest, stored }: Digests<'_>,
     ) -> (EntryKind, Seen) {
         let last = page.and_then(|page| page.last.as_ref());
         if exchange.status == 304
@@ -139,7 +160,7 @@ impl GatherStage {
         let before = last.filter(|last| last.payload_digest == *digest);
         if let Some(last) = before.filter(|last| last.whole) {
             let target_uri = exchange.url.as_str().to_owned();
-            let refers = RefersTo { target_uri, date: last.record_date, payload_digest: *digest };
+            let refers = RefersTo { target_uri, date: last.record_date, payload_digest: stored };
             return (EntryKind::SamePayload(refers), Seen::Before);
         }
         let payloads = self.payloads.lock().unwrap_or_else(PoisonError::into_inner);
@@ -149,7 +170,7 @@ impl GatherStage {
             {
                 let duplicate_of = (url.site() == exchange.url.site()).then(|| url.fingerprint());
                 let refers =
-                    RefersTo { target_uri: url.as_str().to_owned(), date, payload_digest: *digest };
+                    RefersTo { target_uri: url.as_str().to_owned(), date, payload_digest: stored };
                 (EntryKind::SamePayload(refers), Seen::Elsewhere(duplicate_of))
             }
             _ if before.is_some() => (EntryKind::Response, Seen::Before),
@@ -219,6 +240,12 @@ impl GatherStage {
         };
         (report, decisions)
     }
+}
+
+/// Of a payload as it came, which tells whether it has changed, and as it is archived.
+struct Digests<'a> {
+    whole: &'a [u8; 20],
+    stored: [u8; 20],
 }
 
 /// Where an exchange is, and whether its payload was there before.

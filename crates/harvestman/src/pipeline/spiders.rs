@@ -7,6 +7,7 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, PoisonError, RwLock},
+    time::Duration,
 };
 
 use gatherer::GatherOptions;
@@ -14,12 +15,18 @@ use manager::Policy;
 use model::{Candidate, CrawlUrl, FetchLimits, Page, SpiderId, Verdict};
 use seeder::{Blocks, SeedSet, SpiderRules};
 
+use crate::config::{self, Overrides, PageOverride};
+
 pub struct Spider {
     pub id: SpiderId,
     pub name: String,
     pub rules: SpiderRules,
     pub seeds: Arc<RwLock<SeedSet>>,
     pub policy: Policy,
+    /// Of the policy "fixed", where only the policy is otherwise for a page.
+    pub period: Duration,
+    /// What is otherwise with some pages.
+    pub overrides: Overrides,
     pub gather: GatherOptions,
     pub fetch_limits: Arc<FetchLimits>,
     pub cookies: bool,
@@ -38,7 +45,37 @@ impl Spider {
 
     /// What the user wants of this page stands over what the spider does with others.
     pub fn policy_of(&self, page: &Page) -> Policy {
-        page.terms.period.map_or(self.policy, |every| Policy::Fixed { every })
+        if let Some(every) = page.terms.period {
+            return Policy::Fixed { every };
+        }
+        let Some(other) = self.other_terms_of(page) else { return self.policy };
+        match (other.policy, other.period) {
+            (Some(config::Policy::Once), _) => Policy::Once,
+            (Some(config::Policy::Fixed), every) => {
+                Policy::Fixed { every: every.unwrap_or(self.period) }
+            }
+            (None, Some(every)) => Policy::Fixed { every },
+            (None, None) => self.policy,
+        }
+    }
+
+    /// How much one visit to the page may take and bring.
+    pub fn limits_of(&self, page: &Page) -> Arc<FetchLimits> {
+        match self.other_terms_of(page) {
+            Some(other) => {
+                let mut limits = (*self.fetch_limits).clone();
+                other.limit(&mut limits);
+                Arc::new(limits)
+            }
+            None => self.fetch_limits.clone(),
+        }
+    }
+
+    fn other_terms_of(&self, page: &Page) -> Option<PageOverride> {
+        if self.overrides.is_empty() {
+            return None;
+        }
+        Some(self.overrides.page(&self.name, &page.url, page.level))
     }
 }
 

@@ -8,7 +8,7 @@ use harvester::{
 };
 use model::{
     Busy, Exchange, FailureKind, FetchFailure, FetchLimits, FetchRequest, Gate, Page, PageState,
-    PageUpdate, Purpose, Refusal, RobotsAnswer, SiteDelta, Timestamp, Timing,
+    PageUpdate, Refusal, RobotsAnswer, SiteDelta, Timestamp, Timing,
 };
 
 use super::Harvest;
@@ -26,9 +26,9 @@ impl Harvest {
             self.state.tally.time.pause_ms += now.since(held.free_since).as_millis() as u64;
         }
         let spider = self.spiders.of(assignment.spider);
-        let limits = match assignment.purpose {
-            Purpose::Robots => &self.robots_limits,
-            _ => &spider.fetch_limits,
+        let limits = match &assignment.page {
+            Some(page) => &spider.limits_of(page),
+            None => &self.robots_limits,
         };
         let jar = held.jar(&spider);
         let cookies = jar.and_then(|jar| jar.header_for(&assignment.url, now));
