@@ -34,9 +34,11 @@ pub(super) struct Access {
     pub known: Entry,
     /// Pages never fetched.
     pub fresh: Entry,
-    /// What a visit reserves, and whether it is a limit's last word on the answer.
+    /// What a visit reserves. Where a limit holds, the answer is cut there; where the limit has less left
+    /// than an answer may bring, it is a part only.
     pub bytes: u64,
-    pub cut: bool,
+    pub limited: bool,
+    pub part: bool,
     /// A limit of the spider, the domain or the site is used up. Those in all do not count: they end the
     /// crawl.
     pub full: bool,
@@ -142,8 +144,14 @@ impl Entry {
 }
 
 impl Access {
-    pub const SHUT: Access =
-        Access { known: Entry::Paused, fresh: Entry::Paused, bytes: 0, cut: false, full: false };
+    pub const SHUT: Access = Access {
+        known: Entry::Paused,
+        fresh: Entry::Paused,
+        bytes: 0,
+        limited: false,
+        part: false,
+        full: false,
+    };
 }
 
 impl Books {
@@ -199,19 +207,20 @@ impl Books {
 
     pub fn access(
         &self,
-        payer: &Payer,
+        (spider, domain): (SpiderId, &Arc<str>),
         terms: &SiteTerms,
         site: &Account,
         options: &Options,
     ) -> Access {
         let none = Book::default();
-        let book = self.spiders.get(&payer.spider).unwrap_or(&none);
+        let book = self.spiders.get(&spider).unwrap_or(&none);
         let limits = &book.limits;
         if limits.paused || limits.fetches_max == Some(0) {
             return Access::SHUT;
         }
-        let of_spider = || Line::Spider(payer.spider);
-        let mut bytes = terms.answer_bytes_max.clamp(1, SHARE_BYTES_MAX);
+        let of_spider = || Line::Spider(spider);
+        let whole = terms.answer_bytes_max.clamp(1, SHARE_BYTES_MAX);
+        let mut bytes = whole;
         let bytes_in_all = self.in_all.bytes(options.bytes_max, &mut bytes, Line::InAll);
         let bytes_here = book
             .account
@@ -225,13 +234,13 @@ impl Books {
         let pages_here = book
             .account
             .pages(limits.pages_max, of_spider)
-            .max(self.domain_pages(&payer.domain, terms.domain_pages_max))
+            .max(self.domain_pages(domain, terms.domain_pages_max))
             .max(site.pages(terms.pages_max, || Line::Site));
         let full = bytes_here.is_full() || pages_here.is_full();
         let known = bytes_in_all.max(bytes_here).max(slots);
         let fresh = known.clone().max(pages_in_all).max(pages_here);
-        let limited = [options.bytes_max, limits.bytes_max, terms.bytes_max];
-        Access { known, fresh, bytes, cut: limited.iter().any(Option::is_some), full }
+        let limited = options.bytes_max.or(limits.bytes_max).or(terms.bytes_max).is_some();
+        Access { known, fresh, bytes, limited, part: bytes < whole, full }
     }
 
     fn domain_pages(&self, domain: &Arc<str>, max: Option<u64>) -> Entry {

@@ -152,7 +152,7 @@ impl Workbench {
         now: Timestamp,
     ) -> Step {
         self.leave_lines(site);
-        let (mut assignment, mut flight) = self.assign(site, chosen, &host_key, true, now);
+        let (mut assignment, flight) = self.assign(site, chosen, &host_key, true, now);
         assignment.addresses = addresses;
         let free = now.plus(self.options.address_pause());
         if free > now {
@@ -166,7 +166,6 @@ impl Workbench {
             self.books.reserve(&flight.payer, share);
             self.host(&host_key).account.reserve(share);
         }
-        flight.cut = assignment.wire_bytes_max.is_some();
         self.flights.insert(assignment.id, flight);
         self.reschedule(site, now);
         Step::Visit(Box::new(assignment))
@@ -200,7 +199,7 @@ impl Workbench {
             started: now,
             payer: Payer { spider: chosen.spider, domain: seat.domain.clone() },
             share: None,
-            cut: false,
+            part: false,
             errand: chosen.errand,
         };
         if begins {
@@ -221,7 +220,8 @@ impl Workbench {
                     let lane = seat.frontier.lane(page.spider).expect("its page was just taken");
                     let pages = u64::from(page.last.is_none() && !page.terms.requisite);
                     flight.share = Some(Share { pages, bytes: lane.access.bytes });
-                    assignment.wire_bytes_max = lane.access.cut.then_some(lane.access.bytes);
+                    flight.part = lane.access.part;
+                    assignment.wire_bytes_max = lane.access.limited.then_some(lane.access.bytes);
                     seat.frontier.open(*fp, page.spider, page.level);
                 }
                 // A 304 would confirm a payload that is archived under another URL only: ask for it whole.

@@ -118,7 +118,7 @@ impl Workbench {
             Ok(exchange) => (exchange.response_head.len() + exchange.wire_body.len()) as u64,
             // Not even the head fitted into the last of a limit: it is used up, or every page to come
             // would be tried in vain.
-            Err(failure) if flight.cut && failure.kind == FailureKind::BadHttp => share.bytes,
+            Err(failure) if flight.part && failure.kind == FailureKind::BadHttp => share.bytes,
             Err(_) => 0,
         };
         let pages = if content { share.pages } else { 0 };

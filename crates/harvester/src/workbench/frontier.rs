@@ -170,7 +170,7 @@ impl LocalFrontier {
             }
             Some((_, page)) => Head::Page(page),
             None if barrier => Head::Barrier,
-            None => self.nothing_free(),
+            None => self.nothing_free(held_back_max),
         }
     }
 
@@ -270,7 +270,7 @@ impl LocalFrontier {
         self.lanes.iter().map(Lane::held_back).sum()
     }
 
-    fn nothing_free(&self) -> Head<'_> {
+    fn nothing_free(&self, held_back_max: usize) -> Head<'_> {
         let obstacles = || self.lanes.iter().flat_map(Lane::obstacles);
         let lines = obstacles().filter_map(|entry| match entry {
             Entry::Wait(line) => Some(line.clone()),
@@ -282,7 +282,7 @@ impl LocalFrontier {
             Head::Wait(lines)
         } else if let Some(full) = shut {
             Head::Shut(full.clone())
-        } else if self.more_from.is_some() {
+        } else if self.more_from.is_some() && self.held_back() < held_back_max {
             Head::Refill
         } else if let Some(at) = self.later() {
             Head::Later(at)

@@ -48,7 +48,8 @@ impl Lines {
 
 impl Workbench {
     /// Puts the site into these lines, where it stood before if it did.
-    pub(super) fn stand_in(&mut self, site: &SiteKey, lines: Vec<Line>) {
+    pub(super) fn stand_in(&mut self, site: &SiteKey, mut lines: Vec<Line>) {
+        lines.retain(|line| *line != Line::Site);
         let fresh = self.number();
         let Some(seat) = self.seats.get_mut(site) else { return };
         let number = *seat.waiting_since.get_or_insert(fresh);

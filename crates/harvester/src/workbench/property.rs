@@ -21,10 +21,10 @@ use super::{
 use crate::failure::PageAfter;
 
 /// splitmix64: the world is computed from it, so a failing seed replays.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+    pub(super) fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -32,7 +32,7 @@ impl Dice {
         (x ^ (x >> 31)) % sides
     }
 
-    fn one_in(&mut self, sides: u64) -> bool {
+    pub(super) fn one_in(&mut self, sides: u64) -> bool {
         self.roll(sides) == 0
     }
 }

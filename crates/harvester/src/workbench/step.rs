@@ -94,7 +94,8 @@ pub enum Note {
 pub struct Drained {
     pub site: SiteRef,
     pub reason: Reason,
-    /// Spiders that have pages here and are full, whatever the reason is: for [`model::SiteDelta::full`].
+    /// Spiders that have used up a limit of their own, of the site or of its domain, whatever the reason
+    /// is: for [`model::SiteDelta::full`]. The limits in all are not among them: they end the crawl.
     pub full: Vec<SpiderId>,
 }
 

@@ -39,7 +39,7 @@ pub(super) fn page(text: &str, level: u16) -> Page {
     }
 }
 
-fn fetched_page(text: &str, level: u16) -> Page {
+pub(super) fn fetched_page(text: &str, level: u16) -> Page {
     let last = LastVersion {
         whole: true,
         visited: START,
@@ -86,7 +86,7 @@ pub(super) fn lease(host: &str, pages: Vec<Page>, robots: Vec<RobotsCopy>) -> Si
 }
 
 /// A lease of `host` with these paths at level 0 and a robots.txt that says `text`.
-fn open_lease(host: &str, paths: &[&str], text: &str) -> SiteLease {
+pub(super) fn open_lease(host: &str, paths: &[&str], text: &str) -> SiteLease {
     let origin = format!("http://{host}");
     let pages = paths.iter().map(|path| page(&format!("{origin}{path}"), 0)).collect();
     lease(host, pages, vec![rules(&origin, text)])
@@ -119,15 +119,15 @@ pub(super) fn address(number: u8) -> IpAddr {
     IpAddr::from([192, 0, 2, number])
 }
 
-struct Bench {
-    bench: Workbench,
+pub(super) struct Bench {
+    pub(super) bench: Workbench,
     /// The address of every name; `None`: one per host name's first letter.
-    shared: Option<IpAddr>,
+    pub(super) shared: Option<IpAddr>,
     started: HashMap<AssignmentId, Timestamp>,
 }
 
 impl Bench {
-    fn new(options: Options) -> Bench {
+    pub(super) fn new(options: Options) -> Bench {
         Bench {
             bench: Workbench::new(options, Spent::default()),
             shared: None,
@@ -135,14 +135,14 @@ impl Bench {
         }
     }
 
-    fn with(leases: Vec<SiteLease>) -> Bench {
+    pub(super) fn with(leases: Vec<SiteLease>) -> Bench {
         let mut bench = Bench::new(Options::default());
         leases.into_iter().for_each(|lease| bench.bench.add(lease, START));
         bench
     }
 
     /// The next step, names resolved on the way.
-    fn step(&mut self, now: Timestamp) -> Step {
+    pub(super) fn step(&mut self, now: Timestamp) -> Step {
         loop {
             match self.bench.acquire(now) {
                 Step::Resolve(site) => {
@@ -158,7 +158,7 @@ impl Bench {
         }
     }
 
-    fn visit(&mut self, now: Timestamp) -> Assignment {
+    pub(super) fn visit(&mut self, now: Timestamp) -> Assignment {
         match self.step(now) {
             Step::Visit(assignment) => {
                 self.started.insert(assignment.id, now);
@@ -168,24 +168,29 @@ impl Bench {
         }
     }
 
-    fn wait(&mut self, now: Timestamp) -> Timestamp {
+    pub(super) fn wait(&mut self, now: Timestamp) -> Timestamp {
         match self.step(now) {
             Step::Wait(until) => until,
             step => panic!("no wait at {now:?} but {step:?}"),
         }
     }
 
-    fn idle(&mut self, now: Timestamp) {
+    pub(super) fn idle(&mut self, now: Timestamp) {
         let step = self.step(now);
         assert!(matches!(step, Step::Idle), "not idle at {now:?} but {step:?}");
     }
 
     /// Answers with a plain status, gathered at once.
-    fn answer(&mut self, assignment: &Assignment, status: u16, now: Timestamp) -> Released {
+    pub(super) fn answer(
+        &mut self,
+        assignment: &Assignment,
+        status: u16,
+        now: Timestamp,
+    ) -> Released {
         self.answer_with(assignment, status, &[], Duration::ZERO, now)
     }
 
-    fn answer_with(
+    pub(super) fn answer_with(
         &mut self,
         assignment: &Assignment,
         status: u16,
@@ -203,23 +208,33 @@ impl Bench {
         released
     }
 
-    fn robots(&mut self, assignment: &Assignment, text: &str, now: Timestamp) -> Released {
+    pub(super) fn robots(
+        &mut self,
+        assignment: &Assignment,
+        text: &str,
+        now: Timestamp,
+    ) -> Released {
         assert_eq!(assignment.purpose, Purpose::Robots);
         let mut exchange = answer(assignment, 200, self.started[&assignment.id]);
         exchange.body = text.to_owned().into();
         self.bench.release(assignment.id, Ok(&exchange), now)
     }
 
-    fn fail(&mut self, assignment: &Assignment, kind: FailureKind, now: Timestamp) -> Released {
+    pub(super) fn fail(
+        &mut self,
+        assignment: &Assignment,
+        kind: FailureKind,
+        now: Timestamp,
+    ) -> Released {
         self.bench.release(assignment.id, Err(&failure(kind)), now)
     }
 
-    fn reasons(&mut self) -> Vec<Reason> {
+    pub(super) fn reasons(&mut self) -> Vec<Reason> {
         self.bench.drained().into_iter().map(|Drained { reason, .. }| reason).collect()
     }
 }
 
-fn key(host: &str) -> SiteKey {
+pub(super) fn key(host: &str) -> SiteKey {
     SiteKey::stored(host)
 }
 

@@ -6,7 +6,7 @@ use model::{SiteClock, SiteKey, Timestamp};
 
 use super::{
     Reason, Workbench,
-    account::{Account, Entry, Payer},
+    account::{Account, Entry},
     bench::{Host, Name, Who},
     lines::Line,
     pace::Pace,
@@ -154,8 +154,8 @@ impl Workbench {
         let Some(seat) = self.seats.get_mut(site) else { return };
         let Some(host) = self.hosts.get_mut(site) else { return };
         for lane in seat.frontier.lanes_mut() {
-            let payer = Payer { spider: lane.spider, domain: seat.domain.clone() };
-            lane.access = self.books.access(&payer, &lane.terms, &host.account, &self.options);
+            let whose = (lane.spider, &seat.domain);
+            lane.access = self.books.access(whose, &lane.terms, &host.account, &self.options);
         }
         host.gap = seat.gap(&self.options).unwrap_or(host.gap);
         host.connections = seat.connections().unwrap_or(host.connections);
