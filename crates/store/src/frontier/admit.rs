@@ -67,8 +67,8 @@ fn insert(work: &Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Resu
         .sql
         .prepare_cached(
             "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, \
-             requisite, outside, depth, period) \
-             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12) \
+             requisite, outside, depth, period, turn) \
+             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, 0) \
              ON CONFLICT DO NOTHING",
         )?
         .execute(params![
@@ -146,11 +146,13 @@ impl Claim<'_> {
             PageState::Candidate | PageState::Excluded => self.state,
             admitted => admitted,
         };
+        let (spider, requisite) = (self.spider, self.terms.requisite);
+        let after = Standing { spider, requisite, state, ..before };
         work.sql
             .prepare_cached(
                 "UPDATE pages SET spider = ?3, level = ?4, hops = ?5, seed = ?6, requisite = ?7, \
-                 outside = ?8, depth = ?9, period = ?10, due = ?11, state = ?12, failures = 0 \
-                 WHERE site = ?1 AND fp = ?2",
+                 outside = ?8, depth = ?9, period = ?10, due = ?11, state = ?12, turn = ?13, \
+                 failures = 0 WHERE site = ?1 AND fp = ?2",
             )?
             .execute(params![
                 site.0,
@@ -165,9 +167,9 @@ impl Claim<'_> {
                 self.terms.period.map(millis),
                 self.due.0,
                 state as u8,
+                after.turn(),
             ])?;
-        let (spider, requisite) = (self.spider, self.terms.requisite);
-        Ok(work.moved(Some(before), Standing { spider, requisite, state, ..before }))
+        Ok(work.moved(Some(before), after))
     }
 }
 
@@ -184,30 +186,34 @@ pub(super) fn lower_level(work: &Work<'_>, site: SiteId, fp: i64, level: u16) ->
 /// Somebody asks for a page by name that is there already: it becomes a seed, on the terms that are said
 /// now as far as any are, and when an earlier judgement excluded it, it is judged anew. Says whether it
 /// may be due earlier than before.
-fn mark_seed(
-    work: &mut Work<'_>,
-    site: SiteId,
-    fp: i64,
-    terms: &PageTerms,
-) -> Result<bool, Fault> {
+fn mark_seed(work: &mut Work<'_>, site: SiteId, fp: i64, terms: &PageTerms) -> Result<bool, Fault> {
     let before = standing(work, site, fp)?;
     let again = before.state == PageState::Excluded;
+    let state = if again { PageState::Candidate } else { before.state };
+    let after = Standing { requisite: false, state, ..before };
     let changed = work
         .sql
         .prepare_cached(
             "UPDATE pages SET seed = 1, requisite = 0, outside = 0, depth = coalesce(?3, depth), \
-             period = coalesce(?4, period), state = CASE state WHEN 6 THEN 0 ELSE state END, \
+             period = coalesce(?4, period), state = ?6, turn = ?7, \
              due = CASE WHEN state = 6 THEN ?5 WHEN due > max(?5, visited + ?4) \
              THEN max(?5, visited + ?4) ELSE due END \
              WHERE site = ?1 AND fp = ?2 AND (seed = 0 OR requisite OR outside OR state = 6 \
              OR depth IS NOT coalesce(?3, depth) OR period IS NOT coalesce(?4, period))",
         )?
-        .execute(params![site.0, fp, terms.depth, terms.period.map(millis), work.now.0])?;
+        .execute(params![
+            site.0,
+            fp,
+            terms.depth,
+            terms.period.map(millis),
+            work.now.0,
+            state as u8,
+            after.turn(),
+        ])?;
     if changed == 0 {
         return Ok(false);
     }
-    let state = if again { PageState::Candidate } else { before.state };
-    let change = work.moved(Some(before), Standing { requisite: false, state, ..before });
+    let change = work.moved(Some(before), after);
     change_site(work, site, change)?;
     Ok(again || terms.period.is_some())
 }
@@ -221,14 +227,15 @@ pub(super) fn judge_again(work: &mut Work<'_>, site: SiteId) -> Result<u64, Faul
         )?;
         let groups = statement.query_map([site.0], |row| {
             let (spider, state) = (SpiderId(row.get(0)?), PageState::Excluded);
-            let standing =
-                Standing { spider, requisite: row.get(1)?, state, fetched: row.get(2)? };
+            let standing = Standing { spider, requisite: row.get(1)?, state, fetched: row.get(2)? };
             Ok((standing, row.get::<_, i64>(3)? as u64))
         })?;
         groups.collect::<Result<_, _>>()?
     };
     work.sql
-        .prepare_cached("UPDATE pages SET state = 0, due = ?2 WHERE site = ?1 AND state = 6")?
+        .prepare_cached(
+            "UPDATE pages SET state = 0, turn = 2 * fetched, due = ?2 WHERE site = ?1 AND state = 6",
+        )?
         .execute(params![site.0, work.now.0])?;
     let mut again = 0;
     for (before, count) in excluded {

@@ -98,8 +98,8 @@ impl SiteAtHand {
             .sql
             .prepare_cached(
                 "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, \
-                 requisite, outside, depth, period) \
-                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
+                 requisite, outside, depth, period, turn) \
+                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 1) \
                  ON CONFLICT DO NOTHING",
             )?
             .execute(params![
@@ -145,7 +145,7 @@ impl SiteAtHand {
     fn accept_candidate(&self, work: &Work<'_>, fp: i64, page: &NewPage) -> Result<(), Fault> {
         work.sql
             .prepare_cached(
-                "UPDATE pages SET state = 1, spider = ?3, hops = ?4, seed = max(seed, ?5), \
+                "UPDATE pages SET state = 1, turn = 1 + fetched, spider = ?3, hops = ?4, seed = max(seed, ?5), \
                  due = ?6, level = CASE WHEN fetched THEN level ELSE min(level, ?7) END, \
                  requisite = ?8, outside = ?9, depth = coalesce(?10, depth), \
                  period = coalesce(?11, period) WHERE site = ?1 AND fp = ?2",
@@ -182,7 +182,8 @@ impl SiteAtHand {
         work.sql
             .prepare_cached(
                 "UPDATE pages SET state = ?3, due = ?4, failures = ?5, fetched = ?6, run = ?7, \
-                 visits = visits + ?8, visited = coalesce(?9, visited) WHERE site = ?1 AND fp = ?2",
+                 visits = visits + ?8, visited = coalesce(?9, visited), turn = ?10 \
+                 WHERE site = ?1 AND fp = ?2",
             )?
             .execute(params![
                 self.id.0,
@@ -194,6 +195,7 @@ impl SiteAtHand {
                 run,
                 update.visit.is_some(),
                 update.visit.as_ref().map(|visit| visit.at.0),
+                after.turn(),
             ])?;
         if let Some(facts) = &update.facts {
             save_facts(work, self.id, fp, facts)?;

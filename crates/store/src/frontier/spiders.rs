@@ -111,7 +111,9 @@ impl SqliteFrontier {
         self.transact(now, |work| {
             let changed = work
                 .sql
-                .prepare_cached("UPDATE spiders SET removed = ?2 WHERE id = ?1 AND removed IS NULL")?
+                .prepare_cached(
+                    "UPDATE spiders SET removed = ?2 WHERE id = ?1 AND removed IS NULL",
+                )?
                 .execute(params![id.0, now.0])?;
             if changed == 0 {
                 return Err(unknown(id).into());
@@ -173,3 +175,6 @@ fn unknown(id: SpiderId) -> StoreError {
 fn damaged(detail: String) -> StoreError {
     StoreError::Database { detail }
 }
+
+#[cfg(test)]
+mod tests;
