@@ -92,6 +92,7 @@ struct PlainPage {
     fetched: bool,
     spider: u32,
     requisite: bool,
+    seed: bool,
 }
 
 #[derive(Default)]
@@ -140,13 +141,23 @@ impl Plain {
             site.seeded |= candidate.seed;
             if let Some(page) = site.pages.get_mut(candidate.url.as_str()) {
                 page.lower(level);
-                page.requisite &= !candidate.seed;
-                if !candidate.seed || page.state != PageState::Excluded {
+                if !candidate.seed {
                     continue;
                 }
-                (page.state, page.due) = (state, due);
+                let changes_hands = !page.seed && page.spider != spider;
+                (page.requisite, page.seed) = (false, true);
+                if changes_hands {
+                    (page.spider, page.level) = (spider, page.level.min(level));
+                } else if page.state != PageState::Excluded {
+                    continue;
+                }
+                page.due = due;
+                if page.state == PageState::Excluded {
+                    page.state = state;
+                }
             } else {
-                let page = PlainPage { state, level, due, fetched, spider, requisite };
+                let seed = candidate.seed;
+                let page = PlainPage { state, level, due, fetched, spider, requisite, seed };
                 site.pages.insert(candidate.url.to_string(), page);
                 new += 1;
             }
@@ -374,6 +385,7 @@ impl Pair {
                     fetched: false,
                     spider,
                     requisite: terms.requisite,
+                    seed: false,
                 },
             );
         }
@@ -415,7 +427,8 @@ impl PlainSite {
         };
         page.lower(new.level);
         if page.state == PageState::Candidate {
-            *page = PlainPage { level: page.level, fetched: page.fetched, ..new };
+            let PlainPage { level, fetched, seed, .. } = *page;
+            *page = PlainPage { level, fetched, seed, ..new };
         }
     }
 

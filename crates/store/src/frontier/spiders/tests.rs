@@ -169,6 +169,28 @@ fn pages_of_a_removed_spider_stay_and_go_to_who_finds_them() {
 }
 
 #[test]
+fn a_page_goes_to_the_spider_that_is_asked_for_it_by_name() {
+    let mut frontier = open();
+    let (news, other) = (add(&mut frontier, "news"), add(&mut frontier, "other"));
+    let page = "http://a.example/";
+    frontier.admit(&[candidate(page, 0)], NOW).unwrap();
+    let lease = lease_one(&mut frontier, 0);
+    let mut seen = delta(&lease, Release::NotBefore(NOW));
+    seen.updates = vec![visited(lease.pages[0].url.fingerprint(), 1, Change::First, Some(HOUR))];
+    frontier.check_in(&settlement(1, vec![seen])).unwrap();
+    let seed = |spider| Candidate { seed: true, ..of(spider, page) };
+    frontier.admit(&[of(other, page)], Timestamp(2)).unwrap();
+    assert_eq!(lent(&mut frontier, 2), [], "a link is no wish");
+    frontier.admit(&[seed(news)], Timestamp(3)).unwrap();
+    let lease = lease_one(&mut frontier, 3);
+    assert_eq!((lease.pages[0].spider, lease.pages[0].state), (news, PageState::Fetched));
+    frontier.admit(&[seed(other)], Timestamp(4)).unwrap();
+    let spiders: Vec<_> = frontier.seeds().unwrap().iter().map(|seed| seed.spider).collect();
+    assert_eq!(spiders, [news], "a seed stays with who was asked first");
+    assert_eq!(frontier.verify(true).unwrap(), []);
+}
+
+#[test]
 fn a_removed_spider_brings_nothing_new_but_what_was_under_way() {
     let mut frontier = open();
     let old = add(&mut frontier, "old");
