@@ -200,6 +200,30 @@ mod tests {
     }
 
     #[test]
+    fn every_command_is_read_back_as_it_was_and_an_older_seed_too() {
+        let one = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let changes = BTreeMap::from([("crawl.depth".to_owned(), None)]);
+        let spider = |change| Command::Spider { name: "news".into(), change };
+        let line = SeedLine { url: "a.example".into(), level: Some(2), period_ms: Some(3_600_000) };
+        for command in [
+            Command::Seed { urls: Vec::new(), seeds: vec![line], spider: Some("news".into()) },
+            spider(SpiderChange::Add { settings: BTreeMap::from([one("crawl.depth", "3")]) }),
+            spider(SpiderChange::Edit { changes }),
+            spider(SpiderChange::Pause { why: "enough".into() }),
+            spider(SpiderChange::Resume),
+            spider(SpiderChange::Remove),
+            Command::MaxFetches { fetches: 7 },
+        ] {
+            let text = serde_json::to_string(&command).unwrap();
+            assert_eq!(serde_json::from_str::<Command>(&text).unwrap(), command, "{text}");
+        }
+        let older = r#"{"do":"seed","urls":["a.example"],"spider":null}"#;
+        let seed =
+            Command::Seed { urls: vec!["a.example".into()], seeds: Vec::new(), spider: None };
+        assert_eq!(serde_json::from_str::<Command>(older).unwrap(), seed);
+    }
+
+    #[test]
     fn too_long_and_not_understood_commands_are_refused_in_words() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("crawl.db");

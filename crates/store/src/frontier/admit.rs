@@ -46,13 +46,8 @@ fn admit_to_site(work: &mut Work<'_>, group: &[(SiteId, i64, &Candidate)]) -> Re
             let (spider, requisite) = (candidate.spider, candidate.terms.requisite);
             let state = PageState::Candidate;
             work.moved(None, Standing { spider, requisite, state, fetched: false });
-        } else if let Some(orphan) = orphan(work, site, *fp)? {
-            let change = Claim::of(candidate, work.now).take(work, site, *fp, orphan)?;
-            change_site(work, site, change)?;
-            awake = true;
         } else {
-            lower_level(work, site, *fp, candidate.level)?;
-            awake |= candidate.seed && mark_seed(work, site, *fp, &candidate.terms)?;
+            awake |= meet(work, site, *fp, candidate)?;
         }
         work.newly_stored.push((candidate.url.fingerprint(), candidate.level));
     }
@@ -62,13 +57,32 @@ fn admit_to_site(work: &mut Work<'_>, group: &[(SiteId, i64, &Candidate)]) -> Re
     Ok(new)
 }
 
+/// The page is there already. Says whether it may be due earlier than before.
+fn meet(work: &mut Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Result<bool, Fault> {
+    if candidate.seed || !work.asleep.removed.is_empty() {
+        let held = Held::load(work, site, fp)?;
+        if held.goes_to(work, candidate.spider, candidate.seed) {
+            let claim = Claim::of(candidate, work.now);
+            let change = claim.take(work, site, fp, held.standing)?;
+            change_site(work, site, change)?;
+            return Ok(true);
+        }
+        if candidate.seed {
+            lower_level(work, site, fp, candidate.level)?;
+            return mark_seed(work, site, fp, held.standing, &candidate.terms);
+        }
+    }
+    lower_level(work, site, fp, candidate.level)?;
+    Ok(false)
+}
+
 fn insert(work: &Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Result<bool, Fault> {
     let inserted = work
         .sql
         .prepare_cached(
             "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, \
-             requisite, outside, depth, period) \
-             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12) \
+             requisite, outside, depth, period, turn) \
+             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, 0) \
              ON CONFLICT DO NOTHING",
         )?
         .execute(params![
@@ -88,34 +102,43 @@ fn insert(work: &Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Resu
     Ok(inserted == 1)
 }
 
-pub(super) fn standing(work: &Work<'_>, site: SiteId, fp: i64) -> Result<Standing, Fault> {
-    let standing = work
-        .sql
-        .prepare_cached(
-            "SELECT spider, requisite, state, fetched FROM pages WHERE site = ?1 AND fp = ?2",
-        )?
-        .query_row(params![site.0, fp], |row| {
-            Ok(Standing {
-                spider: SpiderId(row.get(0)?),
-                requisite: row.get(1)?,
-                state: state_of(row.get(2)?)?,
-                fetched: row.get(3)?,
-            })
-        })?;
-    Ok(standing)
+/// A row that is there, as far as another candidate for it is concerned.
+pub(super) struct Held {
+    pub standing: Standing,
+    seed: bool,
 }
 
-/// The page, if it belongs to a removed spider.
-fn orphan(work: &Work<'_>, site: SiteId, fp: i64) -> Result<Option<Standing>, Fault> {
-    if work.asleep.removed.is_empty() {
-        return Ok(None);
+impl Held {
+    pub fn load(work: &Work<'_>, site: SiteId, fp: i64) -> Result<Held, Fault> {
+        let held = work
+            .sql
+            .prepare_cached(
+                "SELECT spider, requisite, state, fetched, seed FROM pages \
+                 WHERE site = ?1 AND fp = ?2",
+            )?
+            .query_row(params![site.0, fp], |row| {
+                let standing = Standing {
+                    spider: SpiderId(row.get(0)?),
+                    requisite: row.get(1)?,
+                    state: state_of(row.get(2)?)?,
+                    fetched: row.get(3)?,
+                };
+                Ok(Held { standing, seed: row.get(4)? })
+            })?;
+        Ok(held)
     }
-    let standing = standing(work, site, fp)?;
-    Ok(work.asleep.removed.contains(&standing.spider).then_some(standing))
+
+    /// A page goes to a living spider that finds it when its own was removed, or that is asked for it by
+    /// name when its own was not.
+    pub fn goes_to(&self, work: &Work<'_>, spider: SpiderId, seed: bool) -> bool {
+        let removed = |spider| work.asleep.removed.contains(spider);
+        let (ours, named) = (self.standing.spider == spider, seed && !self.seed);
+        !removed(&spider) && !ours && (named || removed(&self.standing.spider))
+    }
 }
 
-/// How a living spider takes a page over from a removed one: with its history, on the new one's terms, and
-/// due. What was waiting for a judgement or excluded by one goes by the new spider's.
+/// How a spider takes a page over from another: with its history, on the new one's terms, and due. What was
+/// waiting for a judgement or excluded by one goes by the new spider's.
 pub(super) struct Claim<'a> {
     pub spider: SpiderId,
     pub level: u16,
@@ -146,11 +169,14 @@ impl Claim<'_> {
             PageState::Candidate | PageState::Excluded => self.state,
             admitted => admitted,
         };
+        let (spider, requisite) = (self.spider, self.terms.requisite);
+        let after = Standing { spider, requisite, state, ..before };
         work.sql
             .prepare_cached(
-                "UPDATE pages SET spider = ?3, level = ?4, hops = ?5, seed = ?6, requisite = ?7, \
-                 outside = ?8, depth = ?9, period = ?10, due = ?11, state = ?12, failures = 0 \
-                 WHERE site = ?1 AND fp = ?2",
+                "UPDATE pages SET spider = ?3, level = CASE WHEN ?14 THEN ?4 ELSE min(level, ?4) END, \
+                 hops = ?5, seed = ?6, requisite = ?7, \
+                 outside = ?8, depth = ?9, period = ?10, due = ?11, state = ?12, turn = ?13, \
+                 failures = 0 WHERE site = ?1 AND fp = ?2",
             )?
             .execute(params![
                 site.0,
@@ -165,9 +191,11 @@ impl Claim<'_> {
                 self.terms.period.map(millis),
                 self.due.0,
                 state as u8,
+                after.turn(),
+                // Of another living one, its level stays as low as others remember it.
+                work.asleep.removed.contains(&before.spider),
             ])?;
-        let (spider, requisite) = (self.spider, self.terms.requisite);
-        Ok(work.moved(Some(before), Standing { spider, requisite, state, ..before }))
+        Ok(work.moved(Some(before), after))
     }
 }
 
@@ -184,25 +212,39 @@ pub(super) fn lower_level(work: &Work<'_>, site: SiteId, fp: i64, level: u16) ->
 /// Somebody asks for a page by name that is there already: it becomes a seed, on the terms that are said
 /// now as far as any are, and when an earlier judgement excluded it, it is judged anew. Says whether it
 /// may be due earlier than before.
-fn mark_seed(work: &mut Work<'_>, site: SiteId, fp: i64, terms: &PageTerms) -> Result<bool, Fault> {
-    let before = standing(work, site, fp)?;
+fn mark_seed(
+    work: &mut Work<'_>,
+    site: SiteId,
+    fp: i64,
+    before: Standing,
+    terms: &PageTerms,
+) -> Result<bool, Fault> {
     let again = before.state == PageState::Excluded;
+    let state = if again { PageState::Candidate } else { before.state };
+    let after = Standing { requisite: false, state, ..before };
     let changed = work
         .sql
         .prepare_cached(
             "UPDATE pages SET seed = 1, requisite = 0, outside = 0, depth = coalesce(?3, depth), \
-             period = coalesce(?4, period), state = CASE state WHEN 6 THEN 0 ELSE state END, \
+             period = coalesce(?4, period), state = ?6, turn = ?7, \
              due = CASE WHEN state = 6 THEN ?5 WHEN due > max(?5, visited + ?4) \
              THEN max(?5, visited + ?4) ELSE due END \
              WHERE site = ?1 AND fp = ?2 AND (seed = 0 OR requisite OR outside OR state = 6 \
              OR depth IS NOT coalesce(?3, depth) OR period IS NOT coalesce(?4, period))",
         )?
-        .execute(params![site.0, fp, terms.depth, terms.period.map(millis), work.now.0])?;
+        .execute(params![
+            site.0,
+            fp,
+            terms.depth,
+            terms.period.map(millis),
+            work.now.0,
+            state as u8,
+            after.turn(),
+        ])?;
     if changed == 0 {
         return Ok(false);
     }
-    let state = if again { PageState::Candidate } else { before.state };
-    let change = work.moved(Some(before), Standing { requisite: false, state, ..before });
+    let change = work.moved(Some(before), after);
     change_site(work, site, change)?;
     Ok(again || terms.period.is_some())
 }
@@ -222,7 +264,9 @@ pub(super) fn judge_again(work: &mut Work<'_>, site: SiteId) -> Result<u64, Faul
         groups.collect::<Result<_, _>>()?
     };
     work.sql
-        .prepare_cached("UPDATE pages SET state = 0, due = ?2 WHERE site = ?1 AND state = 6")?
+        .prepare_cached(
+            "UPDATE pages SET state = 0, turn = 2 * fetched, due = ?2 WHERE site = ?1 AND state = 6",
+        )?
         .execute(params![site.0, work.now.0])?;
     let mut again = 0;
     for (before, count) in excluded {

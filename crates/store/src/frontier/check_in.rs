@@ -11,7 +11,8 @@ use model::{
 use rusqlite::{OptionalExtension, params};
 
 use super::{
-    admit, check_out,
+    admit::{self, Claim, Held},
+    check_out,
     due::earliest,
     history,
     limits::full_as_text,
@@ -98,8 +99,8 @@ impl SiteAtHand {
             .sql
             .prepare_cached(
                 "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, \
-                 requisite, outside, depth, period) \
-                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
+                 requisite, outside, depth, period, turn) \
+                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 1) \
                  ON CONFLICT DO NOTHING",
             )?
             .execute(params![
@@ -117,8 +118,7 @@ impl SiteAtHand {
                 page.terms.depth,
                 page.terms.period.map(millis),
             ])?;
-        let orphaned = |spider: &SpiderId| work.asleep.removed.contains(spider);
-        if !orphaned(&page.spider) {
+        if !work.asleep.removed.contains(&page.spider) {
             work.newly_stored.push((page.url.fingerprint(), page.level));
         }
         let (spider, requisite) = (page.spider, page.terms.requisite);
@@ -127,8 +127,9 @@ impl SiteAtHand {
             self.row.pages += 1;
             work.moved(None, known)
         } else {
-            let before = admit::standing(work, self.id, fp)?;
-            if orphaned(&before.spider) && !orphaned(&page.spider) {
+            let held = Held::load(work, self.id, fp)?;
+            let before = held.standing;
+            if held.goes_to(work, page.spider, page.seed) {
                 claim(page).take(work, self.id, fp, before)?
             } else if before.state == PageState::Candidate {
                 self.accept_candidate(work, fp, page)?;
@@ -145,8 +146,8 @@ impl SiteAtHand {
     fn accept_candidate(&self, work: &Work<'_>, fp: i64, page: &NewPage) -> Result<(), Fault> {
         work.sql
             .prepare_cached(
-                "UPDATE pages SET state = 1, spider = ?3, hops = ?4, seed = max(seed, ?5), \
-                 due = ?6, level = CASE WHEN fetched THEN level ELSE min(level, ?7) END, \
+                "UPDATE pages SET state = 1, turn = 1 + fetched, spider = ?3, hops = ?4, \
+                 seed = max(seed, ?5), due = ?6, level = CASE WHEN fetched THEN level ELSE min(level, ?7) END, \
                  requisite = ?8, outside = ?9, depth = coalesce(?10, depth), \
                  period = coalesce(?11, period) WHERE site = ?1 AND fp = ?2",
             )?
@@ -182,7 +183,8 @@ impl SiteAtHand {
         work.sql
             .prepare_cached(
                 "UPDATE pages SET state = ?3, due = ?4, failures = ?5, fetched = ?6, run = ?7, \
-                 visits = visits + ?8, visited = coalesce(?9, visited) WHERE site = ?1 AND fp = ?2",
+                 visits = visits + ?8, visited = coalesce(?9, visited), turn = ?10 \
+                 WHERE site = ?1 AND fp = ?2",
             )?
             .execute(params![
                 self.id.0,
@@ -194,6 +196,7 @@ impl SiteAtHand {
                 run,
                 update.visit.is_some(),
                 update.visit.as_ref().map(|visit| visit.at.0),
+                after.turn(),
             ])?;
         if let Some(facts) = &update.facts {
             save_facts(work, self.id, fp, facts)?;
@@ -282,10 +285,10 @@ impl SiteAtHand {
     }
 }
 
-fn claim(page: &NewPage) -> admit::Claim<'_> {
+fn claim(page: &NewPage) -> Claim<'_> {
     let NewPage { spider, level, hops, seed, terms, due, .. } = page;
     let (spider, level, hops, seed, due) = (*spider, *level, *hops, *seed, *due);
-    admit::Claim { spider, level, hops, seed, terms, due, state: PageState::Known }
+    Claim { spider, level, hops, seed, terms, due, state: PageState::Known }
 }
 
 fn before(work: &Work<'_>, site: SiteId, fp: i64) -> Result<Before, Fault> {

@@ -175,3 +175,6 @@ fn unknown(id: SpiderId) -> StoreError {
 fn damaged(detail: String) -> StoreError {
     StoreError::Database { detail }
 }
+
+#[cfg(test)]
+mod tests;

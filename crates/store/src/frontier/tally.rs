@@ -33,6 +33,11 @@ pub(super) struct Share {
 }
 
 impl Standing {
+    /// The column `turn` of the row.
+    pub fn turn(self) -> u8 {
+        if self.fetched { 2 } else { u8::from(self.state != PageState::Candidate) }
+    }
+
     fn share(self) -> Share {
         let page = |holds: bool| i64::from(holds && !self.requisite);
         Share {

@@ -91,7 +91,8 @@ CREATE TABLE pages (
     visited  INTEGER,                      -- last visit
     run      INTEGER,                      -- visits.seq of the version at hand
     -- What its next turn is for: 0 to be judged, 1 to be fetched for the first time, 2 to be seen again.
-    turn     INTEGER GENERATED ALWAYS AS (CASE WHEN fetched THEN 2 ELSE state <> 0 END) VIRTUAL,
+    -- Not a generated column, for SQLite reads the row for those even where the index has them.
+    turn     INTEGER NOT NULL CHECK (turn = CASE WHEN fetched THEN 2 ELSE state <> 0 END),
     PRIMARY KEY (site, fp)
 ) WITHOUT ROWID;
 -- Level before due: due pages come out breadth-first without sorting a site's million pages, and the
