@@ -121,9 +121,10 @@ every change within seconds.")]
   harvestman -C news status --json")]
     Status,
 
-    /// Every value of the configuration and where it comes from
+    /// Every value of the configuration and where it comes from; `config check` looks for mistakes
     #[command(after_help = "Examples:
   harvestman config
+  harvestman config check                   everything that is wrong, at once
   harvestman config --json
   harvestman config --delay 5s              what a flag would change
   HARVESTMAN_ETIQUETTE_DELAY=5s harvestman config")]
@@ -174,6 +175,12 @@ every change within seconds.")]
   harvestman completions zsh > ~/.zfunc/_harvestman
   harvestman completions fish > ~/.config/fish/completions/harvestman.fish")]
     Completions(CompletionsArgs),
+
+    /// Manual pages: that of the program, or with --out one file for each command
+    #[command(after_help = "Examples:
+  harvestman man > harvestman.1
+  harvestman man --out ~/.local/share/man/man1")]
+    Man(ManArgs),
 }
 
 #[derive(Clone, Debug, Args)]
@@ -201,7 +208,29 @@ pub struct RunArgs {
 }
 
 #[derive(Clone, Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ConfigArgs {
+    #[command(subcommand)]
+    pub action: Option<ConfigAction>,
+
+    #[command(flatten)]
+    pub flags: CrawlFlags,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum ConfigAction {
+    /// Look for mistakes in everything a crawl would read, and say when changes take effect
+    #[command(after_help = "Examples:
+  harvestman config check
+  harvestman -C news config check --json
+
+Looks at harvest.toml, variables, spiders, scripts and the files they name. Exit code 2 when
+something is wrong.")]
+    Check(ConfigCheckArgs),
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct ConfigCheckArgs {
     #[command(flatten)]
     pub flags: CrawlFlags,
 }
@@ -497,6 +526,13 @@ pub struct DemoArgs {
 pub struct CompletionsArgs {
     #[arg(value_name = "SHELL")]
     pub shell: clap_complete::Shell,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct ManArgs {
+    /// Write one page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 #[cfg(test)]

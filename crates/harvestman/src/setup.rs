@@ -12,6 +12,7 @@ use std::{
 
 use gatherer::{GatherOptions, LinkTags};
 use harvester::{
+    clock::RealClock,
     http::{
         Cidr, DnsOptions, DnsResolver, HttpFetcher, HttpOptions, HttpSetupError, Override,
         Overrides,
@@ -81,6 +82,31 @@ impl Setup {
         };
         Ok(Network { fetch: Arc::new(fetcher), resolve: resolver })
     }
+}
+
+/// Everything that would keep a crawl from starting, part by part: not only the first.
+pub fn mistakes(config: &Config, folder: &Path) -> Vec<Failure> {
+    let network = || {
+        let http = http(config, folder, Arc::new(overrides(config)?))?;
+        let fetcher = HttpFetcher::new(&http, Arc::new(RealClock::new()));
+        fetcher.map(drop).map_err(|error| setup_failure(config, &error))
+    };
+    [
+        rule_list(config).map(drop),
+        script(config, folder).map(drop),
+        form(config).map(drop),
+        reject(config).map(drop),
+        gather(config).map(drop),
+        network(),
+    ]
+    .into_iter()
+    .filter_map(Result::err)
+    .collect()
+}
+
+/// What is worth knowing of `crawl.rules` that is no mistake.
+pub fn remarks(config: &Config) -> Vec<String> {
+    rule_list(config).map(|list| list.remarks()).unwrap_or_default()
 }
 
 /// The fetcher and the resolver that goes with it.
@@ -324,11 +350,18 @@ where
     T::Err: std::fmt::Display,
 {
     let instead = match key {
-        "fetch.proxy" => "write http://host:port",
+        "fetch.proxy" => "write http://host:port, socks5://host:port or socks5h://host:port",
         "fetch.resolve" => "write PATTERN=ADDRESS, such as *.example=127.0.0.1",
         _ => "write an address or a range, such as 127.0.0.1 or 10.0.0.0/8",
     };
-    text.parse().map_err(|error: T::Err| config.refuse(key, text, error.to_string(), instead))
+    text.parse().map_err(|error: T::Err| {
+        // A proxy's text may hold a password, and the parser's sentence the text.
+        let what = match key {
+            "fetch.proxy" => "it is no proxy the crawler can use".to_owned(),
+            _ => error.to_string(),
+        };
+        config.refuse(key, text, what, instead)
+    })
 }
 
 fn warc(config: &Config) -> WarcOptions {

@@ -20,12 +20,14 @@ mod block;
 mod check;
 mod completions;
 mod config;
+mod config_check;
 mod crawl;
 mod decisions;
 mod demo;
 mod dry_run;
 mod explain;
 mod init;
+mod man;
 mod seed;
 mod show;
 mod simweb;
@@ -116,6 +118,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
     start_log(cli.verbose);
     match cli.command {
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
         Command::Config(args) => config::run(&context, &args),
         Command::Init => init::run(&context),
         Command::Crawl(args) => crawl::crawl(&context, &args),

@@ -91,6 +91,15 @@ pub struct Place {
     pub line: usize,
 }
 
+impl Scheme {
+    pub fn word(self) -> &'static str {
+        match self {
+            Scheme::Basic => "basic",
+            Scheme::Bearer => "bearer",
+        }
+    }
+}
+
 impl Credential {
     /// Reads the secret.
     pub fn authorization(&self) -> Result<Authorization, Failure> {
@@ -163,9 +172,20 @@ impl Place {
     }
 }
 
+/// Where it stands, as TOML, and never what it is.
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Secret::Written(_) => f.write_str("\"***\""),
+            Secret::Variable(name) => f.write_str(&quoted(&format!("env:{name}"))),
+            Secret::File(path) => f.write_str(&quoted(&format!("file:{}", path.display()))),
+        }
+    }
+}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
+        write!(f, "{self}")
     }
 }
 
@@ -366,3 +386,6 @@ fn sign(
     }
     read
 }
+
+#[cfg(test)]
+mod tests;

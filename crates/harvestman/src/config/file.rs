@@ -117,6 +117,9 @@ impl Place {
             let Some(table) = item.get_ref().as_table() else { continue };
             let mut entries = Vec::new();
             self.flatten("", table, &mut entries);
+            // The parser sorts by name.
+            entries.sort_by_key(|(offset, _)| *offset);
+            let entries = entries.into_iter().map(|(_, entry)| entry).collect();
             let line = self.line(item.span().start);
             items.push(Item { kind, path: self.path.clone(), line, entries });
         }
@@ -130,17 +133,17 @@ impl Place {
         }
     }
 
-    /// Inner tables as dotted names.
-    fn flatten(&self, start: &str, table: &DeTable<'_>, entries: &mut Vec<Entry>) {
+    /// Inner tables as dotted names; each with its place in the file.
+    fn flatten(&self, start: &str, table: &DeTable<'_>, entries: &mut Vec<(usize, Entry)>) {
         for (name, value) in table.iter() {
             let full = format!("{start}{}", name.get_ref());
             match value.get_ref() {
                 DeValue::Table(inner) => self.flatten(&format!("{full}."), inner, entries),
-                value => entries.push(Entry {
-                    name: full,
-                    raw: raw(value, &|offset| self.line(offset)),
-                    line: self.line(name.span().start),
-                }),
+                value => {
+                    let offset = name.span().start;
+                    let raw = raw(value, &|offset| self.line(offset));
+                    entries.push((offset, Entry { name: full, raw, line: self.line(offset) }));
+                }
             }
         }
     }
@@ -183,6 +186,9 @@ impl Place {
         let line = self.line(name.span().start);
         let what_to_do = match KEYS.iter().find(|key| key.short() == short) {
             Some(key) => format!("write it under [{}]", key.section()),
+            None if nearest(short, LISTS).is_some() => {
+                format!("did you mean [[{}]]?", nearest(short, LISTS).unwrap_or_default())
+            }
             None => format!("write keys under one of the sections {}", section_list()),
         };
         Failure::usage(self.sentence(line, &format!("{short:?} is in no section")), what_to_do)

@@ -8,7 +8,7 @@
 //!
 //! Not here: what the values mean. Crates have `Options` of their own; the commands fill them from this.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, fmt, path::Path, sync::Arc};
 
 use crate::exit::Failure;
 
@@ -30,7 +30,7 @@ mod tests;
 pub mod units;
 mod value;
 
-pub use access::{Credential, Login};
+pub use access::{Credential, Login, Secret};
 pub use check::Wrong;
 pub use keys::{Key, Reach};
 pub use layers::FlagValues;
@@ -42,7 +42,7 @@ pub use sections::{
 };
 pub use spider::{OwnLimits, SpiderConfig, parse_setting};
 pub use template::template;
-pub use value::{Raw, Value};
+pub use value::{Raw, Value, quoted};
 
 /// The name of the file inside a collection's folder.
 pub const FILE_NAME: &str = "harvest.toml";
@@ -115,11 +115,12 @@ impl Config {
         let mut above = layers::from_environment(variables, mistakes);
         above.extend(layers::from_flags(flags));
         let layers = Arc::new(Layers { file: document.written, above });
+        let settings = layers.settings(&[], mistakes);
         Config {
             overrides: overrides::read(document.overrides, mistakes),
             credentials: access::credentials(document.credentials, mistakes),
             logins: access::logins(document.logins, mistakes),
-            ..Config::typed(layers.settings(&[], mistakes), layers.clone())
+            ..Config::typed(settings, layers)
         }
     }
 
@@ -211,7 +212,7 @@ impl Layers {
 }
 
 /// One key's value and where it comes from.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Setting {
     pub key: &'static Key,
     pub value: Value,
@@ -228,12 +229,24 @@ impl Setting {
     }
 }
 
+impl fmt::Debug for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {} ({})", self.key.name, self.value.shown(self.key), self.origin)
+    }
+}
+
 /// A value somebody wrote for a known key.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Written {
     key: &'static Key,
     raw: Raw,
     origin: Origin,
+}
+
+impl fmt::Debug for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {} ({})", self.key.name, self.raw.shown(self.key), self.origin)
+    }
 }
 
 impl Written {

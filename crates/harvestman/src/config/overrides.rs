@@ -45,6 +45,8 @@ struct Table {
     /// `None`: of any spider.
     spider: Option<String>,
     line: usize,
+    /// As it was written, for listings.
+    text: Vec<String>,
     site: SiteOverride,
     page: PageOverride,
 }
@@ -116,6 +118,12 @@ impl Overrides {
     pub fn spiders(&self) -> impl Iterator<Item = (&str, usize)> {
         let tables = self.0.iter().flat_map(|tables| &tables.tables);
         tables.filter_map(|table| Some((table.spider.as_deref()?, table.line)))
+    }
+
+    /// Each table as it was written, line by line, with the line of `harvest.toml` where it begins.
+    pub fn listing(&self) -> impl Iterator<Item = (usize, &[String])> {
+        let tables = self.0.iter().flat_map(|tables| &tables.tables);
+        tables.map(|table| (table.line, table.text.as_slice()))
     }
 
     fn of_page<'a>(

@@ -137,3 +137,6 @@ fn spider_key(name: &str, whose: &str) -> Result<&'static Key, Failure> {
     }
     Ok(key)
 }
+
+#[cfg(test)]
+mod tests;

@@ -325,6 +325,25 @@ fn docs_configuration_has_every_key_with_its_default_and_example_and_no_other() 
 }
 
 #[test]
+fn every_example_in_docs_configuration_can_be_read() {
+    let docs = include_str!("../../../../docs/configuration.md");
+    let mut tables = [0; 3];
+    let mut examples = 0;
+    for block in docs.split("```toml\n").skip(1) {
+        let text = block.split("\n```").next().unwrap();
+        let config = read(text).unwrap_or_else(|failure| panic!("{text}\n{failure}"));
+        let set = config.settings().iter().filter(|s| s.origin != Origin::Default).count();
+        let here =
+            [config.overrides.listing().count(), config.credentials.len(), config.logins.len()];
+        assert!(set + here.iter().sum::<usize>() > 0, "{text} says nothing");
+        examples += 1;
+        (0..3).for_each(|kind| tables[kind] += here[kind]);
+    }
+    assert!(examples >= 4, "the chapters show examples");
+    assert!(tables.iter().all(|shown| *shown > 1), "each kind of table is shown: {tables:?}");
+}
+
+#[test]
 fn docs_configuration_maps_every_variable_of_wire_to_a_key_or_says_later() {
     let docs = include_str!("../../../../docs/configuration.md");
     let (_, map) = docs.split_once("## WIRE's variables").unwrap();
@@ -346,7 +365,32 @@ fn docs_configuration_maps_every_variable_of_wire_to_a_key_or_says_later() {
     }
 }
 
+#[test]
+fn every_mistake_of_a_file_is_found_not_only_the_first() {
+    let mut mistakes = Vec::new();
+    let text = "[crawl]\npgaes = 1\npages = 'x'\n[zebra]\n[[login]]\n";
+    let document = file::parse(text, Path::new("h.toml"), &mut mistakes);
+    Config::build(document, [variable("HARVESTMAN_CRAWL_X", "1")], vec![], &mut mistakes);
+    let lines: Vec<&str> = mistakes.iter().map(|mistake| mistake.sentence.as_str()).collect();
+    assert!(lines.len() >= 6, "{lines:#?}");
+    for part in ["\"pgaes\"", "[zebra]", "CRAWL_X", "crawl.pages", "no success", "no page"] {
+        assert!(lines.iter().any(|line| line.contains(part)), "{part}: {lines:#?}");
+    }
+}
+
 proptest! {
+    #[test]
+    fn no_text_makes_tables_panic(
+        kind in "override|credential|login",
+        lines in prop::collection::vec(
+            "(when|file|spider|origin|basic|bearer|page|success|action|fields.a|crawl.depth|etiquette.delay) \
+             = ('\\PC{0,20}'|[0-9]{1,3}|\\['any', 'host a.org'\\]|'(text|cookie|redirect|status) [a-z0-9/]{0,5}')",
+            0..6,
+        ),
+    ) {
+        let _ = read(&format!("[[{kind}]]\n{}\n", lines.join("\n")));
+    }
+
     #[test]
     fn no_text_makes_the_reader_panic(text in "\\PC{0,80}|(\\[[a-z]{1,9}\\]\n)?([a-z_.]{1,12} = [-0-9a-z'\"\\[\\], .]{0,12}\n){0,4}") {
         let _ = read(&text);

@@ -51,8 +51,9 @@ struct Builder {
 impl Builder {
     fn add(&mut self, mut item: Item, mistakes: &mut Vec<Failure>) {
         let at = self.read.tables.len();
-        let spider = item.text("spider", mistakes).map(|(name, _)| name);
-        let mut table = Table { spider, line: item.line, ..Table::default() };
+        let text = item.entries.iter().map(|Entry { name, raw, .. }| format!("{name} = {raw}"));
+        let mut table = Table { line: item.line, text: text.collect(), ..Table::default() };
+        table.spider = item.text("spider", mistakes).map(|(name, _)| name);
         let (when, file) = (item.take("when"), item.text("file", mistakes));
         let about_sites = match (when, file) {
             (Some(entry), None) => {

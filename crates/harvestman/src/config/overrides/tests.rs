@@ -178,7 +178,11 @@ fn mistakes_are_told_with_their_line_and_what_to_write() {
         "one of them",
     );
     refused("[override]\nx = 1\n", "1: [override] is one of a list of tables", "[[override]]");
-    refused("[[overide]]\nx = 1\n", "1: \"overide\" is in no section", "");
+    refused(
+        "[[overide]]\nx = 1\n",
+        "1: \"overide\" is in no section",
+        "did you mean [[override]]?",
+    );
 }
 
 #[test]
