@@ -13,14 +13,15 @@ use std::{
 use gatherer::{GatherOptions, LinkTags};
 use harvester::{
     http::{
-        Cidr, DnsOptions, DnsResolver, HttpFetcher, HttpOptions, HttpSetupError, Override,
-        Overrides,
+        Cidr, DnsOptions, DnsResolver, HttpFetcher, HttpOptions, HttpProfile, HttpSetupError,
+        Override, Overrides,
     },
     workbench,
 };
 use manager::Policy;
 use model::{
-    BoxFuture, Clock, Fetch, FetchFailure, FetchLimits, Resolution, Resolve, Timestamp, limits,
+    BoxFuture, Clock, Fetch, FetchFailure, FetchLimits, Resolution, Resolve, SpiderId, Timestamp,
+    limits,
 };
 use seeder::{
     Blocks, ExternalPolicy, RejectList, Rewrite, RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope,
@@ -72,7 +73,7 @@ impl Setup {
     pub fn network(&self, config: &Config, clock: &Arc<dyn Clock>) -> Result<Network, Failure> {
         let fetcher =
             HttpFetcher::new(&self.http, clock.clone()).map_err(|e| setup_failure(config, &e))?;
-        let resolver: Arc<dyn Resolve> = if fetcher.proxied() {
+        let resolver: Arc<dyn Resolve> = if fetcher.proxied(SpiderId(1)) {
             Arc::new(LeftToTheProxy)
         } else {
             Arc::new(DnsResolver::new(self.dns.clone(), clock.clone()))
@@ -248,19 +249,25 @@ fn fetch_limits(config: &Config) -> FetchLimits {
     }
 }
 
-fn http(config: &Config, folder: &Path, overrides: Arc<Overrides>) -> Result<HttpOptions, Failure> {
+/// How requests show themselves and get in.
+fn profile(config: &Config) -> Result<HttpProfile, Failure> {
     let (etiquette, fetch) = (&config.etiquette, &config.fetch);
     let contact = etiquette.contact.clone();
-    Ok(HttpOptions {
+    let proxy = fetch.proxy.as_deref();
+    Ok(HttpProfile {
         user_agent: etiquette.user_agent_line(),
         accept_encoding: fetch.accept_encoding.join(", "),
         from: contact.filter(|contact| contact.contains('@') && !contact.contains(':')),
         headers: etiquette.headers.iter().map(|line| header(line)).collect(),
-        proxy: fetch
-            .proxy
-            .as_deref()
-            .map(|text| parsed(config, "fetch.proxy", text))
-            .transpose()?,
+        proxy: proxy.map(|text| parsed(config, "fetch.proxy", text)).transpose()?,
+        ..HttpProfile::default()
+    })
+}
+
+fn http(config: &Config, folder: &Path, overrides: Arc<Overrides>) -> Result<HttpOptions, Failure> {
+    let (etiquette, fetch) = (&config.etiquette, &config.fetch);
+    Ok(HttpOptions {
+        profile: profile(config)?,
         extra_roots: fetch
             .extra_roots
             .iter()

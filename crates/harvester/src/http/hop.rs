@@ -14,7 +14,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http_body_util::Empty;
+use http_body_util::Full;
 use hyper::{
     Request, Response,
     body::{Body, Incoming},
@@ -64,7 +64,7 @@ pub struct HopFailure {
 /// `end` is when the whole fetch must be over.
 pub async fn run(
     wire: Wire,
-    request: Request<Empty<Bytes>>,
+    request: Request<Full<Bytes>>,
     asked: &FetchRequest,
     end: Instant,
 ) -> Result<Answer, HopFailure> {
@@ -97,7 +97,7 @@ struct Hop<'a> {
 impl Hop<'_> {
     async fn head(
         &mut self,
-        request: Request<Empty<Bytes>>,
+        request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, HopFailure> {
         let first_due = Instant::now() + self.limits.first_byte;
         let mut answer = pin!(self.wire.send(self.limits.head_bytes_max, request));

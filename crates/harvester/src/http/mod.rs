@@ -11,6 +11,7 @@
 //! held to be equal. A chunked body with broken framing ends like one whose server hung up, and a
 //! `Transfer-Encoding` other than chunked is taken to last until the server does.
 
+mod basic;
 mod connect;
 mod cookie_date;
 mod cookies;
@@ -27,13 +28,17 @@ mod name_cache;
 mod options;
 mod overrides;
 mod pool;
+mod profile;
+mod profiles;
 mod proxy;
 mod ranges;
 mod request;
+mod socks;
 mod stream;
 mod tape;
 mod tls;
 mod wire;
+mod withheld;
 
 #[cfg(test)]
 mod tests;
@@ -46,5 +51,6 @@ pub use guard::{AddressRefused, Guard};
 pub use model::{Cidr, CidrError};
 pub use options::{HttpOptions, HttpSetupError};
 pub use overrides::{Override, OverrideError, Overrides};
-pub use proxy::{Proxy, ProxyError};
+pub use profile::{AuthScheme, ClientCertificate, Credential, HttpProfile};
+pub use proxy::{Proxy, ProxyError, ProxyKind};
 pub use tls::TlsSetupError;

@@ -12,7 +12,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http_body_util::Empty;
+use http_body_util::Full;
 use hyper::{
     Request, Response,
     body::Incoming,
@@ -30,8 +30,8 @@ const BUFFER_BYTES_MIN: usize = 8 * 1024;
 const HEADER_LINES_MAX: usize = 256;
 
 pub struct Wire {
-    sender: SendRequest<Empty<Bytes>>,
-    connection: Connection<Teed, Empty<Bytes>>,
+    sender: SendRequest<Full<Bytes>>,
+    connection: Connection<Teed, Full<Bytes>>,
     pub tape: SharedTape,
     pub address: Option<IpAddr>,
     /// A request went over it before.
@@ -61,7 +61,7 @@ impl Wire {
     pub fn send(
         &mut self,
         received_max: usize,
-        request: Request<Empty<Bytes>>,
+        request: Request<Full<Bytes>>,
     ) -> impl Future<Output = hyper::Result<Response<Incoming>>> + use<> {
         self.tape.lock().begin(received_max, self.used);
         self.used = true;

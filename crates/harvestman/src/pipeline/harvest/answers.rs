@@ -37,6 +37,8 @@ impl Harvest {
             condition: assignment.condition.clone(),
             spider: assignment.page.as_ref().map_or(SpiderId(1), |page| page.spider),
             cookies,
+            withhold_cookies: false,
+            post: None,
             limits: limits.clone(),
         };
         self.state.in_flight += 1;
