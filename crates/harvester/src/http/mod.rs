@@ -15,6 +15,7 @@ mod basic;
 mod connect;
 mod cookie_date;
 mod cookies;
+pub mod cookies_file;
 mod decode;
 mod decode_body;
 mod dns;
@@ -44,6 +45,7 @@ mod withheld;
 mod tests;
 
 pub use cookies::CookieJar;
+pub use cookies_file::{CookiesFileError, PresetCookie};
 pub use decode_body::decode_body;
 pub use dns::{DnsOptions, DnsResolver};
 pub use fetcher::HttpFetcher;

@@ -57,13 +57,15 @@ impl Wire {
         Ok(Wire { sender, connection, tape, address: connected.address, used: false, ended: false })
     }
 
-    /// Begins a new tape, on which no more than `received_max` bytes come before a whole head.
+    /// Begins a new tape, on which no more than `received_max` bytes come before a whole head; `exact`
+    /// where not a byte more may be read either.
     pub fn send(
         &mut self,
         received_max: usize,
+        exact: bool,
         request: Request<Full<Bytes>>,
     ) -> impl Future<Output = hyper::Result<Response<Incoming>>> + use<> {
-        self.tape.lock().begin(received_max, self.used);
+        self.tape.lock().begin(received_max, exact, self.used);
         self.used = true;
         self.sender.send_request(request)
     }
