@@ -70,6 +70,8 @@ async fn crawl(address: SocketAddr, connections: usize, requests: usize) {
                     condition: None,
                     spider: model::SpiderId(1),
                     cookies: None,
+                    withhold_cookies: false,
+                    post: None,
                     limits,
                 };
                 let exchange = fetcher.fetch(request).await.expect("loopback answers");

@@ -14,8 +14,8 @@ use gatherer::{GatherOptions, LinkTags};
 use harvester::{
     clock::RealClock,
     http::{
-        Cidr, DnsOptions, DnsResolver, HttpFetcher, HttpOptions, HttpSetupError, Override,
-        Overrides,
+        Cidr, DnsOptions, DnsResolver, HttpFetcher, HttpOptions, HttpProfile, HttpSetupError,
+        Override, Overrides,
     },
     workbench,
 };
@@ -75,7 +75,7 @@ impl Setup {
     pub fn network(&self, config: &Config, clock: &Arc<dyn Clock>) -> Result<Network, Failure> {
         let fetcher =
             HttpFetcher::new(&self.http, clock.clone()).map_err(|e| setup_failure(config, &e))?;
-        let resolver: Arc<dyn Resolve> = if fetcher.proxied() {
+        let resolver: Arc<dyn Resolve> = if fetcher.proxied(SpiderId(1)) {
             Arc::new(LeftToTheProxy)
         } else {
             Arc::new(DnsResolver::new(self.dns.clone(), clock.clone()))
@@ -298,19 +298,25 @@ fn fetch_limits(config: &Config) -> FetchLimits {
     }
 }
 
-fn http(config: &Config, folder: &Path, overrides: Arc<Overrides>) -> Result<HttpOptions, Failure> {
+/// How requests show themselves and get in.
+fn profile(config: &Config) -> Result<HttpProfile, Failure> {
     let (etiquette, fetch) = (&config.etiquette, &config.fetch);
     let contact = etiquette.contact.clone();
-    Ok(HttpOptions {
+    let proxy = fetch.proxy.as_deref();
+    Ok(HttpProfile {
         user_agent: etiquette.user_agent_line(),
         accept_encoding: fetch.accept_encoding.join(", "),
         from: contact.filter(|contact| contact.contains('@') && !contact.contains(':')),
         headers: etiquette.headers.iter().map(|line| header(line)).collect(),
-        proxy: fetch
-            .proxy
-            .as_deref()
-            .map(|text| parsed(config, "fetch.proxy", text))
-            .transpose()?,
+        proxy: proxy.map(|text| parsed(config, "fetch.proxy", text)).transpose()?,
+        ..HttpProfile::default()
+    })
+}
+
+fn http(config: &Config, folder: &Path, overrides: Arc<Overrides>) -> Result<HttpOptions, Failure> {
+    let (etiquette, fetch) = (&config.etiquette, &config.fetch);
+    Ok(HttpOptions {
+        profile: profile(config)?,
         extra_roots: fetch
             .extra_roots
             .iter()

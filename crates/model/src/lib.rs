@@ -28,8 +28,8 @@ pub use cidr::{Cidr, CidrError};
 pub use clock::{BoxFuture, Busy, Clock};
 pub use error::StoreError;
 pub use fetch::{
-    Condition, Exchange, FailureKind, Fetch, FetchFailure, FetchLimits, FetchRequest, Purpose,
-    Stopped, Timing,
+    Condition, Exchange, FailureKind, Fetch, FetchFailure, FetchLimits, FetchRequest, Protocol,
+    Purpose, Stopped, Timing,
 };
 pub use frontier::{
     CheckOut, Counts, Decision, Frontier, NewPage, Refill, Release, Settlement, SiteDelta,

@@ -30,6 +30,7 @@ fn exchange(status: u16, fields: &[(&str, &str)], body: &[u8]) -> Exchange {
         body,
         stopped: None,
         timing: Timing::default(),
+        protocol: Default::default(),
     }
 }
 

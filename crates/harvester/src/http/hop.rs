@@ -14,7 +14,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http_body_util::Empty;
+use http_body_util::Full;
 use hyper::{
     Request, Response,
     body::{Body, Incoming},
@@ -64,7 +64,7 @@ pub struct HopFailure {
 /// `end` is when the whole fetch must be over.
 pub async fn run(
     wire: Wire,
-    request: Request<Empty<Bytes>>,
+    request: Request<Full<Bytes>>,
     asked: &FetchRequest,
     end: Instant,
 ) -> Result<Answer, HopFailure> {
@@ -97,10 +97,11 @@ struct Hop<'a> {
 impl Hop<'_> {
     async fn head(
         &mut self,
-        request: Request<Empty<Bytes>>,
+        request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, HopFailure> {
         let first_due = Instant::now() + self.limits.first_byte;
-        let mut answer = pin!(self.wire.send(self.limits.head_bytes_max, request));
+        let exact = self.limits.wire_bytes_max.is_some();
+        let mut answer = pin!(self.wire.send(head_bytes_max(self.limits), exact, request));
         poll_fn(|cx| {
             let over = self.wire.drive(cx);
             if let Poll::Ready(result) = answer.as_mut().poll(cx) {
@@ -165,7 +166,7 @@ impl Hop<'_> {
     }
 
     fn flood(&self) -> HopFailure {
-        bad_http(format!("the head is over the limit of {} bytes", self.limits.head_bytes_max))
+        bad_http(format!("the head is over the limit of {} bytes", head_bytes_max(self.limits)))
     }
 
     fn silence(&self, begun: bool) -> HopFailure {
@@ -191,6 +192,7 @@ impl Hop<'_> {
         let body_max = usize::try_from(self.limits.body_bytes_max).unwrap_or(usize::MAX);
         let framing = body_max / 8 + FRAMING_BYTES_MAX;
         let received_max = head_end.saturating_add(body_max).saturating_add(framing);
+        let received_max = received_max.min(wire_bytes_max(self.limits));
         let likely = usize::try_from(length.unwrap_or(0)).unwrap_or(usize::MAX);
         self.tape.lock().expect(received_max, head_end.saturating_add(likely));
     }
@@ -245,6 +247,9 @@ impl Hop<'_> {
     async fn drain(&mut self, mut body: Incoming, length: Option<u64>, head_end: usize) -> bool {
         let Some(length) = length.filter(|length| *length <= DRAIN_BYTES_MAX) else { return false };
         let enough = usize::try_from(length).unwrap_or(0) + head_end;
+        if enough > wire_bytes_max(self.limits) {
+            return false;
+        }
         self.tape.lock().expect(enough, 0);
         let began = Instant::now();
         self.end = self.end.min(began + DRAIN_TIME);
@@ -346,6 +351,17 @@ impl Hop<'_> {
 /// nothing more is asked on that connection (RFC 9112 section 6.1).
 fn ambiguous(headers: &Headers) -> bool {
     headers.get("content-length").is_some() && headers.get("transfer-encoding").is_some()
+}
+
+/// What is left for the whole answer. Nothing was said of it: no limit.
+pub fn wire_bytes_max(limits: &FetchLimits) -> usize {
+    let most = limits.wire_bytes_max.unwrap_or(u64::MAX);
+    usize::try_from(most).unwrap_or(usize::MAX)
+}
+
+/// A head that does not fit into what is left is over the limit like any other: half a head is no answer.
+pub fn head_bytes_max(limits: &FetchLimits) -> usize {
+    limits.head_bytes_max.min(wire_bytes_max(limits))
 }
 
 fn bad_http(detail: String) -> HopFailure {

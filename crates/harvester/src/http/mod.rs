@@ -11,9 +11,11 @@
 //! held to be equal. A chunked body with broken framing ends like one whose server hung up, and a
 //! `Transfer-Encoding` other than chunked is taken to last until the server does.
 
+mod basic;
 mod connect;
 mod cookie_date;
 mod cookies;
+pub mod cookies_file;
 mod decode;
 mod decode_body;
 mod dns;
@@ -27,18 +29,23 @@ mod name_cache;
 mod options;
 mod overrides;
 mod pool;
+mod profile;
+mod profiles;
 mod proxy;
 mod ranges;
 mod request;
+mod socks;
 mod stream;
 mod tape;
 mod tls;
 mod wire;
+mod withheld;
 
 #[cfg(test)]
 mod tests;
 
 pub use cookies::CookieJar;
+pub use cookies_file::{CookiesFileError, PresetCookie};
 pub use decode_body::decode_body;
 pub use dns::{DnsOptions, DnsResolver};
 pub use fetcher::HttpFetcher;
@@ -46,5 +53,6 @@ pub use guard::{AddressRefused, Guard};
 pub use model::{Cidr, CidrError};
 pub use options::{HttpOptions, HttpSetupError};
 pub use overrides::{Override, OverrideError, Overrides};
-pub use proxy::{Proxy, ProxyError};
+pub use profile::{AuthScheme, ClientCertificate, Credential, HttpProfile};
+pub use proxy::{Proxy, ProxyError, ProxyKind};
 pub use tls::TlsSetupError;

@@ -107,6 +107,7 @@ pub(super) fn answer(assignment: &Assignment, status: u16, started: Timestamp) -
         body: Default::default(),
         stopped: None,
         timing: Timing::default(),
+        protocol: Default::default(),
     }
 }
 

@@ -60,6 +60,9 @@ pub fn failed(
     now: Timestamp,
     policy: &Policy,
 ) -> PageUpdate {
+    if let PageAfter::Later { at } = after {
+        return later(page, *at);
+    }
     let state = match after {
         PageAfter::GiveUp { state } => *state,
         _ => PageState::Failing,
@@ -88,6 +91,18 @@ pub fn failed(
         due: due_after(page, state, Change::Failed, failures, after, now, policy),
         failures,
         visit: (failure.kind != FailureKind::Aborted).then_some(visit),
+        facts: None,
+    }
+}
+
+/// The site was never reached (our proxy is down): the page stays as it was and waits.
+fn later(page: &Page, at: Timestamp) -> PageUpdate {
+    PageUpdate {
+        fp: page.url.fingerprint(),
+        state: page.state,
+        due: Some(at),
+        failures: page.failures,
+        visit: None,
         facts: None,
     }
 }

@@ -56,6 +56,8 @@ fn request(url: &str) -> FetchRequest {
         condition: None,
         spider: model::SpiderId(1),
         cookies: None,
+        withhold_cookies: false,
+        post: None,
         limits: Arc::new(FetchLimits {
             body_bytes_max: 2_000_000,
             head_bytes_max: 64 * 1024,

@@ -8,7 +8,9 @@
 
 use std::io::Write;
 
-use model::{ArchiveEntry, EntryKind, Exchange, Purpose, RecordId, RefersTo, Stopped, Timestamp};
+use model::{
+    ArchiveEntry, EntryKind, Exchange, Protocol, Purpose, RecordId, RefersTo, Stopped, Timestamp,
+};
 
 use super::{
     archive::WarcOptions,
@@ -139,6 +141,7 @@ pub(super) fn purpose_word(purpose: Purpose) -> &'static str {
         Purpose::Page => "page",
         Purpose::Robots => "robots",
         Purpose::Sitemap => "sitemap",
+        Purpose::Login => "login",
     }
 }
 
@@ -165,6 +168,10 @@ fn target(out: &mut Vec<u8>, exchange: &Exchange) {
     if let Some(address) = exchange.address {
         // Writing to memory cannot fail.
         let _ = write!(out, "WARC-IP-Address: {address}\r\n");
+    }
+    // Said only where the heads are not what was on the wire but what HTTP/1.1 would have written.
+    if exchange.protocol == Protocol::Http2 {
+        field(out, "WARC-Protocol", "h2");
     }
 }
 

@@ -178,6 +178,8 @@ pub fn request(url: &str, limits: FetchLimits) -> FetchRequest {
         condition: None,
         spider: model::SpiderId(1),
         cookies: None,
+        withhold_cookies: false,
+        post: None,
         limits: Arc::new(limits),
     }
 }

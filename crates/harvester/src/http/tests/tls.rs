@@ -150,7 +150,7 @@ async fn https_goes_through_a_proxys_tunnel() {
     let (proxy, notes) = tunnel_to(server).await;
     let fetcher = fetcher_with(|options| {
         options.extra_roots = vec![roots.clone()];
-        options.proxy = Some(format!("http://{proxy}").parse().unwrap());
+        options.profile.proxy = Some(format!("http://{proxy}").parse().unwrap());
     });
     let mut asked = asked("site.test", server);
     asked.addresses.clear();

@@ -39,6 +39,8 @@ impl Harvest {
             condition: assignment.condition.clone(),
             spider: assignment.spider,
             cookies,
+            withhold_cookies: false,
+            post: None,
             limits: share_of(limits, assignment.wire_bytes_max),
         };
         self.state.in_flight += 1;

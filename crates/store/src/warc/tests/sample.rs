@@ -65,6 +65,7 @@ pub(super) fn response(path: &str, head: &str, wire_body: impl Into<Bytes>) -> S
         wire_body,
         stopped: None,
         timing,
+        protocol: Default::default(),
     };
     Sample { exchange, kind: EntryKind::Response }
 }
