@@ -16,6 +16,7 @@ use store::{
 use tokio::sync::watch;
 
 use crate::{
+    access::Network,
     commands::Context,
     config::{Config, FlagValues},
     exit::{Exit, Failure},
@@ -57,13 +58,13 @@ pub struct Crawl<'a> {
 impl Crawl<'_> {
     pub fn run(self) -> Result<Exit, Failure> {
         let setup = Setup::new(&self.config, &self.context.folder)?;
-        let mut steering = self.steering(&setup)?;
         // A connection is a descriptor: the usual 1,024 would be the tightest limit of all.
         if let Err(error) = rlimit::increase_nofile_limit(DESCRIPTORS) {
             tracing::info!(%error, "the limit on open files stays as it is");
         }
         let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
-        let network = setup.network(&self.config, &clock)?;
+        let network = Network::new(&setup, &self.config, &clock)?;
+        let mut steering = self.steering(&setup, &network)?;
         let mut house = House::open(&self, &setup, &mut steering, &clock)?;
         house.recover(&self, &clock)?;
         let seeded = house.seed(&self, &mut steering, &clock)?;
@@ -80,8 +81,8 @@ impl Crawl<'_> {
             archive: house.archive,
             links: house.links,
             run: Some(run),
-            fetch: network.fetch,
-            resolve: network.resolve,
+            fetch: network.fetch(),
+            resolve: network.resolve(),
             clock: clock.clone(),
             workbench: Workbench::new(setup.workbench, spent)
                 .with_gate(Arc::new(setup.blocks.clone())),
@@ -102,9 +103,10 @@ impl Crawl<'_> {
     }
 
     /// What is wrong with the configuration is found here, before anything on disk is touched.
-    fn steering(&self, setup: &Setup) -> Result<Steering, Failure> {
+    fn steering(&self, setup: &Setup, network: &Network) -> Result<Steering, Failure> {
         let (folder, flags) = (self.context.folder.clone(), self.flags.clone());
-        let mut steering = Steering::new(folder, flags, self.config.clone(), setup.blocks.clone());
+        let (config, blocks) = (self.config.clone(), setup.blocks.clone());
+        let mut steering = Steering::new(folder, flags, config, blocks, network.clone());
         let course = steering.set(&[SpiderRow::default()])?;
         course.spiders.iter().for_each(|(spider, _)| self.tell_of_rules(&spider.rules));
         Ok(steering)

@@ -3,6 +3,7 @@
 //! Start reading at [`commands`] (what each command does), then [`config`] (where every value comes
 //! from). The command line itself is data in [`cli`]; how the program ends is in [`exit`].
 
+mod access;
 pub mod cli;
 pub mod commands;
 pub mod config;

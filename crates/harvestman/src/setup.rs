@@ -13,17 +13,11 @@ use std::{
 use gatherer::{GatherOptions, LinkTags};
 use harvester::{
     clock::RealClock,
-    http::{
-        Cidr, DnsOptions, DnsResolver, HttpFetcher, HttpOptions, HttpProfile, HttpSetupError,
-        Override, Overrides,
-    },
+    http::{Cidr, DnsOptions, HttpOptions, Override, Overrides},
     workbench,
 };
 use manager::Policy;
-use model::{
-    BoxFuture, Clock, Fetch, FetchFailure, FetchLimits, Resolution, Resolve, SpiderId, Timestamp,
-    limits,
-};
+use model::{FetchLimits, SpiderId, limits};
 use seeder::{
     Blocks, ExternalPolicy, RejectList, Rewrite, RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope,
     Script, SeedSet, SpiderRules, UrlForm, parse_host_pattern,
@@ -31,6 +25,7 @@ use seeder::{
 use store::warc::WarcOptions;
 
 use crate::{
+    access,
     config::{self, Config},
     exit::Failure,
     pipeline::spiders::Spider,
@@ -70,26 +65,13 @@ impl Setup {
             warc: warc(config),
         })
     }
-
-    /// The fetcher and the resolver that go with it.
-    pub fn network(&self, config: &Config, clock: &Arc<dyn Clock>) -> Result<Network, Failure> {
-        let fetcher =
-            HttpFetcher::new(&self.http, clock.clone()).map_err(|e| setup_failure(config, &e))?;
-        let resolver: Arc<dyn Resolve> = if fetcher.proxied(SpiderId(1)) {
-            Arc::new(LeftToTheProxy)
-        } else {
-            Arc::new(DnsResolver::new(self.dns.clone(), clock.clone()))
-        };
-        Ok(Network { fetch: Arc::new(fetcher), resolve: resolver })
-    }
 }
 
 /// Everything that would keep a crawl from starting, part by part: not only the first.
 pub fn mistakes(config: &Config, folder: &Path) -> Vec<Failure> {
     let network = || {
         let http = http(config, folder, Arc::new(overrides(config)?))?;
-        let fetcher = HttpFetcher::new(&http, Arc::new(RealClock::new()));
-        fetcher.map(drop).map_err(|error| setup_failure(config, &error))
+        access::check(&http, config, Arc::new(RealClock::new()))
     };
     [
         rule_list(config).map(drop),
@@ -98,6 +80,7 @@ pub fn mistakes(config: &Config, folder: &Path) -> Vec<Failure> {
         reject(config).map(drop),
         gather(config).map(drop),
         network(),
+        access::cookies(config, folder).map(drop),
     ]
     .into_iter()
     .filter_map(Result::err)
@@ -107,22 +90,6 @@ pub fn mistakes(config: &Config, folder: &Path) -> Vec<Failure> {
 /// What is worth knowing of `crawl.rules` that is no mistake.
 pub fn remarks(config: &Config) -> Vec<String> {
     rule_list(config).map(|list| list.remarks()).unwrap_or_default()
-}
-
-/// The fetcher and the resolver that goes with it.
-pub struct Network {
-    pub fetch: Arc<dyn Fetch>,
-    pub resolve: Arc<dyn Resolve>,
-}
-
-/// With a proxy names are the proxy's to resolve: every name has no address and never expires.
-struct LeftToTheProxy;
-
-impl Resolve for LeftToTheProxy {
-    fn resolve(&self, _host: &str) -> BoxFuture<'_, Result<Resolution, FetchFailure>> {
-        let never = Resolution { addresses: Vec::new(), expires: Timestamp(i64::MAX) };
-        Box::pin(std::future::ready(Ok(never)))
-    }
 }
 
 /// One spider as its configuration has it. `folder`: where relative paths start; `seeds`: what its seeds cover.
@@ -143,7 +110,7 @@ pub fn spider(
         overrides: config.overrides.clone(),
         gather: gather(config)?,
         fetch_limits: Arc::new(fetch_limits(config)),
-        cookies: config.fetch.cookies.are_kept(),
+        cookies: access::cookies(config, folder)?,
     })
 }
 
@@ -299,24 +266,10 @@ fn fetch_limits(config: &Config) -> FetchLimits {
 }
 
 /// How requests show themselves and get in.
-fn profile(config: &Config) -> Result<HttpProfile, Failure> {
-    let (etiquette, fetch) = (&config.etiquette, &config.fetch);
-    let contact = etiquette.contact.clone();
-    let proxy = fetch.proxy.as_deref();
-    Ok(HttpProfile {
-        user_agent: etiquette.user_agent_line(),
-        accept_encoding: fetch.accept_encoding.join(", "),
-        from: contact.filter(|contact| contact.contains('@') && !contact.contains(':')),
-        headers: etiquette.headers.iter().map(|line| header(line)).collect(),
-        proxy: proxy.map(|text| parsed(config, "fetch.proxy", text)).transpose()?,
-        ..HttpProfile::default()
-    })
-}
-
 fn http(config: &Config, folder: &Path, overrides: Arc<Overrides>) -> Result<HttpOptions, Failure> {
     let (etiquette, fetch) = (&config.etiquette, &config.fetch);
     Ok(HttpOptions {
-        profile: profile(config)?,
+        profile: access::profile(config, folder, "default")?,
         extra_roots: fetch
             .extra_roots
             .iter()
@@ -332,7 +285,7 @@ fn http(config: &Config, folder: &Path, overrides: Arc<Overrides>) -> Result<Htt
     })
 }
 
-fn header(line: &str) -> (String, String) {
+pub fn header(line: &str) -> (String, String) {
     let (name, value) = line.split_once(':').unwrap_or((line, ""));
     (name.trim().to_owned(), value.trim().to_owned())
 }
@@ -350,7 +303,7 @@ fn overrides(config: &Config) -> Result<Overrides, Failure> {
 }
 
 /// A text that another crate reads; its refusal gets the key, the file and the line.
-fn parsed<T>(config: &Config, key: &str, text: &str) -> Result<T, Failure>
+pub fn parsed<T>(config: &Config, key: &str, text: &str) -> Result<T, Failure>
 where
     T: FromStr,
     T::Err: std::fmt::Display,
@@ -377,24 +330,6 @@ fn warc(config: &Config) -> WarcOptions {
         operator: config.etiquette.contact.clone().unwrap_or_default(),
         volume_bytes_max: config.store.volume_bytes_max,
         ..WarcOptions::default()
-    }
-}
-
-fn setup_failure(config: &Config, error: &HttpSetupError) -> Failure {
-    match error {
-        HttpSetupError::Tls(error) => {
-            let roots = config.fetch.extra_roots.join(", ");
-            config.refuse(
-                "fetch.extra_roots",
-                &roots,
-                error.to_string(),
-                "name a PEM file that can be read",
-            )
-        }
-        other => {
-            let headers = config.etiquette.headers.join(", ");
-            config.refuse("etiquette.headers", &headers, other.to_string(), "write Name: value")
-        }
     }
 }
 

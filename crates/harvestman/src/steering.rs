@@ -11,13 +11,17 @@ use std::{
     sync::{Arc, RwLock},
 };
 
-use harvester::workbench::{SiteTerms, SpiderLimits, Terms};
+use harvester::{
+    http::HttpProfile,
+    workbench::{SiteTerms, SpiderLimits, Terms},
+};
 use model::{Page, SiteKey, SpiderId, limits};
 use seeder::{Blocks, SeedSet};
 use store::spiders::SpiderRow;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
+    access::{self, Network},
     config::{self, Config, FlagValues, Overrides, SpiderConfig},
     exit::Failure,
     pipeline::{
@@ -32,6 +36,7 @@ pub struct Steering {
     flags: FlagValues,
     config: Config,
     blocks: Blocks,
+    network: Network,
     /// What each spider's seeds cover; outlives every change of the spider.
     seeds: BTreeMap<SpiderId, Arc<RwLock<SeedSet>>>,
     /// Of `harvest.toml` as it was last looked at.
@@ -39,14 +44,20 @@ pub struct Steering {
 }
 
 impl Steering {
-    pub fn new(folder: PathBuf, flags: FlagValues, config: Config, blocks: Blocks) -> Steering {
+    pub fn new(
+        folder: PathBuf,
+        flags: FlagValues,
+        config: Config,
+        blocks: Blocks,
+        network: Network,
+    ) -> Steering {
         let file = stamp(&folder);
-        Steering { folder, flags, config, blocks, seeds: BTreeMap::new(), file }
+        Steering { folder, flags, config, blocks, network, seeds: BTreeMap::new(), file }
     }
 
     pub fn set(&mut self, rows: &[SpiderRow]) -> Result<Course, Failure> {
         let mut spiders = Vec::with_capacity(rows.len());
-        let mut by_spider = BTreeMap::new();
+        let (mut by_spider, mut profiles) = (BTreeMap::new(), Vec::with_capacity(rows.len()));
         for row in rows {
             let SpiderConfig { config, own } = self.config.for_spider(&row.name, &row.settings)?;
             by_spider.insert(row.id, (row.name.clone(), site_terms(&config)));
@@ -58,7 +69,9 @@ impl Steering {
             };
             let bounds = Bounds { limits, time: own.time, spent: row.spent };
             spiders.push((self.spider(row, &config)?, bounds));
+            profiles.push((row.id, access::profile(&config, &self.folder, &row.name)?, config));
         }
+        self.let_in(&profiles)?;
         let overrides = self.config.overrides.clone();
         Ok(Course {
             spiders,
@@ -74,6 +87,17 @@ impl Steering {
     fn spider(&mut self, row: &SpiderRow, config: &Config) -> Result<Spider, Failure> {
         let seeds = self.seeds.entry(row.id).or_default().clone();
         setup::spider((row.id, &row.name), config, &self.folder, &self.blocks, seeds)
+    }
+
+    /// The fetcher knows each spider by its profile from here on.
+    fn let_in(&self, profiles: &[(SpiderId, HttpProfile, Config)]) -> Result<(), Failure> {
+        for (id, profile, config) in profiles {
+            let set = self.network.fetcher.set_profile(*id, profile);
+            set.map_err(|error| access::failure(config, &error))?;
+        }
+        let spiders: Vec<SpiderId> = profiles.iter().map(|(id, ..)| *id).collect();
+        self.network.serve(&spiders);
+        Ok(())
     }
 
     fn fingerprint(&self, rows: &[SpiderRow]) -> u64 {

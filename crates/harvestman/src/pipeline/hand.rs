@@ -113,8 +113,10 @@ impl Hand {
 
 impl Held {
     /// The spider's cookies of this site; none when it keeps none.
-    pub fn jar(&mut self, spider: &Spider) -> Option<&mut CookieJar> {
-        spider.cookies.then(|| self.jars.entry(spider.id).or_default())
+    pub fn jar(&mut self, spider: &Spider, now: Timestamp) -> Option<&mut CookieJar> {
+        let stock = spider.cookies.as_ref()?;
+        let fresh = || CookieJar::with_preset(stock, &self.key, now);
+        Some(self.jars.entry(spider.id).or_insert_with(fresh))
     }
 
     /// An empty check-in that renews the lease.

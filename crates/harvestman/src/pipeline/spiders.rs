@@ -15,7 +15,10 @@ use manager::Policy;
 use model::{Candidate, CrawlUrl, FetchLimits, Page, SpiderId, Verdict};
 use seeder::{Blocks, SeedSet, SpiderRules};
 
-use crate::config::{self, Overrides, PageOverride};
+use crate::{
+    access::CookieStock,
+    config::{self, Overrides, PageOverride},
+};
 
 pub struct Spider {
     pub id: SpiderId,
@@ -29,7 +32,7 @@ pub struct Spider {
     pub overrides: Overrides,
     pub gather: GatherOptions,
     pub fetch_limits: Arc<FetchLimits>,
-    pub cookies: bool,
+    pub cookies: CookieStock,
 }
 
 impl Spider {

@@ -193,7 +193,7 @@ pub(super) fn spider(seeds: &[CrawlUrl]) -> Spider {
         overrides: crate::config::Overrides::default(),
         gather: gatherer::GatherOptions::default(),
         fetch_limits: Arc::new(fetch_limits()),
-        cookies: true,
+        cookies: Some(Arc::new([])),
     }
 }
 

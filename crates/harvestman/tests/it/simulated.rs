@@ -148,7 +148,7 @@ fn spider(seeds: &[CrawlUrl]) -> Spider {
         overrides: harvestman::config::Overrides::default(),
         gather: gatherer::GatherOptions::default(),
         fetch_limits: Arc::new(limits()),
-        cookies: true,
+        cookies: Some(Arc::new([])),
     }
 }
 

@@ -30,7 +30,8 @@ impl Harvest {
             Some(page) => &spider.limits_of(page),
             None => &self.robots_limits,
         };
-        let jar = held.jar(&spider);
+        let jar = held.jar(&spider, now);
+        let withhold_cookies = jar.as_ref().is_some_and(|jar| jar.withholds(&assignment.url, now));
         let cookies = jar.and_then(|jar| jar.header_for(&assignment.url, now));
         let request = FetchRequest {
             url: assignment.url.clone(),
@@ -39,7 +40,7 @@ impl Harvest {
             condition: assignment.condition.clone(),
             spider: assignment.spider,
             cookies,
-            withhold_cookies: false,
+            withhold_cookies,
             post: None,
             limits: share_of(limits, assignment.wire_bytes_max),
         };
@@ -66,7 +67,7 @@ impl Harvest {
             held.in_flight -= 1;
             held.free_since = now;
             held.worked += released.worked;
-            if let (Some(jar), Ok(exchange)) = (held.jar(&spider), &answer) {
+            if let (Some(jar), Ok(exchange)) = (held.jar(&spider, now), &answer) {
                 jar.store(&exchange.url, &exchange.headers, now);
             }
         }
