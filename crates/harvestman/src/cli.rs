@@ -226,7 +226,7 @@ pub enum ConfigAction {
 
 Looks at harvest.toml, variables, spiders, scripts and the files they name. Exit code 2 when
 something is wrong.")]
-    Check(ConfigCheckArgs),
+    Check(Box<ConfigCheckArgs>),
 }
 
 #[derive(Clone, Debug, Args)]

@@ -127,7 +127,7 @@ impl Findings {
     }
 }
 
-/// Files that values name and that nothing else looks at before a crawl.
+/// Files that values name and that nothing else looks at before a crawl, and what must go together.
 fn files(config: &Config, folder: &Path) -> Vec<Failure> {
     let fetch = &config.fetch;
     let cookies = match &fetch.cookies {
@@ -153,6 +153,10 @@ fn files(config: &Config, folder: &Path) -> Vec<Failure> {
     if let (Some(key), None) = (&fetch.client_key, &fetch.client_certificate) {
         let what = "there is no certificate for it";
         mistakes.push(config.refuse("fetch.client_key", key, what, "set fetch.client_certificate"));
+    }
+    if !config.logins.is_empty() && !fetch.cookies.are_kept() {
+        let what = "a [[login]] lives by cookies";
+        mistakes.push(config.refuse("fetch.cookies", "off", what, "set it to \"on\""));
     }
     mistakes
 }
@@ -208,6 +212,14 @@ mod tests {
                 "its secret",
             ],
         );
+    }
+
+    #[test]
+    fn a_login_without_cookies_is_a_mistake() {
+        let login = "[[login]]\npage = 'http://a.org/'\nsuccess = 'cookie a'\nfields.u = 'x'\n";
+        told(&findings(login, &[]), &[]);
+        let off = findings(&format!("[fetch]\ncookies = 'off'\n{login}"), &[]);
+        told(&off, &["line 2: fetch.cookies = \"off\": a [[login]] lives by cookies"]);
     }
 
     #[test]

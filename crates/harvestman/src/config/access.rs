@@ -55,7 +55,7 @@ pub struct Login {
     pub page: CrawlUrl,
     /// `None`: of any spider.
     pub spider: Option<String>,
-    /// The form's id or name, where the page has several.
+    /// The form's name, its id, or its number on the page, where there are several.
     pub form: Option<String>,
     /// Where the form goes, instead of what the page says; on the site of `page`.
     pub action: Option<CrawlUrl>,
