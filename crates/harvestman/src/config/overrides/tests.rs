@@ -1,7 +1,7 @@
 //! What overrides promise: the first match gives the value key by key, mistakes have their line, and ten
 //! thousand tables cost a page next to nothing.
 
-use std::{fmt::Write, time::Instant};
+use std::fmt::Write;
 
 use super::{
     super::{
@@ -186,7 +186,7 @@ fn mistakes_are_told_with_their_line_and_what_to_write() {
 }
 
 #[test]
-fn ten_thousand_overrides_are_found_without_walking_them() {
+fn the_last_of_ten_thousand_overrides_is_found_and_one_more_is_refused() {
     let mut text = String::new();
     for n in 0..OVERRIDES_MAX {
         write!(text, "[[override]]\nwhen = 'host h{n}.org'\nrevisit.period = '{}s'\n", n + 1)
@@ -194,13 +194,8 @@ fn ten_thousand_overrides_are_found_without_walking_them() {
     }
     let overrides = overrides(&text);
     let page = url("http://h9999.org/a/b/c.html");
-    let begun = Instant::now();
-    for _ in 0..1_000 {
-        let found = overrides.page("default", &page, 1);
-        assert_eq!(found.period, Some(Duration::from_secs(10_000)));
-    }
-    // A walk over ten thousand conditions takes some hundred microseconds, this takes a few.
-    assert!(begun.elapsed() < Duration::from_millis(200), "{:?}", begun.elapsed());
+    let found = overrides.page("default", &page, 1);
+    assert_eq!(found.period, Some(Duration::from_secs(10_000)));
     write!(text, "[[override]]\nwhen = 'any'\nrevisit.period = '1s'\n").unwrap();
     refused(&text, "30001: more than 10000 tables [[override]]", "fewer");
 }
