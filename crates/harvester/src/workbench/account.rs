@@ -50,9 +50,9 @@ pub(super) enum Entry {
     Open,
     /// Until a visit under way settles.
     Wait(Line),
-    /// A limit on pages is used up.
+    /// A limit on pages is used up, or one in all.
     Full,
-    /// A limit on bytes is used up.
+    /// A spider's or site's limit on bytes is used up.
     Spent,
     Paused,
 }
@@ -163,6 +163,11 @@ impl Books {
         self.spiders.get(&spider).map_or_else(Spent::default, |book| book.account.spent)
     }
 
+    pub fn limits_of(&self, spider: SpiderId) -> (Option<u64>, Option<u64>) {
+        let limits = self.spiders.get(&spider).map(|book| &book.limits);
+        limits.map_or((None, None), |limits| (limits.pages_max, limits.bytes_max))
+    }
+
     pub fn set_spider(&mut self, spider: SpiderId, limits: SpiderLimits, spent: Option<Spent>) {
         let book = self.spiders.entry(spider).or_default();
         book.limits = limits;
@@ -221,7 +226,11 @@ impl Books {
         let of_spider = || Line::Spider(spider);
         let whole = terms.answer_bytes_max.clamp(1, SHARE_BYTES_MAX);
         let mut bytes = whole;
-        let bytes_in_all = self.in_all.bytes(options.bytes_max, &mut bytes, Line::InAll);
+        // The crawl is over then, and its sites are not to rest for it.
+        let bytes_in_all = match self.in_all.bytes(options.bytes_max, &mut bytes, Line::InAll) {
+            Entry::Spent => Entry::Full,
+            entry => entry,
+        };
         let bytes_here = book
             .account
             .bytes(limits.bytes_max, &mut bytes, of_spider())

@@ -171,11 +171,11 @@ impl Workbench {
 
     /// The next thing to do. Call until it says `Wait` or `Idle`.
     pub fn acquire(&mut self, now: Timestamp) -> Step {
-        if self.stopping || self.flights.len() >= self.options.fetches_max {
-            return Step::Idle;
-        }
         if std::mem::take(&mut self.changed) {
             self.look_at_all(now);
+        }
+        if self.stopping || self.flights.len() >= self.options.fetches_max {
+            return Step::Idle;
         }
         loop {
             let Some((at, number, who)) = self.ready.pop_first() else { return Step::Idle };

@@ -126,7 +126,7 @@ impl World {
     /// Until all is met: limits stop it somewhere, then they are lifted.
     fn run(&mut self) {
         for step in 0..50_000 {
-            if step == 3000 && !self.lifted {
+            if step == 1500 && !self.lifted {
                 self.lift();
             }
             self.lend();
@@ -446,7 +446,7 @@ impl World {
                 _ => self.now,
             };
             let removed = self.bench.remove(&drained.site.key, self.now).expect("in hand");
-            if drained.reason == Reason::Limit && self.in_all.0.is_none() {
+            if drained.reason == Reason::Limit && self.in_all == (None, None) {
                 assert!(!removed.full.is_empty(), "limited by nobody");
             }
             let host = self.hosts.get_mut(&name).expect("a host of this world");

@@ -50,15 +50,15 @@ impl Workbench {
     }
 
     pub fn which_limit(&self) -> Option<LimitInAll> {
-        let spent = self.spent();
-        let reached = |max: Option<u64>, spent: u64| max.is_some_and(|max| spent >= max);
-        if reached(self.options.pages_max, spent.pages) {
-            Some(LimitInAll::Pages)
-        } else if reached(self.options.bytes_max, spent.bytes) {
-            Some(LimitInAll::Bytes)
-        } else {
-            None
-        }
+        reached((self.options.pages_max, self.options.bytes_max), self.spent())
+    }
+
+    /// The spider's own limit that is reached. One that has brought all its bytes has nothing to visit
+    /// anywhere, as if it were paused; one that has brought all its pages still visits those again.
+    pub fn which_limit_of(&self, spider: SpiderId) -> Option<LimitInAll> {
+        let limits = self.books.limits_of(spider);
+        let bytes_first = reached((None, limits.1), self.spent_by(spider));
+        bytes_first.or_else(|| reached(limits, self.spent_by(spider)))
     }
 
     /// What the whole crawl has brought.
@@ -75,4 +75,10 @@ impl Workbench {
         let sites: Vec<SiteKey> = self.seats.keys().cloned().collect();
         sites.iter().for_each(|site| self.reschedule(site, now));
     }
+}
+
+fn reached((pages_max, bytes_max): (Option<u64>, Option<u64>), spent: Spent) -> Option<LimitInAll> {
+    let pages = pages_max.is_some_and(|max| spent.pages >= max).then_some(LimitInAll::Pages);
+    let bytes = bytes_max.is_some_and(|max| spent.bytes >= max).then_some(LimitInAll::Bytes);
+    pages.or(bytes)
 }

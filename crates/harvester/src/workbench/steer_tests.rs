@@ -308,6 +308,27 @@ fn byte_limits_bind_revisits_and_parts_of_pages_too_but_page_limits_do_not() {
 }
 
 #[test]
+fn a_spider_that_has_brought_all_its_bytes_says_so_and_leaves_others_alone() {
+    let mut bench = bench(options(), &[]);
+    let limits =
+        SpiderLimits { bytes_max: Some(50), pages_max: Some(1), ..SpiderLimits::default() };
+    set(&mut bench, A, limits);
+    add(&mut bench, "a.example", &[(A, "/01"), (A, "/02"), (B, "/03")]);
+    let (one, other) = (bench.visit(START), bench.visit(START));
+    assert_eq!((one.wire_bytes_max, other.wire_bytes_max), (Some(50), None));
+    bring(&mut bench, &one, 20, START);
+    assert_eq!(bench.bench.which_limit_of(A), Some(LimitInAll::Pages));
+    let old = of(A, fetched_page("http://a.example/old", 0));
+    bench.bench.offer(&key("a.example"), old, START);
+    let again = bench.visit(START);
+    bring(&mut bench, &again, 30, START);
+    assert_eq!(bench.bench.which_limit_of(A), Some(LimitInAll::Bytes));
+    assert_eq!((bench.bench.which_limit_of(B), bench.bench.which_limit()), (None, None));
+    bring(&mut bench, &other, 1, START);
+    assert_eq!(full(&mut bench), [(Reason::Spent, vec![A])]);
+}
+
+#[test]
 fn lifting_the_limits_in_all_wakes_every_site() {
     let mut bench = bench(Options { pages_max: Some(1), ..options() }, &[]);
     add(&mut bench, "a.example", &[(A, "/1")]);

@@ -108,8 +108,8 @@ pub enum Reason {
     /// Only pages never fetched are left and a limit on pages is reached: settle and `remove`. Which
     /// spiders are full is in [`Drained::full`] and [`Removed::full`].
     Limit,
-    /// Like `Limit`, but of bytes: not even pages fetched before may be visited. Settle and `remove`, to
-    /// rest until the limit is lifted.
+    /// Like `Limit`, but of the bytes of a spider or the site: not even pages fetched before may be visited.
+    /// Settle and `remove`, to rest until the limit is lifted. (Bytes in all are `Limit`: the crawl is over.)
     Spent,
     /// Only pages of paused spiders are left: settle and `remove`.
     Paused,

@@ -66,7 +66,7 @@ pub struct SpiderLimits {
     pub bytes_max: Option<u64>,
 }
 
-/// A limit on the crawl as a whole.
+/// A limit on the crawl, or a spider, as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitInAll {
     Pages,
