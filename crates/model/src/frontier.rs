@@ -17,7 +17,8 @@ pub trait Frontier: Send {
     /// as needed and become due.
     fn admit(&mut self, candidates: &[Candidate], now: Timestamp) -> Result<u64, StoreError>;
 
-    /// Leases the sites whose earliest page is due, earliest first, with their due pages.
+    /// Leases the sites whose earliest page is due, earliest first, with their due pages. May bring fewer than
+    /// there are, even none, where many sites had nothing to lend after all: `next_due` then says so.
     fn check_out(&mut self, request: &CheckOut) -> Result<Vec<SiteLease>, StoreError>;
 
     /// More due pages of a site already leased, not counting those `except`.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use model::{
     Change, Counts, CrawlUrl, Fingerprint, PageFacts, PageState, RecordLocation, RobotsCopy,
-    SiteCounters, StoreError, Timestamp,
+    SiteCounters, SpiderId, StoreError, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params, types::Type};
 use serde::Serialize;
@@ -38,6 +38,10 @@ pub struct PageEntry {
     pub state: PageState,
     pub level: u16,
     pub seed: bool,
+    /// Whose page it is.
+    pub spider: SpiderId,
+    /// A part of a page, not a page.
+    pub requisite: bool,
     pub visits: u64,
     pub failures: u16,
     pub found: Timestamp,
@@ -109,7 +113,7 @@ macro_rules! select_page {
     ($rest:literal) => {
         concat!(
             "SELECT s.key, p.url, p.fp, p.state, p.level, p.seed, p.visits, p.failures, p.found, \
-             p.visited, max(p.due, s.not_before) FROM pages p JOIN sites s ON s.id = p.site ",
+             p.visited, max(p.due, s.not_before), p.spider, p.requisite FROM pages p JOIN sites s ON s.id = p.site ",
             $rest
         )
     };
@@ -385,6 +389,8 @@ fn page_entry(row: &Row<'_>) -> rusqlite::Result<PageEntry> {
         found: Timestamp(row.get(8)?),
         visited: row.get::<_, Option<i64>>(9)?.map(Timestamp),
         due: row.get::<_, Option<i64>>(10)?.map(Timestamp),
+        spider: SpiderId(row.get(11)?),
+        requisite: row.get(12)?,
     })
 }
 

@@ -104,36 +104,53 @@ pub(super) fn closed_by(work: &Work<'_>, full: Vec<SpiderId>) -> Closed {
 }
 
 fn lend_due(work: &mut Work<'_>, request: &CheckOut) -> Result<Vec<SiteLease>, Fault> {
-    let mut leases = Vec::new();
+    let mut lent = Lent { leases: Vec::new(), vain: 0 };
     if request.seeded_first {
-        lend_those(work, request, DUE_SEEDED, request.now, &mut leases)?;
+        lent.add(work, request, DUE_SEEDED, request.now)?;
     }
-    lend_those(work, request, DUE, request.now.plus(request.slack), &mut leases)?;
-    Ok(leases)
+    lent.add(work, request, DUE, request.now.plus(request.slack))?;
+    Ok(lent.leases)
 }
+
+/// A check-out under way.
+struct Lent {
+    leases: Vec<SiteLease>,
+    /// Sites that turned out to have nothing to lend.
+    vain: usize,
+}
+
+/// After a pause a million sites may have nothing to lend. Check-ins must not wait for all of them (some
+/// 20 µs each) to be put right: whoever asks sees by the next due that there is more.
+pub(super) const VAIN_MAX: usize = 10_000;
 
 const DUE: &str = "SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL AND due <= ?1 \
      ORDER BY due, id LIMIT ?2";
 const DUE_SEEDED: &str = "SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL AND seeded = 1 \
      AND due <= ?1 ORDER BY due, id LIMIT ?2";
 
-fn lend_those(
-    work: &mut Work<'_>,
-    request: &CheckOut,
-    query: &str,
-    horizon: Timestamp,
-    leases: &mut Vec<SiteLease>,
-) -> Result<(), Fault> {
-    while leases.len() < request.sites_max {
-        let sites = due_sites(work.sql, query, horizon, request.sites_max - leases.len())?;
-        if sites.is_empty() {
-            break;
+impl Lent {
+    fn add(
+        &mut self,
+        work: &mut Work<'_>,
+        request: &CheckOut,
+        query: &str,
+        horizon: Timestamp,
+    ) -> Result<(), Fault> {
+        while self.leases.len() < request.sites_max && self.vain < VAIN_MAX {
+            let max = request.sites_max - self.leases.len();
+            let sites = due_sites(work.sql, query, horizon, max)?;
+            if sites.is_empty() {
+                break;
+            }
+            for id in sites {
+                match lend(work, request, id, horizon)? {
+                    Some(lease) => self.leases.push(lease),
+                    None => self.vain += 1,
+                }
+            }
         }
-        for id in sites {
-            leases.extend(lend(work, request, id, horizon)?);
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn due_sites(

@@ -37,7 +37,7 @@ impl SqliteFrontier {
                 params![now.0],
             )?;
             sql.execute(
-                "UPDATE sites SET due = ?1, not_before = 0 WHERE leased = 0 AND known > 0 \
+                "UPDATE sites SET due = ?1, not_before = 0 WHERE leased = 0 AND known + requisites > 0 \
                  AND (due IS NULL OR due > ?1)",
                 params![now.0],
             )

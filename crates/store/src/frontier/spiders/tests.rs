@@ -10,6 +10,7 @@ use crate::{
     collection::Collection,
     frontier::{
         Seed,
+        check_out::VAIN_MAX,
         suite::{
             HOUR, ask, candidate, delta, lease_one, new_page, settlement, url, verdict, visited,
         },
@@ -103,6 +104,24 @@ fn a_pause_lasts_until_the_spider_is_resumed_also_after_a_restart() {
     assert_eq!(frontier.next_due().unwrap(), Some(Timestamp(0)));
     assert_eq!(lent(&mut frontier, 3), [("a.example".to_owned(), 2)]);
     assert_eq!(frontier.verify(true).unwrap(), []);
+}
+
+#[test]
+fn a_check_out_does_not_stop_for_all_that_a_paused_spider_has() {
+    let mut frontier = open();
+    let many = add(&mut frontier, "many");
+    let found: Vec<Candidate> =
+        (0..VAIN_MAX).map(|n| of(many, &format!("http://s{n}.example/"))).collect();
+    frontier.admit(&found, NOW).unwrap();
+    frontier.admit(&[candidate("http://a.example/", 0)], Timestamp(1)).unwrap();
+    frontier.pause_spider(many, Some(""), NOW).unwrap();
+    assert_eq!(lent(&mut frontier, 1), []);
+    assert_eq!(frontier.next_due().unwrap(), Some(Timestamp(1)), "there is more");
+    assert_eq!(lent(&mut frontier, 1), [("a.example".to_owned(), 1)]);
+    assert_eq!(frontier.next_due().unwrap(), None);
+    assert_eq!(frontier.wake_spider(many, Timestamp(1)).unwrap(), 0, "it is paused");
+    frontier.pause_spider(many, None, NOW).unwrap();
+    assert_eq!(lent(&mut frontier, 1).len(), 100);
 }
 
 #[test]

@@ -235,7 +235,7 @@ CREATE TABLE totals (
 INSERT INTO totals (one) VALUES (1);
 
 CREATE VIEW v_pages AS
-SELECT s.key AS site, p.url AS url,
+SELECT s.key AS site, p.url AS url, n.name AS spider,
        CASE p.state WHEN 0 THEN 'candidate' WHEN 1 THEN 'known' WHEN 2 THEN 'fetched'
                     WHEN 3 THEN 'redirected' WHEN 4 THEN 'failing' WHEN 5 THEN 'gone'
                     WHEN 6 THEN 'excluded' END AS state,
@@ -246,6 +246,7 @@ SELECT s.key AS site, p.url AS url,
        f.media_type AS media_type, f.language AS language, f.title AS title,
        f.description AS description, f.location AS location
   FROM pages p JOIN sites s ON s.id = p.site
+  LEFT JOIN spiders n ON n.id = p.spider
   LEFT JOIN page_facts f ON f.site = p.site AND f.fp = p.fp;
 
 CREATE VIEW v_visits AS
@@ -262,8 +263,15 @@ SELECT v.seq AS seq, s.key AS site, p.url AS url,
   FROM visits v JOIN sites s ON s.id = v.site
   LEFT JOIN pages p ON p.site = v.site AND p.fp = v.fp;
 
+CREATE VIEW v_spiders AS
+SELECT id, name,
+       CASE WHEN removed IS NOT NULL THEN 'removed' WHEN paused THEN 'paused' ELSE 'awake' END AS state,
+       why, settings, known, waiting, fetched, failed, requisites, visits, bytes,
+       strftime('%Y-%m-%dT%H:%M:%fZ', created / 1000.0, 'unixepoch') AS created
+  FROM spiders;
+
 CREATE VIEW v_sites AS
-SELECT key AS site, seeded, known, fetched, failed, duplicates, visits, bytes,
+SELECT key AS site, domain, seeded, known, fetched, failed, requisites, duplicates, visits, bytes,
        CASE WHEN leased THEN 'in hand' WHEN resting THEN 'resting'
             WHEN due IS NULL THEN 'idle' ELSE 'waiting' END AS state,
        strftime('%Y-%m-%dT%H:%M:%fZ', due / 1000.0, 'unixepoch') AS due
