@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::{
-    BoxFuture, Clock, Exchange, FailureKind, Fetch, FetchFailure, FetchRequest, Protocol, SpiderId,
+    BoxFuture, Clock, Exchange, FailureKind, Fetch, FetchFailure, FetchRequest, SpiderId,
     Timestamp, Timing,
 };
 use tokio::time::Instant;
@@ -11,19 +11,19 @@ use tokio::time::Instant;
 use super::{
     HttpOptions, HttpSetupError,
     connect::{ConnectFailure, Connector},
-    hop::{self, Answer, HopFailure},
+    hop::{Answer, HopFailure},
+    line::Line,
     pool::Pool,
     profile::{HttpProfile, origin_of},
     profiles::{Profile, Profiles},
     proxy,
-    wire::Wire,
     withheld::Secrets,
 };
 
 pub struct HttpFetcher {
     profiles: Profiles,
     connector: Connector,
-    pool: Pool<Wire>,
+    pool: Pool<Line>,
     clock: Arc<dyn Clock>,
 }
 
@@ -79,53 +79,53 @@ impl HttpFetcher {
     async fn visit(&self, asked: FetchRequest) -> Result<Exchange, FetchFailure> {
         let profile = self.profiles.of(asked.spider);
         let mut visit = Visit::new(&asked, &profile);
-        if let Some(wire) = self.rested(&visit) {
+        if let Some(line) = self.rested(&visit) {
             visit.timing.reused = true;
-            match self.hop(wire, &mut visit).await {
+            match self.hop(line, &mut visit).await {
                 // The server closed it while it rested: the same visit goes on over a new one.
                 Err(failure) if failure.unanswered => visit.timing.reused = false,
                 Err(failure) => return Err(visit.failed(failure)),
                 Ok(answer) => return self.exchange(visit, answer),
             }
         }
-        let wire = self.connect(&mut visit).await?;
-        match self.hop(wire, &mut visit).await {
+        let line = self.connect(&mut visit).await?;
+        match self.hop(line, &mut visit).await {
             Ok(answer) => self.exchange(visit, answer),
             Err(failure) => Err(visit.failed(failure)),
         }
     }
 
     /// A form is never posted over a connection that may be dead: nobody could tell whether it arrived.
-    fn rested(&self, visit: &Visit<'_>) -> Option<Wire> {
+    fn rested(&self, visit: &Visit<'_>) -> Option<Line> {
         if visit.asked.post.is_some() {
             return None;
         }
         let origin = origin_of(&visit.asked.url);
-        let wire = self.pool.take(visit.profile.way.number, origin, visit.start)?;
-        self.connector.may_reuse(wire.address).then_some(wire)
+        let line = self.pool.take(visit.profile.way.number, origin, visit.start)?;
+        self.connector.may_reuse(line.address()).then_some(line)
     }
 
-    async fn connect(&self, visit: &mut Visit<'_>) -> Result<Wire, FetchFailure> {
+    async fn connect(&self, visit: &mut Visit<'_>) -> Result<Line, FetchFailure> {
         let (asked, way) = (visit.asked, &visit.profile.way);
         let connecting =
             self.connector.connect(way, &asked.url, &asked.addresses, &asked.limits, visit.end);
         let connected = connecting.await.map_err(|failure| visit.not_connected(failure))?;
         visit.timing.connect = connected.connect;
         visit.timing.tls = connected.tls;
-        let opened = Wire::open(connected, asked.limits.head_bytes_max).await;
-        opened.map_err(|error| visit.failure(FailureKind::Reset, error.to_string()))
+        let opened = Line::open(connected, &asked.limits, visit.end).await;
+        opened.map_err(|detail| visit.failure(FailureKind::Reset, detail))
     }
 
-    async fn hop(&self, wire: Wire, visit: &mut Visit<'_>) -> Result<Answer, HopFailure> {
+    async fn hop(&self, line: Line, visit: &mut Visit<'_>) -> Result<Answer, HopFailure> {
         let prepared = visit.profile.form.request(visit.asked).map_err(|detail| HopFailure {
             kind: FailureKind::BadHttp,
             detail,
             unanswered: false,
         })?;
         visit.secrets = prepared.secrets;
-        visit.address = wire.address;
+        visit.address = line.address();
         visit.started = self.clock.now();
-        hop::run(wire, prepared.request, visit.asked, visit.end).await
+        line.run(prepared.request, visit.asked, visit.end).await
     }
 
     fn exchange(&self, visit: Visit<'_>, answer: Answer) -> Result<Exchange, FetchFailure> {
@@ -138,9 +138,9 @@ impl HttpFetcher {
         // visit counts from what the server saw.
         let sent = answer.sent.map(|sent| self.clock.now().minus(now - sent));
         let started = sent.map_or(visit.started, |sent| sent.max(visit.started));
-        if let Some(wire) = answer.wire {
+        if let Some(line) = answer.line {
             let way = visit.profile.way.number;
-            self.pool.put(way, origin_of(&visit.asked.url), wire, now);
+            self.pool.put(way, origin_of(&visit.asked.url), line, now);
         }
         let timing = Timing {
             first_byte: answer.first_byte,
@@ -162,7 +162,7 @@ impl HttpFetcher {
             body: answer.body,
             stopped: answer.stopped,
             timing,
-            protocol: Protocol::Http1,
+            protocol: answer.protocol,
         })
     }
 }

@@ -19,23 +19,24 @@ use hyper::{
     Request, Response,
     body::{Body, Incoming},
 };
-use model::{FailureKind, FetchLimits, FetchRequest, Headers, Stopped};
+use model::{FailureKind, FetchLimits, FetchRequest, Headers, Protocol, Stopped};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{
     head::{final_head, unwanted},
     intake::{Event, Intake, poll_frame},
+    line::Line,
     tape::SharedTape,
     wire::Wire,
 };
 
 /// A rest of an unwanted body up to this size is read away to keep the connection: it costs less than
 /// a new one with its TLS handshake.
-const DRAIN_BYTES_MAX: u64 = 64 * 1024;
+pub const DRAIN_BYTES_MAX: u64 = 64 * 1024;
 /// … if it comes at once.
-const DRAIN_TIME: Duration = Duration::from_secs(1);
-/// What chunk framing may cost beside the body before it counts as an attack.
-const FRAMING_BYTES_MAX: usize = 64 * 1024;
+pub const DRAIN_TIME: Duration = Duration::from_secs(1);
+/// What framing may cost beside the body before it counts as an attack.
+pub const FRAMING_BYTES_MAX: usize = 64 * 1024;
 
 pub struct Answer {
     pub status: u16,
@@ -50,8 +51,9 @@ pub struct Answer {
     pub sent: Option<Instant>,
     pub first_byte: Duration,
     pub download: Duration,
-    /// The wire, when another request can go over it.
-    pub wire: Option<Wire>,
+    /// The connection, when another request can go over it.
+    pub line: Option<Line>,
+    pub protocol: Protocol,
 }
 
 pub struct HopFailure {
@@ -189,9 +191,7 @@ impl Hop<'_> {
     }
 
     fn expect(&mut self, head_end: usize, length: Option<u64>) {
-        let body_max = usize::try_from(self.limits.body_bytes_max).unwrap_or(usize::MAX);
-        let framing = body_max / 8 + FRAMING_BYTES_MAX;
-        let received_max = head_end.saturating_add(body_max).saturating_add(framing);
+        let received_max = head_end.saturating_add(framed_body_max(self.limits));
         let received_max = received_max.min(wire_bytes_max(self.limits));
         let likely = usize::try_from(length.unwrap_or(0)).unwrap_or(usize::MAX);
         self.tape.lock().expect(received_max, head_end.saturating_add(likely));
@@ -276,7 +276,7 @@ impl Hop<'_> {
         let request_head = tape.take_sent();
         let response_head = tape.take_received(head.end).slice(head.start..);
         drop(tape);
-        let wire = rests.then_some(self.wire);
+        let line = rests.then_some(Line::One(self.wire));
         let (wire_body, entity, body) = (Bytes::new(), Bytes::new(), Bytes::new());
         let (stopped, download) = (Some(stop), Duration::ZERO);
         Answer {
@@ -291,7 +291,8 @@ impl Hop<'_> {
             sent,
             first_byte,
             download,
-            wire,
+            line,
+            protocol: Protocol::Http1,
         }
     }
 
@@ -307,7 +308,10 @@ impl Hop<'_> {
         let rests = sound && poll_fn(|cx| self.wire.rests(cx)).await;
         let (first_byte, download) = self.durations();
         let tape = self.tape.clone();
-        let (wire, extra) = if rests { (Some(self.wire), 0) } else { (None, self.wire.close()) };
+        let (line, extra) = match rests {
+            true => (Some(Line::One(self.wire)), 0),
+            false => (None, self.wire.close()),
+        };
         let mut tape = tape.lock();
         let received = tape.received().len();
         let end = match stop {
@@ -333,7 +337,8 @@ impl Hop<'_> {
             sent,
             first_byte,
             download,
-            wire,
+            line,
+            protocol: Protocol::Http1,
         }
     }
 
@@ -353,6 +358,12 @@ fn ambiguous(headers: &Headers) -> bool {
     headers.get("content-length").is_some() && headers.get("transfer-encoding").is_some()
 }
 
+/// A body at its limit with all the framing that is let pass.
+pub fn framed_body_max(limits: &FetchLimits) -> usize {
+    let body_max = usize::try_from(limits.body_bytes_max).unwrap_or(usize::MAX);
+    body_max.saturating_add(body_max / 8 + FRAMING_BYTES_MAX)
+}
+
 /// What is left for the whole answer. Nothing was said of it: no limit.
 pub fn wire_bytes_max(limits: &FetchLimits) -> usize {
     let most = limits.wire_bytes_max.unwrap_or(u64::MAX);
@@ -364,7 +375,7 @@ pub fn head_bytes_max(limits: &FetchLimits) -> usize {
     limits.head_bytes_max.min(wire_bytes_max(limits))
 }
 
-fn bad_http(detail: String) -> HopFailure {
+pub fn bad_http(detail: String) -> HopFailure {
     HopFailure { kind: FailureKind::BadHttp, detail, unanswered: false }
 }
 

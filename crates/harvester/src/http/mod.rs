@@ -1,8 +1,9 @@
-//! Fetching over HTTP/1.1: names, addresses, connections, bodies.
+//! Fetching over HTTP: names, addresses, connections, bodies.
 //!
 //! Start with [`HttpFetcher`] (`fetcher.rs`), which takes an idle connection from the pool or has the
 //! connector make one past the [`Guard`], and runs one hop on it (`hop.rs`). Under hyper lies the tape
-//! (`tape.rs`), which keeps what went over the wire for the archive. [`DnsResolver`] turns names into
+//! (`tape.rs`), which keeps what went over the wire for the archive. HTTP/2 is spoken on request
+//! (`http2/`). How a spider shows itself and gets in is its [`HttpProfile`]. [`DnsResolver`] turns names into
 //! addresses before, [`CookieJar`] keeps a site's cookies for the time of its check-out.
 //!
 //! What hyper still refuses although some browsers take it: an invalid `Content-Length` (`abc`, `-1`; a
@@ -24,7 +25,9 @@ mod fetcher;
 mod guard;
 mod head;
 mod hop;
+mod http2;
 mod intake;
+mod line;
 mod name_cache;
 mod options;
 mod overrides;

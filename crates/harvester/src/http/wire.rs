@@ -27,7 +27,7 @@ use super::{
 /// hyper's smallest buffer.
 const BUFFER_BYTES_MIN: usize = 8 * 1024;
 /// Lines in a head: twice what the largest honest sites send.
-const HEADER_LINES_MAX: usize = 256;
+pub const HEADER_LINES_MAX: usize = 256;
 
 pub struct Wire {
     sender: SendRequest<Full<Bytes>>,
