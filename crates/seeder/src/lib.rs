@@ -15,7 +15,10 @@ mod blocks;
 mod condition;
 mod form;
 mod links;
+mod logged;
+mod marking;
 mod objection;
+mod pattern;
 mod reject;
 mod rulelist;
 mod rules;
@@ -28,9 +31,11 @@ pub use blocks::Blocks;
 pub use condition::RuleError;
 pub use form::{Rewrite, UrlForm, parse_host_pattern};
 pub use links::{Sorted, sort_links};
+pub use logged::LogList;
+pub use marking::Marking;
 pub use reject::{RejectError, RejectList, ShippedRule};
 pub use rulelist::{ListedRule, RuleList, RuleListError};
-pub use rules::{ExternalPolicy, RuleStep, Scope, SpiderRules, StepVerdict};
+pub use rules::{Expansion, ExternalPolicy, RuleStep, Scope, SpiderRules, StepVerdict};
 pub use script::{SCRIPT_BYTES_MAX, Script, ScriptError};
 pub use seeds::{
     LineReader, SeedError, SeedKind, SeedReader, Seeds, parse_seed, read_seeds, unpacked,
