@@ -23,7 +23,7 @@ use tokio::sync::watch;
 
 use crate::{
     commands::Context,
-    config::Config,
+    config::{self, Config},
     exit::{Exit, Failure},
     pipeline::{
         self, Mailbox, Outcome, Parts,
@@ -127,6 +127,7 @@ impl Crawl<'_> {
             discovered_urls_max: self.config.crawl.discovered_urls,
             holder: format!("process {}", std::process::id()),
             cookies: self.config.fetch.cookies,
+            seeded_first: self.config.crawl.expansion == config::Expansion::After,
         }
     }
 

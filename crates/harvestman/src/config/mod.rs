@@ -29,8 +29,8 @@ pub use keys::Key;
 pub use layers::FlagValues;
 pub use origin::Origin;
 pub use sections::{
-    Crawl, Etiquette, External, Fetch, Gather, Harvester, Policy, Reject, Revisit, Scope, Store,
-    Url,
+    Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Policy, Reject, Revisit,
+    Scope, Store, Url,
 };
 pub use template::template;
 pub use value::{Raw, Value};

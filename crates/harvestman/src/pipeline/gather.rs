@@ -13,7 +13,7 @@ use gatherer::{GatherOptions, Gathered, gather};
 use harvester::failure::PageAfter;
 use model::{
     Archive, ArchiveEntry, Clock, Decision, EntryKind, Exchange, Page, RecordId, RecordLocation,
-    RefersTo, StoreError,
+    RefersTo, Refusal, StoreError,
 };
 use seeder::{SeedSet, Sorted, SpiderRules, sort_links};
 use store::warc::{RecordIds, sha1};
@@ -196,13 +196,23 @@ impl GatherStage {
                 tracing::error!(url = %exchange.url, "the gatherer panicked on this page");
                 Gathered::default()
             });
-        let mut sorted = self.sort(&page, &gathered);
+        let refusal = self.refusal(&page, exchange, &gathered);
+        let mut sorted = match refusal {
+            None => self.sort(&page, &gathered),
+            Some(_) => Sorted::default(),
+        };
         if let Some(preview) = &self.preview {
             sorted = preview.keep(&page, sorted);
         }
         let now = self.clock.now();
-        let verdict =
-            settle::Answered { exchange, gathered: &gathered, filed, now, policy: &self.policy };
+        let verdict = settle::Answered {
+            exchange,
+            gathered: &gathered,
+            filed,
+            now,
+            policy: &self.policy,
+            refusal,
+        };
         let (update, refused) = settle::update(&page, &verdict, after, &sorted);
         let again = settle::asks_again(&page, exchange, &gathered);
         let mut decisions = sorted.refused;
@@ -218,6 +228,20 @@ impl GatherStage {
             again,
         };
         (report, decisions)
+    }
+
+    /// What the rules say of content of this type, where they had to wait for it.
+    fn refusal(&self, page: &Page, exchange: &Exchange, gathered: &Gathered) -> Option<Refusal> {
+        if !(200..300).contains(&exchange.status) {
+            return None;
+        }
+        // A server that does not say is believed to mean what its bytes are.
+        let media_type = match gathered.declared_type.as_str() {
+            "" => gathered.media_type.as_str(),
+            declared => declared,
+        };
+        let seeds = self.seeds.read().unwrap_or_else(PoisonError::into_inner);
+        self.rules.judge_answer(page, media_type, &seeds)
     }
 
     fn sort(&self, page: &Page, gathered: &Gathered) -> Sorted {

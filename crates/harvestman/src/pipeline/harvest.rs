@@ -30,6 +30,7 @@ use super::{
 
 mod admit;
 mod answers;
+mod door;
 mod requests;
 #[cfg(test)]
 mod tests;
@@ -65,6 +66,8 @@ pub struct Plan {
     pub discovered_urls_max: u64,
     pub holder: String,
     pub cookies: bool,
+    /// Sites that a seed names come before all others.
+    pub seeded_first: bool,
 }
 
 /// Why a crawl is over.
@@ -322,7 +325,7 @@ impl Harvest {
             known_max: limits::KNOWN_IN_MEMORY_MAX,
             site_pages_max: self.plan.site_pages_max,
             paused: Vec::new(),
-            seeded_first: false,
+            seeded_first: self.plan.seeded_first,
             only: None,
         };
         self.state.checking_out = true;

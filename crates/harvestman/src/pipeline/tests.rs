@@ -165,6 +165,7 @@ pub(super) fn plan() -> Plan {
         discovered_urls_max: 5_000,
         holder: "test".to_owned(),
         cookies: true,
+        seeded_first: false,
     }
 }
 

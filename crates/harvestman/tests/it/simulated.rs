@@ -110,6 +110,7 @@ fn crawl(
         discovered_urls_max: 5_000,
         holder: "test".to_owned(),
         cookies: true,
+        seeded_first: false,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mailbox = Mailbox::new(&plan);

@@ -179,6 +179,7 @@ pub fn request(url: &str, limits: FetchLimits) -> FetchRequest {
         spider: model::SpiderId(1),
         cookies: None,
         limits: Arc::new(limits),
+        type_gate: None,
     }
 }
 

@@ -38,6 +38,7 @@ impl Harvest {
             spider: assignment.page.as_ref().map_or(SpiderId(1), |page| page.spider),
             cookies,
             limits: limits.clone(),
+            type_gate: self.type_gate(assignment.page.as_ref()),
         };
         self.state.in_flight += 1;
         self.state.tally.requests += 1;
