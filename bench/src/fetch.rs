@@ -65,6 +65,7 @@ fn request(web: &SimWeb, page: PageId, port: u16, limits: Arc<FetchLimits>) -> F
         cookies: None,
         withhold_cookies: false,
         post: None,
+        type_gate: None,
         limits,
     }
 }

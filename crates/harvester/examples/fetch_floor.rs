@@ -73,6 +73,7 @@ async fn crawl(address: SocketAddr, connections: usize, requests: usize) {
                     withhold_cookies: false,
                     post: None,
                     limits,
+                    type_gate: None,
                 };
                 let exchange = fetcher.fetch(request).await.expect("loopback answers");
                 assert_eq!((exchange.body.len(), exchange.stopped), (PAGE_BYTES, None));

@@ -263,7 +263,7 @@ pub struct CrawlFlags {
     #[arg(long, value_name = "N")]
     pub connections: Option<String>,
 
-    /// What may be crawled: site, domain, prefix or any [crawl.scope]
+    /// What may be crawled: site, domain, prefix, listed or any [crawl.scope]
     #[arg(long, value_name = "WORD")]
     pub scope: Option<String>,
 

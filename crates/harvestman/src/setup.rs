@@ -19,8 +19,9 @@ use harvester::{
 use manager::Policy;
 use model::{FetchLimits, SpiderId, limits};
 use seeder::{
-    Blocks, ExternalPolicy, RejectList, Rewrite, RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope,
-    Script, SeedSet, SpiderRules, UrlForm, parse_host_pattern,
+    Blocks, Expansion, ExternalPolicy, LogList, Marking, RejectList, Rewrite, RuleList,
+    RuleListError, SCRIPT_BYTES_MAX, Scope, Script, SeedSet, SpiderRules, UrlForm,
+    parse_host_pattern,
 };
 use store::warc::WarcOptions;
 
@@ -124,8 +125,20 @@ pub fn rules(config: &Config, folder: &Path) -> Result<SpiderRules, Failure> {
             config::Scope::Site => Scope::Site,
             config::Scope::Domain => Scope::Domain,
             config::Scope::Prefix => Scope::Prefix,
+            config::Scope::Listed => Scope::Listed,
             config::Scope::Any => Scope::Any,
         },
+        outside_max: crawl.outside,
+        expansion: match crawl.expansion {
+            config::Expansion::After => Expansion::After,
+            config::Expansion::Mixed => Expansion::Mixed,
+            config::Expansion::Off => Expansion::Off,
+        },
+        logged: LogList::parse(&crawl.log_extensions).map_err(|what| {
+            let value = crawl.log_extensions.join(", ");
+            config.refuse("crawl.log_extensions", &value, what, "name groups, or .extensions")
+        })?,
+        marking: Marking::new(&crawl.dynamic_extensions),
         external: match crawl.external {
             config::External::Ignore => ExternalPolicy::Ignore,
             config::External::Home => ExternalPolicy::Home,
@@ -235,13 +248,20 @@ fn workbench_options(config: &Config) -> workbench::Options {
 }
 
 fn gather(config: &Config) -> Result<GatherOptions, Failure> {
-    let tags = &config.gather.link_tags;
-    let link_tags = LinkTags::parse(tags).map_err(|what| {
-        config.refuse("gather.link_tags", &tags.join(", "), what, "write tag/attribute, as a/href")
-    })?;
+    let (tags, logged) = (&config.gather.link_tags, &config.gather.log_tags);
+    let refuse = |key, tags: &[String], what| {
+        config.refuse(key, &tags.join(", "), what, "write tag/attribute, as a/href")
+    };
+    // What is only logged is not followed, even where it is by default.
+    let followed: Vec<&String> = tags.iter().filter(|tag| !logged.contains(tag)).collect();
+    let link_tags =
+        LinkTags::parse(&followed).map_err(|what| refuse("gather.link_tags", tags, what))?;
+    let log_tags =
+        LinkTags::names(logged).map_err(|what| refuse("gather.log_tags", logged, what))?;
     Ok(GatherOptions {
         media_types: config.fetch.media_types.clone(),
         link_tags,
+        log_tags,
         url_bytes_max: config.url.bytes_max,
         agent: config.etiquette.robots_token(),
         language: config.gather.language,

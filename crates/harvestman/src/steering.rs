@@ -79,7 +79,7 @@ impl Steering {
             pages_max: self.config.crawl.pages,
             bytes_max: self.config.crawl.bytes,
             fetches_max: self.config.etiquette.max_fetches,
-            seeded_first: false,
+            seeded_first: self.config.crawl.expansion == config::Expansion::After,
             fingerprint: self.fingerprint(rows),
         })
     }

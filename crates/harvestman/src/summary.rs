@@ -184,6 +184,9 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
         RefusalReason::Trap => "it looks like a trap; seed a URL to visit it all the same",
         RefusalReason::MediaType => "name the type in fetch.media_types to fetch it",
         RefusalReason::TooLarge => "raise fetch.body_bytes_max to fetch it",
+        RefusalReason::Logged => {
+            "only counted, as asked for by crawl.log_extensions or gather.log_tags"
+        }
         RefusalReason::Port => "name the port in crawl.ports, or seed a URL with it",
     }
 }

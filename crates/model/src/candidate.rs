@@ -73,10 +73,12 @@ pub enum RefusalReason {
     MediaType,
     /// The answer announced more bytes than are wanted.
     TooLarge,
+    /// Links of this kind are only counted.
+    Logged,
 }
 
 impl RefusalReason {
-    pub const ALL: [RefusalReason; 17] = [
+    pub const ALL: [RefusalReason; 18] = [
         RefusalReason::Scheme,
         RefusalReason::Invalid,
         RefusalReason::TooLong,
@@ -94,6 +96,7 @@ impl RefusalReason {
         RefusalReason::Port,
         RefusalReason::MediaType,
         RefusalReason::TooLarge,
+        RefusalReason::Logged,
     ];
 
     pub fn word(self) -> &'static str {
@@ -115,6 +118,7 @@ impl RefusalReason {
             RefusalReason::Port => "port",
             RefusalReason::MediaType => "media-type",
             RefusalReason::TooLarge => "too-large",
+            RefusalReason::Logged => "logged",
         }
     }
 

@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{BoxFuture, CrawlUrl, Headers, SpiderId, Timestamp};
+use crate::{BoxFuture, CrawlUrl, Headers, SpiderId, Timestamp, TypeGate};
 
 pub trait Fetch: Send + Sync {
     /// One hop: redirects are answers here, never followed.
@@ -29,6 +29,8 @@ pub struct FetchRequest {
     /// The fields of a form (`application/x-www-form-urlencoded`), sent by POST; logins only.
     pub post: Option<Bytes>,
     pub limits: Arc<FetchLimits>,
+    /// Asked about an answer with content, besides [`FetchLimits::media_types`].
+    pub type_gate: Option<Arc<dyn TypeGate>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -35,7 +35,7 @@ pub use frontier::{
     CheckOut, Counts, Decision, Frontier, NewPage, Refill, Release, Settlement, SiteDelta,
     SiteLease, Spent,
 };
-pub use gate::{Gate, OpenGate};
+pub use gate::{Gate, OpenGate, TypeGate};
 pub use headers::Headers;
 pub use link::{Link, LinkKind, LinkRel};
 pub use page::{LastVersion, Page, PageFacts, PageState, PageTerms, PageUpdate, SpiderId};

@@ -16,7 +16,10 @@ mod condition;
 mod conditions;
 mod form;
 mod links;
+mod logged;
+mod marking;
 mod objection;
+mod pattern;
 mod reject;
 mod rulelist;
 mod rules;
@@ -30,9 +33,11 @@ pub use condition::{Condition, RuleError};
 pub use conditions::Conditions;
 pub use form::{Rewrite, UrlForm, parse_host_pattern};
 pub use links::{Sorted, sort_links};
+pub use logged::LogList;
+pub use marking::Marking;
 pub use reject::{RejectError, RejectList, ShippedRule};
 pub use rulelist::{ListedRule, RuleList, RuleListError};
-pub use rules::{ExternalPolicy, RuleStep, Scope, SpiderRules, StepVerdict};
+pub use rules::{Expansion, ExternalPolicy, RuleStep, Scope, SpiderRules, StepVerdict};
 pub use script::{SCRIPT_BYTES_MAX, Script, ScriptError};
 pub use seeds::{
     LineReader, Seed, SeedError, SeedKind, SeedReader, Seeds, parse_seed, read_seeds, unpacked,

@@ -162,6 +162,18 @@ fn which_tags_carry_links_can_be_set() {
 }
 
 #[test]
+fn links_of_logged_tags_are_marked() {
+    let log_tags = LinkTags::names(&["IMG/src", "video/poster"]).expect("well formed");
+    let options = GatherOptions { log_tags, ..GatherOptions::default() };
+    let body = "<a href=/1><img src=/2 title=t></a><video poster=/3 src=/4></video><img>";
+    let exchange = exchange(200, &[("Content-Type", "text/html")], body.as_bytes());
+    let found = gather(&exchange, &options);
+    let links: Vec<_> = found.links.iter().map(|l| (l.url.path(), l.rel, &*l.anchor)).collect();
+    let (plain, logged) = (LinkRel::default(), LinkRel::LOGGED);
+    assert_eq!(links, [("/1", plain, ""), ("/2", logged, "t"), ("/3", logged, "")]);
+}
+
+#[test]
 fn anchors_are_cut_at_their_limit() {
     let found = html(&format!("<a href=x>{}</a>", "é".repeat(1_000)));
     assert_eq!(found.links[0].anchor.chars().count(), limits::ANCHOR_CHARS_MAX);

@@ -23,7 +23,7 @@ use model::{FailureKind, FetchLimits, FetchRequest, Headers, Protocol, Stopped};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{
-    head::{final_head, unwanted},
+    head::{final_head, refused, unwanted},
     intake::{Event, Intake, poll_frame},
     line::Line,
     tape::SharedTape,
@@ -78,7 +78,8 @@ pub async fn run(
     let body = response.into_body();
     let length = if body.is_end_stream() { Some(0) } else { body.size_hint().exact() };
     let (head, headers) = hop.parse_head()?;
-    if let Some(stop) = unwanted(&headers, length, &asked.limits) {
+    let by_gate = || refused(&headers, status, length, asked.type_gate.as_deref());
+    if let Some(stop) = unwanted(&headers, length, &asked.limits).or_else(by_gate) {
         let rests = hop.drain(body, length, head.end).await;
         return Ok(hop.head_only(status, headers, head, stop, rests));
     }

@@ -5,7 +5,7 @@
 
 use harvester::http::{Cidr, Override, Proxy};
 use regex::Regex;
-use seeder::{ListedRule, Rewrite, parse_host_pattern};
+use seeder::{ListedRule, LogList, Rewrite, parse_host_pattern};
 
 /// Either nothing is wrong, or what is and what to write instead.
 pub type Check = fn(&str) -> Result<(), Wrong>;
@@ -43,6 +43,21 @@ pub fn regex(text: &str) -> Result<(), Wrong> {
 pub fn rule(text: &str) -> Result<(), Wrong> {
     let instead = "write accept or reject and a condition, such as reject extension jpg png";
     text.parse::<ListedRule>().map(drop).or_else(|error| wrong(error.to_string(), instead))
+}
+
+/// A group of extensions whose links are only logged, or an extension with its dot.
+pub fn logged(text: &str) -> Result<(), Wrong> {
+    let instead = "write a group such as images, or an extension with its dot such as .iso";
+    LogList::parse(&[text]).map(drop).or_else(|what| wrong(what, instead))
+}
+
+/// `php`, with or without its dot.
+pub fn extension(text: &str) -> Result<(), Wrong> {
+    let bare = text.strip_prefix('.').unwrap_or(text);
+    if bare.is_empty() || bare.contains(['/', '.', '?', '#', ' ']) {
+        return wrong("it is no extension", "write one such as php");
+    }
+    Ok(())
 }
 
 pub fn rewrite(text: &str) -> Result<(), Wrong> {
@@ -268,6 +283,8 @@ mod tests {
         check(file_name, &["index.html"], &["", "a/b", "x?y"]);
         check(parameter, &["sid", "utm_*"], &["", "a*b", "a=b"]);
         check(tag, &["a/href", "x-y/data-href"], &["", "a", "A/HREF", "a/b/c", "<a>/b"]);
+        check(logged, &["images", ".iso"], &["", "imagse", "iso", ".tar.gz"]);
+        check(extension, &["php", ".asp"], &["", ".", "a.b", "a/b"]);
         check(port, &["8080"], &["0", "65536", "http", ""]);
     }
 

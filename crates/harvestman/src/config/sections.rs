@@ -22,8 +22,13 @@ pub struct Crawl {
     pub site_time: Option<Duration>,
     pub site_day_time: Option<Duration>,
     pub scope: Scope,
+    pub outside: u8,
+    pub expansion: Expansion,
     /// Rules of the seeder's language, checked.
     pub rules: Vec<String>,
+    /// Groups and extensions of the seeder's, checked.
+    pub log_extensions: Vec<String>,
+    pub dynamic_extensions: Vec<String>,
     /// A path, relative to the folder of `harvest.toml`.
     pub filter: Option<String>,
     pub external: External,
@@ -39,7 +44,15 @@ pub enum Scope {
     Site,
     Domain,
     Prefix,
+    Listed,
     Any,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expansion {
+    After,
+    Mixed,
+    Off,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +160,7 @@ pub struct Url {
 pub struct Gather {
     /// `tag/attribute`, checked.
     pub link_tags: Vec<String>,
+    pub log_tags: Vec<String>,
     pub language: bool,
     pub threads: Option<usize>,
 }
@@ -212,10 +226,19 @@ impl Values {
             scope: match self.text("crawl.scope").as_str() {
                 "domain" => Scope::Domain,
                 "prefix" => Scope::Prefix,
+                "listed" => Scope::Listed,
                 "any" => Scope::Any,
                 _ => Scope::Site,
             },
+            outside: narrow(self.count("crawl.outside")),
+            expansion: match self.text("crawl.expansion").as_str() {
+                "after" => Expansion::After,
+                "off" => Expansion::Off,
+                _ => Expansion::Mixed,
+            },
             rules: self.list("crawl.rules"),
+            log_extensions: self.list("crawl.log_extensions"),
+            dynamic_extensions: self.list("crawl.dynamic_extensions"),
             filter: self.text_or_none("crawl.filter"),
             external: match self.text("crawl.external").as_str() {
                 "ignore" => External::Ignore,
@@ -292,6 +315,7 @@ impl Values {
     pub fn gather(&mut self) -> Gather {
         Gather {
             link_tags: self.list("gather.link_tags"),
+            log_tags: self.list("gather.log_tags"),
             language: self.flag("gather.language"),
             threads: self.count_or_none("gather.threads").map(narrow),
         }

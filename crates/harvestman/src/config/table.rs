@@ -14,7 +14,8 @@ const fn list(check: check::Check) -> Kind {
     Kind::List { check, commas: true }
 }
 
-pub const SCOPES: &[&str] = &["site", "domain", "prefix", "any"];
+pub const SCOPES: &[&str] = &["site", "domain", "prefix", "listed", "any"];
+pub const EXPANSIONS: &[&str] = &["after", "mixed", "off"];
 pub const EXTERNALS: &[&str] = &["ignore", "home", "deep", "combined"];
 pub const POLICIES: &[&str] = &["once", "fixed"];
 
@@ -81,16 +82,40 @@ pub static KEYS: &[Key] = &[
         .reach(Reach::Site)
         .live(),
     Key::new("crawl.scope", Kind::OneOf(SCOPES), "\"site\"")
-        .doc("What may be crawled: the seeds' sites, their registrable domains, URLs that begin like a seed, or anything.")
+        .doc("What may be crawled: the seeds' sites, their registrable domains, URLs that begin like a seed, the seeds alone, or anything.")
         .example("\"domain\"")
         .flag("scope")
         .common()
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("crawl.outside", Kind::Count { min: 0, max: 255 }, "0")
+        .doc("Links to follow beyond the scope.")
+        .example("1")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("crawl.expansion", Kind::OneOf(EXPANSIONS), "\"mixed\"")
+        .doc("What becomes of sites that no seed names: visited after the seeds' sites, among them, or not at all.")
+        .example("\"after\"")
         .reach(Reach::Spider)
         .live(),
     Key::new("crawl.rules", Kind::List { check: check::rule, commas: false }, "[]")
         .doc("Rules that accept or reject URLs, in order: the first whose condition holds decides, and where none does the scope.")
         .example(r#"["reject extension jpg png or path ~ '^/cgi-bin/'", "accept suffix .pt and not path ~ '/private/'"]"#)
         .common()
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("crawl.log_extensions", list(check::logged), "[]")
+        .doc("Links that are counted and not crawled: groups of extensions, or single ones with their dot.")
+        .example("[\"images\", \"audio\", \"video\", \".iso\"]")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new(
+        "crawl.dynamic_extensions",
+        list(check::extension),
+        "[\"php\", \"php3\", \"php4\", \"php5\", \"php7\", \"phtml\", \"asp\", \"aspx\", \"ashx\", \"asmx\", \"jsp\", \"jspx\", \"do\", \"action\", \"cgi\", \"pl\", \"fcgi\", \"cfm\", \"cfml\", \"dll\"]",
+    )
+    .doc("Extensions of programs: pages that have one, or a query, count as made on demand.")
+    .example("[\"php\", \"asp\", \"xhtml\"]")
         .reach(Reach::Spider)
         .live(),
     Key::none("crawl.filter", Kind::Text(check::any))
@@ -299,6 +324,11 @@ pub static KEYS: &[Key] = &[
     )
     .doc("Where links are taken from, as tag/attribute.")
     .example("[\"a/href\", \"area/href\", \"img/src\"]")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("gather.log_tags", list(check::tag), "[]")
+        .doc("Where links are found that are counted and not crawled, as tag/attribute.")
+        .example("[\"img/src\", \"embed/src\"]")
         .reach(Reach::Spider)
         .live(),
     Key::new("gather.language", Kind::Flag, "true")

@@ -43,6 +43,18 @@ fn every_default_and_every_example_is_a_valid_value_of_its_key() {
 }
 
 #[test]
+fn what_counts_as_made_on_demand_by_default_is_what_the_model_knows() {
+    let crawl = read("").expect("the defaults").crawl;
+    let marking = seeder::Marking::new(&crawl.dynamic_extensions);
+    let known = crawl.dynamic_extensions.iter().map(String::as_str);
+    for extension in known.chain(["html", "htm", "pdf", "xml", "php6", "phps", "js", "py", "rb"]) {
+        let url = model::CrawlUrl::parse(&format!("http://a.org/x.{extension}")).expect("a URL");
+        assert_eq!(marking.is_dynamic(&url), url.is_dynamic(), "{extension}");
+    }
+    assert_eq!(crawl.dynamic_extensions.len(), 20);
+}
+
+#[test]
 fn names_are_unique_sections_together_and_words_plain() {
     let mut names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
     names.sort_unstable();

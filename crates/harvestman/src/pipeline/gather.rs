@@ -13,7 +13,7 @@ use gatherer::{Gathered, gather};
 use harvester::failure::PageAfter;
 use model::{
     Archive, ArchiveEntry, Clock, Decision, EntryKind, Exchange, Page, RecordId, RecordLocation,
-    RefersTo, Stopped, StoreError,
+    RefersTo, Refusal, Stopped, StoreError,
 };
 use seeder::{Sorted, sort_links};
 use store::warc::{RecordIds, dechunk, sha1};
@@ -216,14 +216,24 @@ impl GatherStage {
                 tracing::error!(url = %exchange.url, "the gatherer panicked on this page");
                 Gathered::default()
             });
-        let mut sorted = sort(&spider, &page, &gathered);
+        let refusal = refusal(&spider, &page, exchange, &gathered);
+        let mut sorted = match refusal {
+            None => sort(&spider, &page, &gathered),
+            Some(_) => Sorted::default(),
+        };
         if let Some(preview) = &self.preview {
             sorted = preview.keep(&page, sorted);
         }
         let now = self.clock.now();
         let policy = spider.policy_of(&page);
-        let verdict =
-            settle::Answered { exchange, gathered: &gathered, filed, now, policy: &policy };
+        let verdict = settle::Answered {
+            exchange,
+            gathered: &gathered,
+            filed,
+            now,
+            policy: &policy,
+            refusal,
+        };
         let (update, refused) = settle::update(&page, &verdict, after, &sorted);
         let again = settle::asks_again(&page, exchange, &gathered);
         let mut decisions = sorted.refused;
@@ -267,4 +277,22 @@ fn sort(spider: &Spider, page: &Page, gathered: &Gathered) -> Sorted {
     }
     let seeds = spider.seeds.read().unwrap_or_else(PoisonError::into_inner);
     sort_links(page, &gathered.links, gathered.nofollow, &spider.rules, &seeds)
+}
+
+/// What the rules say of content of this type, where they had to wait for it.
+fn refusal(
+    spider: &Spider,
+    page: &Page,
+    exchange: &Exchange,
+    gathered: &Gathered,
+) -> Option<Refusal> {
+    if !(200..300).contains(&exchange.status) {
+        return None;
+    }
+    // A server that does not say is believed to mean what its bytes are.
+    let media_type = match gathered.declared_type.as_str() {
+        "" => gathered.media_type.as_str(),
+        declared => declared,
+    };
+    spider.judge_answer(page, media_type)
 }

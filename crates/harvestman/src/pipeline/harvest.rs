@@ -32,6 +32,7 @@ use super::{
 
 mod admit;
 mod answers;
+mod door;
 mod requests;
 mod steer;
 #[cfg(test)]

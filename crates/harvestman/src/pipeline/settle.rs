@@ -28,6 +28,8 @@ pub struct Answered<'a> {
     pub filed: &'a Filed,
     pub now: Timestamp,
     pub policy: &'a Policy,
+    /// The rules do not want content of this type.
+    pub refusal: Option<Refusal>,
 }
 
 /// The page's new row, and the refusal when the answer was not wanted.
@@ -37,7 +39,10 @@ pub fn update(
     after: PageAfter,
     sorted: &Sorted,
 ) -> (PageUpdate, Option<Decision>) {
-    let state = state_after(page, answer.exchange, &after);
+    let state = match answer.refusal {
+        None => state_after(page, answer.exchange, &after),
+        Some(_) => PageState::Excluded,
+    };
     let change = change_of(page, answer, state);
     let failures =
         if matches!(state, PageState::Failing) { page.failures.saturating_add(1) } else { 0 };
@@ -49,7 +54,11 @@ pub fn update(
         visit: Some(visit_of(answer, change)),
         facts: facts_of(answer, change, sorted),
     };
-    (update, unwanted(page, answer.exchange))
+    let refused = match &answer.refusal {
+        None => unwanted(page, answer.exchange),
+        Some(refusal) => Some(decision(page, refusal.clone())),
+    };
+    (update, refused)
 }
 
 /// The page's new row after a visit that brought no answer.

@@ -12,7 +12,7 @@ use std::{
 
 use gatherer::GatherOptions;
 use manager::Policy;
-use model::{Candidate, CrawlUrl, FetchLimits, Page, SpiderId, Verdict};
+use model::{Candidate, CrawlUrl, FetchLimits, Page, Refusal, SpiderId, Verdict};
 use seeder::{Blocks, SeedSet, SpiderRules};
 
 use crate::{
@@ -39,6 +39,12 @@ impl Spider {
     pub fn judge(&self, candidate: &Candidate) -> Verdict {
         let seeds = self.seeds.read().unwrap_or_else(PoisonError::into_inner);
         self.rules.judge(candidate, &seeds)
+    }
+
+    /// What the rules say of an answer of this type, where they had to wait for it.
+    pub fn judge_answer(&self, page: &Page, media_type: &str) -> Option<Refusal> {
+        let seeds = self.seeds.read().unwrap_or_else(PoisonError::into_inner);
+        self.rules.judge_answer(page, media_type, &seeds)
     }
 
     /// What a seed names, or redirects to, belongs to what the seeds cover.

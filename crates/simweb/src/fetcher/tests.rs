@@ -70,6 +70,7 @@ fn request(url: &str) -> FetchRequest {
             ratio_max: 200,
             wire_bytes_max: None,
         }),
+        type_gate: None,
     }
 }
 

@@ -181,6 +181,7 @@ pub fn request(url: &str, limits: FetchLimits) -> FetchRequest {
         withhold_cookies: false,
         post: None,
         limits: Arc::new(limits),
+        type_gate: None,
     }
 }
 

@@ -43,6 +43,7 @@ impl Harvest {
             withhold_cookies,
             post: None,
             limits: share_of(limits, assignment.wire_bytes_max),
+            type_gate: self.type_gate(&spider, assignment.page.as_ref()),
         };
         self.state.in_flight += 1;
         self.state.tally.requests += 1;
