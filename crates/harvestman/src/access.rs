@@ -11,9 +11,12 @@ use std::{
     time::Duration,
 };
 
-use harvester::http::{
-    AuthScheme, ClientCertificate, Credential, DnsResolver, HttpFetcher, HttpOptions, HttpProfile,
-    HttpSetupError, PresetCookie, cookies_file,
+use harvester::{
+    clock::RealClock,
+    http::{
+        AuthScheme, ClientCertificate, Credential, DnsResolver, HttpFetcher, HttpOptions,
+        HttpProfile, HttpSetupError, PresetCookie, cookies_file,
+    },
 };
 use model::{BoxFuture, Clock, Fetch, FetchFailure, Resolution, Resolve, SpiderId, Timestamp};
 
@@ -192,7 +195,23 @@ pub fn failure(config: &Config, error: &HttpSetupError) -> Failure {
     }
 }
 
-/// What all spiders share of the fetcher.
-pub fn check(options: &HttpOptions, config: &Config, clock: Arc<dyn Clock>) -> Result<(), Failure> {
-    HttpFetcher::new(options, clock).map(drop).map_err(|error| failure(config, &error))
+/// What all spiders share of the fetcher can be made.
+pub fn check(options: &HttpOptions, config: &Config) -> Result<(), Failure> {
+    HttpFetcher::new(options, Arc::new(RealClock::new()))
+        .map(drop)
+        .map_err(|error| failure(config, &error))
+}
+
+/// The client certificate can be used.
+pub fn certificate(config: &Config, folder: &Path) -> Result<(), Failure> {
+    let certificates = client_certificate(config, folder)?.into_iter().collect();
+    let profile = HttpProfile { client_certificates: certificates, ..HttpProfile::default() };
+    check(&HttpOptions { profile, ..HttpOptions::default() }, &without_roots(config))
+}
+
+/// So that a certificate is not blamed on the roots.
+fn without_roots(config: &Config) -> Config {
+    let mut config = config.clone();
+    config.fetch.extra_roots.clear();
+    config
 }

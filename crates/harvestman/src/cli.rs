@@ -347,15 +347,27 @@ pub struct SpiderArgs {
 #[derive(Clone, Debug, Subcommand)]
 pub enum SpiderCommand {
     /// All spiders: state, counts, settings (also without a word)
+    #[command(after_help = "Examples:
+  harvestman spider list
+  harvestman spider list --json")]
     List,
 
     /// A new spider, with its seeds and settings
+    #[command(after_help = "Examples:
+  harvestman spider add news https://news.example/ --set crawl.depth=3
+  harvestman spider add pt https://example.pt/ --set crawl.scope=any --set crawl.pages=10000")]
     Add(SpiderAdd),
 
     /// Other settings; a running crawl follows within seconds
+    #[command(after_help = "Examples:
+  harvestman spider edit news --set etiquette.delay=5s
+  harvestman spider edit news --unset crawl.depth")]
     Edit(SpiderEdit),
 
     /// No more visits for it, until it is resumed
+    #[command(after_help = "Examples:
+  harvestman spider pause news
+  harvestman spider pause news --reason ill")]
     Pause {
         #[arg(value_name = "NAME")]
         name: String,
@@ -366,12 +378,16 @@ pub enum SpiderCommand {
     },
 
     /// Go on with a paused one
+    #[command(after_help = "Examples:
+  harvestman spider resume news")]
     Resume {
         #[arg(value_name = "NAME")]
         name: String,
     },
 
     /// Take it away; what it brought stays in the collection
+    #[command(after_help = "Examples:
+  harvestman spider remove news")]
     Remove {
         #[arg(value_name = "NAME")]
         name: String,

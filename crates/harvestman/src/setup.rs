@@ -12,7 +12,6 @@ use std::{
 
 use gatherer::{GatherOptions, LinkTags};
 use harvester::{
-    clock::RealClock,
     http::{Cidr, DnsOptions, HttpOptions, Override, Overrides},
     workbench,
 };
@@ -70,10 +69,7 @@ impl Setup {
 
 /// Everything that would keep a crawl from starting, part by part: not only the first.
 pub fn mistakes(config: &Config, folder: &Path) -> Vec<Failure> {
-    let network = || {
-        let http = http(config, folder, Arc::new(overrides(config)?))?;
-        access::check(&http, config, Arc::new(RealClock::new()))
-    };
+    let network = || access::check(&http(config, folder, Arc::new(overrides(config)?))?, config);
     [
         rule_list(config).map(drop),
         script(config, folder).map(drop),
@@ -81,6 +77,7 @@ pub fn mistakes(config: &Config, folder: &Path) -> Vec<Failure> {
         reject(config).map(drop),
         gather(config).map(drop),
         network(),
+        access::certificate(config, folder).map(drop),
         access::cookies(config, folder).map(drop),
     ]
     .into_iter()
@@ -289,7 +286,6 @@ fn fetch_limits(config: &Config) -> FetchLimits {
 fn http(config: &Config, folder: &Path, overrides: Arc<Overrides>) -> Result<HttpOptions, Failure> {
     let (etiquette, fetch) = (&config.etiquette, &config.fetch);
     Ok(HttpOptions {
-        profile: access::profile(config, folder, "default")?,
         extra_roots: fetch
             .extra_roots
             .iter()

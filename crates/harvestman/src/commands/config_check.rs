@@ -1,14 +1,15 @@
 //! `config check`: everything that is wrong in what a crawl would read, at once, and when what is set
 //! takes effect.
 
-use std::{collections::BTreeMap, fs::File, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::json;
+use store::{census::Census, collection::Collection};
 
 use super::Context;
 use crate::{
     cli::ConfigCheckArgs,
-    config::{Config, Cookies, FlagValues, Key, Origin},
+    config::{Config, FlagValues, Key, Origin},
     exit::{Exit, Failure},
     setup,
     terminal::{print, printable},
@@ -18,9 +19,16 @@ use crate::{
 type SpiderSettings = (String, BTreeMap<String, String>);
 
 pub fn run(context: &Context, args: &ConfigCheckArgs) -> Result<Exit, Failure> {
-    let findings = Findings::of(&context.folder, args.flags.values(), &[]);
+    let findings = Findings::of(&context.folder, args.flags.values(), &spiders(context)?);
     print(&if context.json { findings.json() } else { findings.text() })?;
     Ok(if findings.mistakes.is_empty() { Exit::Done } else { Exit::Usage })
+}
+
+/// None where there is no collection yet.
+fn spiders(context: &Context) -> Result<Vec<SpiderSettings>, Failure> {
+    let Ok(collection) = Collection::open(&context.folder) else { return Ok(Vec::new()) };
+    let rows = Census::open(&collection)?.spiders()?;
+    Ok(rows.into_iter().map(|row| (row.name, row.settings)).collect())
 }
 
 #[derive(Debug, Default)]
@@ -44,7 +52,10 @@ impl Findings {
         findings.remarks.extend(setup::remarks(&config));
         let set = |setting: &&crate::config::Setting| matches!(setting.origin, Origin::File { .. });
         let set = config.settings().iter().filter(set);
-        findings.restart.extend(set.map(|setting| setting.key.name.to_owned()));
+        for setting in set {
+            let place = if setting.key.live { &mut findings.live } else { &mut findings.restart };
+            place.push(setting.key.name.to_owned());
+        }
         for (name, settings) in spiders {
             let spider = config.examine_spider(name, settings, &mut findings.mistakes);
             findings.look_at(&spider.config, folder);
@@ -56,8 +67,8 @@ impl Findings {
 
     /// What a crawl would make of the values. A mistake of the base is not told again for each spider.
     fn look_at(&mut self, config: &Config, folder: &Path) {
-        let files = files(config, folder);
-        for mistake in setup::mistakes(config, folder).into_iter().chain(files) {
+        let pairs = pairs(config);
+        for mistake in setup::mistakes(config, folder).into_iter().chain(pairs) {
             if !self.mistakes.contains(&mistake) {
                 self.mistakes.push(mistake);
             }
@@ -127,38 +138,13 @@ impl Findings {
     }
 }
 
-/// Files that values name and that nothing else looks at before a crawl, and what must go together.
-fn files(config: &Config, folder: &Path) -> Vec<Failure> {
-    let fetch = &config.fetch;
-    let cookies = match &fetch.cookies {
-        Cookies::File(name) => Some(name),
-        Cookies::Off | Cookies::On => None,
-    };
-    let named = [
-        ("fetch.cookies", cookies),
-        ("fetch.client_certificate", fetch.client_certificate.as_ref()),
-        ("fetch.client_key", fetch.client_key.as_ref()),
-    ];
-    let mut mistakes = Vec::new();
-    for (key, name) in named {
-        let Some(name) = name else { continue };
-        let is_file = |file: &File| file.metadata().is_ok_and(|data| data.is_file());
-        let what = match File::open(folder.join(name)) {
-            Ok(file) if is_file(&file) => continue,
-            Ok(_) => "it is no file".to_owned(),
-            Err(error) => format!("it cannot be read: {error}"),
-        };
-        mistakes.push(config.refuse(key, name, what, "name a file beside harvest.toml"));
+/// What must go together.
+fn pairs(config: &Config) -> Vec<Failure> {
+    if config.logins.is_empty() || config.fetch.cookies.are_kept() {
+        return Vec::new();
     }
-    if let (Some(key), None) = (&fetch.client_key, &fetch.client_certificate) {
-        let what = "there is no certificate for it";
-        mistakes.push(config.refuse("fetch.client_key", key, what, "set fetch.client_certificate"));
-    }
-    if !config.logins.is_empty() && !fetch.cookies.are_kept() {
-        let what = "a [[login]] lives by cookies";
-        mistakes.push(config.refuse("fetch.cookies", "off", what, "set it to \"on\""));
-    }
-    mistakes
+    let what = "a [[login]] lives by cookies";
+    vec![config.refuse("fetch.cookies", "off", what, "set it to \"on\"")]
 }
 
 #[cfg(test)]
@@ -206,9 +192,8 @@ mod tests {
                 "none.rhai",
                 "reject.disable",
                 "fetch.extra_roots",
+                "fetch.client_key = \"k.pem\": a key without a certificate",
                 "fetch.cookies = \"c.txt\": it cannot be read",
-                "fetch.client_key = \"k.pem\": it cannot be read",
-                "no certificate",
                 "its secret",
             ],
         );
@@ -244,15 +229,16 @@ mod tests {
     #[test]
     fn what_is_set_says_when_it_takes_effect() {
         let settings = [spider("news", &[("crawl.pages", "5"), ("fetch.http2", "true")])];
-        let text = "[crawl]\npages = 9\n[[override]]\nwhen = 'any'\nspider = 'nwes'\n\
+        let text = "[crawl]\npages = 9\n[harvester]\nsites_in_hand = 5\n[[override]]\nwhen = 'any'\nspider = 'nwes'\n\
                     crawl.depth = 2\n";
         let findings = findings(text, &settings);
         told(&findings, &[]);
-        assert_eq!(findings.restart, ["crawl.pages", "fetch.http2 of spider news"]);
-        assert_eq!(findings.live, ["crawl.pages of spider news"]);
-        assert_eq!(findings.remarks, ["line 3 speaks of spider nwes, and there is none"]);
+        assert_eq!(findings.restart, ["harvester.sites_in_hand"]);
+        let live = ["crawl.pages", "crawl.pages of spider news", "fetch.http2 of spider news"];
+        assert_eq!(findings.live, live);
+        assert_eq!(findings.remarks, ["line 5 speaks of spider nwes, and there is none"]);
         assert!(findings.text().ends_with("nothing is wrong\n"), "{}", findings.text());
         let json: serde_json::Value = serde_json::from_str(&findings.json()).unwrap();
-        assert_eq!(json["live"][0], "crawl.pages of spider news");
+        assert_eq!(json["live"][0], "crawl.pages");
     }
 }

@@ -90,8 +90,8 @@ mod tests {
             page.unwrap_or_else(|| panic!("{name} has no page")).1.clone()
         };
         let program = Cli::command();
-        let mut all = vec!["harvestman".to_owned(), "harvestman-config-check".to_owned()];
-        all.extend(program.get_subcommands().map(|sub| format!("harvestman-{}", sub.get_name())));
+        let mut all = Vec::new();
+        names(&program, "harvestman", &mut all);
         assert_eq!(pages.len(), all.len());
         for name in all {
             let page = named(&name);
@@ -100,6 +100,13 @@ mod tests {
             let word = name.rsplit('-').next().unwrap();
             let shown = |line: &str| line.starts_with("  ") && line.contains(word);
             assert!(examples.lines().any(shown), "{name}: {examples}");
+        }
+    }
+
+    fn names(command: &clap::Command, name: &str, all: &mut Vec<String>) {
+        all.push(name.to_owned());
+        for below in command.get_subcommands() {
+            names(below, &format!("{name}-{}", below.get_name()), all);
         }
     }
 

@@ -70,7 +70,8 @@ pub static KEYS: &[Key] = &[
         .example("\"2h\"")
         .flag("for")
         .common()
-        .reach(Reach::Spider),
+        .reach(Reach::Spider)
+        .live(),
     Key::none("crawl.site_time", Kind::Time)
         .doc("Longest time to stay with a site before others have their turn.")
         .example("\"10m\"")
@@ -209,7 +210,8 @@ pub static KEYS: &[Key] = &[
     Key::new("etiquette.headers", list(check::header), "[]")
         .doc("More request headers.")
         .example("[\"Accept-Language: pt, en;q=0.5\"]")
-        .reach(Reach::Spider),
+        .reach(Reach::Spider)
+        .live(),
     // One fetch.
     Key::new("fetch.timeout", Kind::Time, "\"1m\"")
         .doc("Longest time for one fetch, from the first connect to the last byte.")
@@ -256,13 +258,15 @@ pub static KEYS: &[Key] = &[
     Key::new("fetch.accept_encoding", list(check::coding), "[\"gzip\", \"deflate\", \"br\", \"zstd\"]")
         .doc("Compressions to offer to servers.")
         .example("[\"gzip\"]")
-        .reach(Reach::Spider),
+        .reach(Reach::Spider)
+        .live(),
     Key::none("fetch.proxy", Kind::Text(check::proxy))
         .doc("Proxy for all requests: http, socks5, or socks5h (which leaves names to the proxy).")
         .example("\"http://proxy.example:3128\"")
         .flag("proxy")
         .secret()
-        .reach(Reach::Spider),
+        .reach(Reach::Spider)
+        .live(),
     Key::new("fetch.resolve", list(check::resolve), "[]")
         .doc("Addresses to use for hosts instead of DNS, as PATTERN=ADDRESS.")
         .example("[\"*.example=127.0.0.1\"]")
@@ -273,28 +277,30 @@ pub static KEYS: &[Key] = &[
         .flag("allow-address"),
     Key::new("fetch.extra_roots", list(check::any), "[]")
         .doc("PEM files of certificate authorities to trust besides the public ones.")
-        .example("[\"our-ca.pem\"]")
-        .reach(Reach::Spider),
+        .example("[\"our-ca.pem\"]"),
     Key::new("fetch.insecure_tls", Kind::Flag, "false")
         .doc("Take every certificate, also false and expired ones.")
-        .example("true")
-        .reach(Reach::Spider),
+        .example("true"),
     Key::new("fetch.cookies", Kind::Switch, "\"on\"")
         .doc("Keep a site's cookies while it is being crawled: off, on, or a file of cookies to begin with.")
         .example("\"cookies.txt\"")
-        .reach(Reach::Spider),
+        .reach(Reach::Spider)
+        .live(),
     Key::new("fetch.http2", Kind::Flag, "false")
         .doc("Offer HTTP/2 to servers over TLS.")
         .example("true")
-        .reach(Reach::Spider),
+        .reach(Reach::Spider)
+        .live(),
     Key::none("fetch.client_certificate", Kind::Text(check::any))
         .doc("PEM file of the certificate by which servers know this crawler.")
         .example("\"crawler.pem\"")
-        .reach(Reach::Spider),
+        .reach(Reach::Spider)
+        .live(),
     Key::none("fetch.client_key", Kind::Text(check::any))
         .doc("PEM file of the client certificate's key; without it, the key stands in the certificate's file.")
         .example("\"crawler.key\"")
-        .reach(Reach::Spider),
+        .reach(Reach::Spider)
+        .live(),
     // What counts as the same URL.
     Key::new("url.bytes_max", Kind::Count { min: 64, max: 65_536 }, "2083")
         .doc("Longest URL to take.")

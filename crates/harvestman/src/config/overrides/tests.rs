@@ -162,7 +162,8 @@ fn mistakes_are_told_with_their_line_and_what_to_write() {
     refused(
         "[[override]]\nwhen = 'hots a.org'\netiquette.delay = 1\n",
         "2: when = \"hots a.org\": at character 1: expected not, ( or a condition (suffix, domain, \
-         host, url, prefix, scheme, port, extension, path, query, parameter, level, dynamic, static \
+         host, url, prefix, scheme, port, extension, path, query, parameter, level, type, \
+         anchor, dynamic, static \
          or any), found `hots`",
         "as in crawl.rules",
     );

@@ -95,6 +95,7 @@ impl Harvest {
         for (spider, bounds) in course.spiders {
             let id = spider.id;
             self.spiders.set(spider);
+            self.state.timed_out.remove(&id);
             let first = self.state.bounds.insert(id, bounds.clone()).is_none();
             self.set_limits_of(id, first, now);
         }
