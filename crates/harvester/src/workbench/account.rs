@@ -112,9 +112,9 @@ impl Account {
 
     fn pages(&self, max: Option<u64>, line: impl FnOnce() -> Line) -> Entry {
         match max {
-            Some(max) if self.spent.pages + self.reserved.pages >= max => {
-                if self.reserved.pages > 0 { Entry::Wait(line()) } else { Entry::Full }
-            }
+            // Spiders may have different limits on one account: what others reserve is no reason to wait.
+            Some(max) if self.spent.pages >= max => Entry::Full,
+            Some(max) if self.spent.pages + self.reserved.pages >= max => Entry::Wait(line()),
             _ => Entry::Open,
         }
     }
@@ -123,16 +123,15 @@ impl Account {
     fn bytes(&self, max: Option<u64>, wanted: &mut u64, line: Line) -> Entry {
         let Some(max) = max else { return Entry::Open };
         let left = max.saturating_sub(self.spent.bytes + self.reserved.bytes);
-        if left >= *wanted {
-            return Entry::Open;
-        }
-        match (self.reserved.bytes, left) {
-            (0, 0) => Entry::Spent,
-            (0, left) => {
-                *wanted = left;
-                Entry::Open
-            }
-            _ => Entry::Wait(line),
+        if self.spent.bytes >= max {
+            Entry::Spent
+        } else if left >= *wanted {
+            Entry::Open
+        } else if self.reserved.bytes > 0 {
+            Entry::Wait(line)
+        } else {
+            *wanted = left;
+            Entry::Open
         }
     }
 }

@@ -539,7 +539,7 @@ fn unlimited(terms: &SiteTerms) -> SiteTerms {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(50))]
     #[test]
     fn spiders_share_sites_within_every_limit_and_nothing_is_forgotten(seed: u64) {
         let mut world = World::new(seed);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::{SiteKey, Spent, SpiderId, Timestamp};
 
-use super::{LimitInAll, SpiderLimits, Terms, Workbench};
+use super::{LimitInAll, SpiderLimits, Terms, Workbench, seat::Seat};
 
 impl Workbench {
     /// Other terms for spiders and sites: everything in hand is asked about again.
@@ -27,9 +27,7 @@ impl Workbench {
         now: Timestamp,
     ) {
         self.books.set_spider(spider, limits, spent);
-        let concerned = self.seats.iter().filter(|(_, seat)| seat.frontier.lane(spider).is_some());
-        let concerned: Vec<SiteKey> = concerned.map(|(site, _)| site.clone()).collect();
-        concerned.iter().for_each(|site| self.reschedule(site, now));
+        self.look_at(|seat| seat.frontier.lane(spider).is_some(), now);
     }
 
     /// Visits in all at once.
@@ -72,7 +70,14 @@ impl Workbench {
     }
 
     pub(super) fn look_at_all(&mut self, now: Timestamp) {
-        let sites: Vec<SiteKey> = self.seats.keys().cloned().collect();
+        self.look_at(|_| true, now);
+    }
+
+    /// In order of their names: what happens must not hang on the order of a hash table.
+    fn look_at(&mut self, concerned: impl Fn(&Seat) -> bool, now: Timestamp) {
+        let sites = self.seats.iter().filter(|(_, seat)| concerned(seat));
+        let mut sites: Vec<SiteKey> = sites.map(|(site, _)| site.clone()).collect();
+        sites.sort_unstable();
         sites.iter().for_each(|site| self.reschedule(site, now));
     }
 }

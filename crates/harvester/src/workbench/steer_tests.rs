@@ -258,6 +258,19 @@ fn sites_of_a_domain_share_its_limit_and_the_newest_figure_is_ours() {
 }
 
 #[test]
+fn a_spider_that_is_full_on_a_shared_account_does_not_wait_for_what_others_reserve() {
+    let mut bench = bench(options(), &[(A, SiteTerms { domain_pages_max: Some(1), ..free() })]);
+    add(&mut bench, "a.example.org", &[(A, "/01"), (A, "/02")]);
+    let visit = bench.visit(START);
+    bring(&mut bench, &visit, 1, START);
+    add(&mut bench, "b.example.org", &[(B, "/01")]);
+    assert_eq!(bench.visit(START).spider, B);
+    bench.idle(START);
+    let removed = bench.bench.remove(&key("a.example.org"), START).expect("in hand");
+    assert_eq!(removed.full, [A]);
+}
+
+#[test]
 fn the_last_visits_under_a_byte_limit_are_cut_to_what_is_left() {
     let mut bench = bench(Options { bytes_max: Some(250), ..options() }, &[]);
     add(&mut bench, "a.example", &[(A, "/01"), (A, "/02"), (A, "/03"), (A, "/04")]);
