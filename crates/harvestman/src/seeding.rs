@@ -256,7 +256,8 @@ fn leave(collection: &Collection, batch: &[Candidate], now: Timestamp) -> Result
     let database = collection.database();
     let send = |urls: &mut Vec<String>| {
         let urls = std::mem::take(urls);
-        control::request(&database, &Command::Seed { urls, seeds: Vec::new(), spider: None }, now).map(drop)
+        control::request(&database, &Command::Seed { urls, seeds: Vec::new(), spider: None }, now)
+            .map(drop)
     };
     for candidate in batch {
         let url = candidate.url.as_str();
