@@ -4,6 +4,7 @@
 //! and takes effect when that is done. Requests that come meanwhile wait for it: the seeds of a new spider
 //! come right behind it.
 
+use harvester::workbench::{LimitInAll, SpiderLimits};
 use model::{SpiderId, Timestamp};
 use store::{
     control::{Request, SpiderChange},
@@ -89,7 +90,7 @@ impl Harvest {
         for id in gone {
             self.state.bounds.remove(&id);
             self.spiders.remove(id);
-            let limits = harvester::workbench::SpiderLimits { paused: true, ..Default::default() };
+            let limits = SpiderLimits { paused: true, ..Default::default() };
             self.workbench.set_spider(id, limits, None, now);
         }
         for (spider, bounds) in course.spiders {
@@ -123,7 +124,7 @@ impl Harvest {
     fn set_limits_of(&mut self, id: SpiderId, first: bool, now: Timestamp) {
         let paused = self.is_paused(id, now);
         let Some(bounds) = self.state.bounds.get(&id) else { return };
-        let limits = harvester::workbench::SpiderLimits { paused, ..bounds.limits.clone() };
+        let limits = SpiderLimits { paused, ..bounds.limits.clone() };
         self.workbench.set_spider(id, limits, first.then_some(bounds.spent), now);
     }
 
@@ -149,9 +150,11 @@ impl Harvest {
         bounds.limits.paused || bounds.time.is_some_and(over)
     }
 
-    /// Whose pages are to stay where they are.
+    /// Whose pages are to stay where they are: also of those that may bring no byte more.
     pub(super) fn paused(&self, now: Timestamp) -> Vec<SpiderId> {
-        self.state.bounds.keys().copied().filter(|id| self.is_paused(*id, now)).collect()
+        let spent = |id| self.workbench.which_limit_of(id) == Some(LimitInAll::Bytes);
+        let rests = |id: &SpiderId| self.is_paused(*id, now) || spent(*id);
+        self.state.bounds.keys().copied().filter(rests).collect()
     }
 }
 
