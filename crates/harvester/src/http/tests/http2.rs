@@ -47,13 +47,16 @@ fn field(name: &str, value: &str) -> Vec<u8> {
     [&[0, n][..], name.as_bytes(), &[v], value.as_bytes()].concat()
 }
 
+/// Kind and payload.
+type Frame = (u8, Vec<u8>);
+
 struct Server {
     authority: Authority,
     roots: PathBuf,
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
     /// What frames the client sent, by kind.
-    frames: Arc<Mutex<Vec<(u8, Vec<u8>)>>>,
+    frames: Arc<Mutex<Vec<Frame>>>,
 }
 
 impl Drop for Server {
@@ -122,7 +125,7 @@ impl Server {
 
 async fn converse(
     tls: TlsStream<TcpStream>,
-    frames: &Mutex<Vec<(u8, Vec<u8>)>>,
+    frames: &Mutex<Vec<Frame>>,
     answer: impl Fn(usize) -> Vec<Act>,
 ) {
     let (mut reading, mut writing) = tokio::io::split(tls);
