@@ -212,7 +212,10 @@ fn page(n: usize, fields: &[(&str, &str)], body: &[u8]) -> Vec<Act> {
 #[tokio::test]
 async fn answers_are_written_as_http_1_and_the_connection_is_kept() {
     let fields = [("content-type", "text/html"), ("set-cookie", "a=1"), ("set-cookie", "b=2")];
-    let server = Server::start(move |_, n| page(n, &fields, b"two")).await;
+    // An interim answer (103) before the answer is passed over.
+    let hint = |n: usize| frame(HEADERS, END_HEADERS, 2 * n as u32 + 1, &[8, 3, b'1', b'0', b'3']);
+    let server =
+        Server::start(move |_, n| [vec![send(hint(n))], page(n, &fields, b"two")].concat()).await;
     let fetcher = server.fetcher(true);
     for n in 0..5 {
         let exchange = fetcher.fetch(server.asked(limits())).await.unwrap();
