@@ -2,13 +2,14 @@
 //!
 //! [`sqlite`] owns the connection and the transactions; [`check_out`] lends sites with what is [`due`], [`check_in`] settles
 //! what happened, [`admit`] takes candidates in, [`history`] keeps visits and folds the unchanged ones,
-//! [`verify`] counts everything again. `suite` says how any backend must behave.
+//! [`forget`] takes out what must not be kept, [`verify`] counts everything again. `suite` says how any backend must behave.
 
 mod admit;
 mod cache;
 mod check_in;
 mod check_out;
 mod due;
+mod forget;
 mod history;
 mod lift;
 mod rows;
@@ -29,6 +30,7 @@ pub use sqlite::{Marks, SqliteFrontier};
 pub use start::RecordExtent;
 pub use verify::{Finding, Topic};
 
+pub(crate) use forget::FILES;
 pub(crate) use rows::{FACTS, ROBOTS, facts_from_row, record_from_row, robots_from_row};
 pub(crate) use sqlite::load_totals;
 pub(crate) use start::seed_urls;

@@ -1,6 +1,7 @@
 //! Counting everything again: does what the database says of itself hold?
 
 use model::{StoreError, Timestamp};
+use rusqlite::Connection;
 use serde::Serialize;
 
 use super::{
@@ -75,19 +76,7 @@ impl SqliteFrontier {
     /// Sets counters and dues to what the rows say.
     pub fn repair_counters(&mut self, now: Timestamp) -> Result<(), StoreError> {
         self.transact(now, |work| {
-            for (column, expression) in SITE_COUNTERS {
-                work.sql.execute(
-                    &format!(
-                        "UPDATE sites SET {column} = \
-                         (SELECT {expression} FROM pages p WHERE p.site = sites.id)"
-                    ),
-                    [],
-                )?;
-            }
-            work.sql.execute_batch(
-                "UPDATE sites SET (visits, bytes) = (SELECT coalesce(sum(count), 0), \
-                 coalesce(sum(wire_bytes), 0) FROM visits v WHERE v.site = sites.id)",
-            )?;
+            recount_sites(work.sql, "")?;
             work.sql.execute(
                 &format!(
                     "UPDATE sites SET due = max(not_before, (SELECT min(due) FROM pages \
@@ -96,9 +85,7 @@ impl SqliteFrontier {
                 ),
                 [],
             )?;
-            for (column, query) in TOTALS {
-                work.sql.execute(&format!("UPDATE totals SET {column} = ({query})"), [])?;
-            }
+            recount_totals(work.sql)?;
             work.counts = load_totals(work.sql).map_err(Fault::from)?;
             Ok(())
         })
@@ -178,4 +165,25 @@ impl SqliteFrontier {
         }
         Ok(())
     }
+}
+
+/// Sets the counters of the sites that `only` picks (a WHERE clause, or nothing) to what the rows say.
+pub(super) fn recount_sites(sql: &Connection, only: &str) -> rusqlite::Result<()> {
+    for (column, expression) in SITE_COUNTERS {
+        sql.execute_batch(&format!(
+            "UPDATE sites SET {column} = \
+             (SELECT {expression} FROM pages p WHERE p.site = sites.id) {only}"
+        ))?;
+    }
+    sql.execute_batch(&format!(
+        "UPDATE sites SET (visits, bytes) = (SELECT coalesce(sum(count), 0), \
+         coalesce(sum(wire_bytes), 0) FROM visits v WHERE v.site = sites.id) {only}"
+    ))
+}
+
+pub(super) fn recount_totals(sql: &Connection) -> rusqlite::Result<()> {
+    for (column, query) in TOTALS {
+        sql.execute_batch(&format!("UPDATE totals SET {column} = ({query})"))?;
+    }
+    Ok(())
 }
