@@ -22,7 +22,7 @@ use store::{
 use tokio::sync::watch;
 
 use crate::{
-    commands::Context,
+    commands::{Context, finish_forgetting},
     config::Config,
     exit::{Exit, Failure},
     pipeline::{
@@ -37,7 +37,7 @@ use crate::{
         tally::{Progress, Tally},
     },
     progress::{Display, Mode},
-    setup::Setup,
+    setup::{self, Setup},
     show_progress::Watcher,
     signals,
     summary::{Refused, Summary},
@@ -270,12 +270,14 @@ impl House {
             false => Collection::open_or_create(folder)?,
         };
         let lock = collection.lock()?;
+        finish_forgetting(crawl.context, &collection, &lock, clock.now())?;
         let mut frontier = SqliteFrontier::open(&collection.database())?;
         let spider = frontier.spider("default", clock.now())?;
         frontier.recover_leases(clock.now())?;
         frontier.each_block(|entry| {
             setup.rules.blocks.add(Block::parse(&entry.pattern));
         })?;
+        setup::keep_out_forgotten(&setup.rules, frontier.tombstones()?);
         let marks = frontier.marks()?;
         let links = LinkWriter::open(&collection.links(), marks.links)?;
         let (archive, recovery) = WarcArchive::open(

@@ -23,10 +23,13 @@ use model::{
     BoxFuture, Clock, Fetch, FetchFailure, FetchLimits, Resolution, Resolve, Timestamp, limits,
 };
 use seeder::{
-    Blocks, ExternalPolicy, RejectList, Rewrite, RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope,
+    Blocks, ExternalPolicy, Forgotten, RejectList, Rewrite, RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope,
     Script, SpiderRules, UrlForm, parse_host_pattern,
 };
-use store::warc::WarcOptions;
+use store::{
+    tombstones::{Tombstone, TombstoneKey},
+    warc::WarcOptions,
+};
 
 use crate::{
     config::{self, Config},
@@ -95,6 +98,14 @@ impl Resolve for LeftToTheProxy {
         let never = Resolution { addresses: Vec::new(), expires: Timestamp(i64::MAX) };
         Box::pin(std::future::ready(Ok(never)))
     }
+}
+
+/// What the collection was told to forget is refused from now on.
+pub fn keep_out_forgotten(rules: &SpiderRules, stones: Option<(TombstoneKey, Vec<Tombstone>)>) {
+    let Some((key, stones)) = stones else { return };
+    let mut forgotten = Forgotten::new(key);
+    stones.iter().for_each(|stone| forgotten.add(&stone.kind, stone.hash));
+    rules.blocks.set_forgotten(forgotten);
 }
 
 /// `folder`: where the path of a script starts.

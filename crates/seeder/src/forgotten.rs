@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 use model::CrawlUrl;
 use sha1::{Digest, Sha1};
 
-use crate::Block;
+use crate::{Block, UrlForm};
 
 type Hash = [u8; 16];
 type Hashes = HashSet<Hash, RandomState>;
@@ -50,6 +50,18 @@ impl Grave {
             Block::Prefix(_) | Block::Addresses(_) => {
                 Err("only URLs, sites and domains can be forgotten; block the rest".to_owned())
             }
+        }
+    }
+
+    /// A URL as the collection writes it.
+    #[must_use]
+    pub fn with_form(self, form: &UrlForm) -> Grave {
+        match &self {
+            Grave::Url(text) if !text.starts_with("//") => match CrawlUrl::parse(text) {
+                Ok(url) => Grave::Url(form.apply(&url).as_str().to_owned()),
+                Err(_) => self,
+            },
+            _ => self,
         }
     }
 

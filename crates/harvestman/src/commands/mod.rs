@@ -25,11 +25,14 @@ mod decisions;
 mod demo;
 mod dry_run;
 mod explain;
+mod forget;
 mod init;
 mod seed;
 mod show;
 mod simweb;
 mod status;
+
+pub use forget::finish_forgetting;
 
 /// Where a collection lives when nobody says otherwise.
 pub const COLLECTION: &str = "./harvest";
@@ -121,6 +124,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Run(args) => crawl::run(&context, &args),
         Command::Seed(args) => seed::run(&context, &args),
         Command::Block(args) => block::run(&context, &args),
+        Command::Forget(args) => forget::run(&context, &args),
         Command::Status => status::run(&context),
         Command::Explain(args) => explain::run(&context, &args),
         Command::Decisions(args) => decisions::run(&context, &args),

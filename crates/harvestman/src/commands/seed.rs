@@ -25,6 +25,10 @@ const HOMES_AT_ONCE: u32 = 10_000;
 
 pub fn run(context: &Context, args: &SeedArgs) -> Result<Exit, Failure> {
     let rules = setup::rules(&context.config(Vec::new())?, &context.folder)?;
+    // Refused here, before it is written into the database.
+    if let Ok(collection) = Collection::open(&context.folder) {
+        setup::keep_out_forgotten(&rules, Census::open(&collection)?.tombstones()?);
+    }
     let mut seeding = Seeding::new(context, rules);
     // What was typed wrong ends the command before anything is taken; so does a file that is not there.
     let mut typed = Vec::new();

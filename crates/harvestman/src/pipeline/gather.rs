@@ -12,8 +12,8 @@ use std::{
 use gatherer::{GatherOptions, Gathered, gather};
 use harvester::failure::PageAfter;
 use model::{
-    Archive, ArchiveEntry, Clock, Decision, EntryKind, Exchange, Page, RecordId, RecordLocation,
-    RefersTo, StoreError,
+    Archive, ArchiveEntry, Clock, Decision, EntryKind, Exchange, Page, PageUpdate, RecordId,
+    RecordLocation, RefersTo, StoreError,
 };
 use seeder::{SeedSet, Sorted, SpiderRules, sort_links};
 use store::warc::{RecordIds, sha1};
@@ -191,7 +191,7 @@ impl GatherStage {
         after: PageAfter,
     ) -> (PageReport, Vec<Decision>) {
         // The gatherer promises not to panic; should it break the promise, one page is poor, not the crawl.
-        let gathered = catch_unwind(AssertUnwindSafe(|| gather(exchange, &self.options)))
+        let mut gathered = catch_unwind(AssertUnwindSafe(|| gather(exchange, &self.options)))
             .unwrap_or_else(|_| {
                 tracing::error!(url = %exchange.url, "the gatherer panicked on this page");
                 Gathered::default()
@@ -203,8 +203,9 @@ impl GatherStage {
         let now = self.clock.now();
         let verdict =
             settle::Answered { exchange, gathered: &gathered, filed, now, policy: &self.policy };
-        let (update, refused) = settle::update(&page, &verdict, after, &sorted);
+        let (mut update, refused) = settle::update(&page, &verdict, after, &sorted);
         let again = settle::asks_again(&page, exchange, &gathered);
+        self.leave_out_forgotten(&mut gathered, &mut update);
         let mut decisions = sorted.refused;
         decisions.extend(refused);
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
@@ -218,6 +219,22 @@ impl GatherStage {
             again,
         };
         (report, decisions)
+    }
+
+    /// What was forgotten is not written down again because somebody links to it.
+    fn leave_out_forgotten(&self, gathered: &mut Gathered, update: &mut PageUpdate) {
+        let blocks = &self.rules.blocks;
+        if blocks.is_empty() {
+            return;
+        }
+        gathered.links.retain(|link| !blocks.is_forgotten(&link.url));
+        let Some(facts) = &mut update.facts else { return };
+        if gathered.canonical.as_ref().is_some_and(|url| blocks.is_forgotten(url)) {
+            facts.canonical = None;
+        }
+        if gathered.redirect.as_ref().is_some_and(|url| blocks.is_forgotten(url)) {
+            facts.location = None;
+        }
     }
 
     fn sort(&self, page: &Page, gathered: &Gathered) -> Sorted {

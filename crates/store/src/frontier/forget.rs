@@ -194,8 +194,8 @@ fn delete(sql: &Connection) -> rusqlite::Result<()> {
 /// What else names it loses the name.
 fn blank(sql: &Connection, targets: &Targets) -> Result<(), Fault> {
     sql.execute_batch(
-        "UPDATE page_facts SET canonical = NULL WHERE is_forgotten_url(canonical);
-         UPDATE page_facts SET location = NULL WHERE is_forgotten_url(location);
+        "UPDATE page_facts SET canonical = NULL WHERE names_forgotten(canonical);
+         UPDATE page_facts SET location = NULL WHERE names_forgotten(location);
          UPDATE page_facts SET duplicate_of = NULL \
          WHERE (site, duplicate_of) IN (SELECT site, fp FROM temp.forgotten_pages);
          UPDATE decisions SET example = '' WHERE names_forgotten(example);

@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use model::{Candidate, PageTerms, SpiderId, Verdict};
+use model::{Candidate, PageTerms, Refusal, SpiderId, Verdict};
 use seeder::{Block, parse_seed};
 use store::control::{Command, Request};
 
@@ -56,13 +56,15 @@ impl Harvest {
         let mut share = Settle { busy: self.clock.busy(), ..Settle::default() };
         let (mut taken, mut refused) = (0, Vec::new());
         for text in urls {
-            let verdict = parse_seed(text).and_then(|url| {
+            let verdict = parse_seed(text).map_err(Some).and_then(|url| {
                 let candidate = seed_candidate(self.rules.form.apply(&url));
                 let mut seeds = self.seeds.write().unwrap_or_else(PoisonError::into_inner);
                 seeds.join(&candidate.url);
                 match self.rules.judge(&candidate, &seeds) {
                     Verdict::Accept => Ok(candidate),
-                    Verdict::Reject(refusal) => Err(refusal.rule),
+                    // The answer is kept: what was forgotten is not named in it.
+                    Verdict::Reject(refusal) if refusal.is_forgotten() => Err(None),
+                    Verdict::Reject(refusal) => Err(Some(refusal.rule)),
                 }
             });
             match verdict {
@@ -70,7 +72,8 @@ impl Harvest {
                     self.admit_elsewhere(candidate, &mut share, now);
                     taken += 1;
                 }
-                Err(why) => refused.push(format!("{text}: {why}")),
+                Err(Some(why)) => refused.push(format!("{text}: {why}")),
+                Err(None) => refused.push(format!("one {}", Refusal::FORGOTTEN)),
             }
         }
         self.state.check_at = Some(now);
