@@ -23,8 +23,8 @@ use model::{
     BoxFuture, Clock, Fetch, FetchFailure, FetchLimits, Resolution, Resolve, Timestamp, limits,
 };
 use seeder::{
-    Blocks, ExternalPolicy, Forgotten, RejectList, Rewrite, RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope,
-    Script, SpiderRules, UrlForm, parse_host_pattern,
+    Blocks, ExternalPolicy, Forgotten, RejectList, Rewrite, RuleList, RuleListError,
+    SCRIPT_BYTES_MAX, Scope, Script, SpiderRules, UrlForm, parse_host_pattern,
 };
 use store::{
     tombstones::{Tombstone, TombstoneKey},

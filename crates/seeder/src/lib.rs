@@ -13,8 +13,8 @@
 mod block;
 mod blocks;
 mod condition;
-mod form;
 mod forgotten;
+mod form;
 mod links;
 mod objection;
 mod reject;

@@ -73,7 +73,8 @@ pub fn finish_forgetting(
 
 fn graves(args: &ForgetArgs, form: &UrlForm) -> Result<Vec<Grave>, Failure> {
     let typed = args.what.iter().map(|text| (text, text.clone()));
-    let domains = args.domain.iter().map(|text| (text, format!(".{}", text.trim_start_matches('.'))));
+    let domains =
+        args.domain.iter().map(|text| (text, format!(".{}", text.trim_start_matches('.'))));
     let read = |(typed, text): (&String, String)| {
         Grave::parse(&text).map(|grave| grave.with_form(form)).map_err(|why| {
             let advice = "see what can be forgotten with: harvestman forget --help";
@@ -144,7 +145,8 @@ fn list(context: &Context) -> Result<Exit, Failure> {
     let census = Census::open(&Collection::open(&context.folder)?)?;
     let stones = census.tombstones()?.map(|(_, stones)| stones).unwrap_or_default();
     if context.json {
-        let row = |stone: &Tombstone| json!({ "kind": stone.kind, "created": times::iso(stone.created) });
+        let row =
+            |stone: &Tombstone| json!({ "kind": stone.kind, "created": times::iso(stone.created) });
         let rows: Vec<_> = stones.iter().map(row).collect();
         print(&format!("{}\n", json!(rows)))?;
         return Ok(Exit::Done);
@@ -229,7 +231,9 @@ impl<'a> Told<'a> {
     fn step(&mut self, step: &Step) -> Result<(), StoreError> {
         let now = self.clock.now();
         let line = match step {
-            Step::Reading(done, all) => format!("read {} of {} of volumes …", bytes(*done), bytes(*all)),
+            Step::Reading(done, all) => {
+                format!("read {} of {} of volumes …", bytes(*done), bytes(*all))
+            }
             Step::Writing(done, all) => format!("{done} of {all} volumes written anew …"),
             Step::Links(done, all) => format!("{done} of {all} link segments read …"),
             Step::Sweeping => "cleaning the database …".to_owned(),

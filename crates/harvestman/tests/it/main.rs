@@ -12,6 +12,7 @@ mod bad_input;
 mod block;
 mod check;
 mod commands;
+mod forget;
 mod full_disk;
 mod hazards;
 mod kill;

@@ -181,7 +181,8 @@ impl Work<'_> {
 
     /// Below the collection's folder.
     pub(super) fn names(&self, files: &[PathBuf]) -> Vec<String> {
-        let below = |path: &PathBuf| path.strip_prefix(self.collection.dir()).unwrap_or(path).to_owned();
+        let below =
+            |path: &PathBuf| path.strip_prefix(self.collection.dir()).unwrap_or(path).to_owned();
         files.iter().map(|path| below(path).to_string_lossy().into_owned()).collect()
     }
 }

@@ -218,7 +218,8 @@ fn blank_stats(sql: &Connection, targets: &Targets) -> Result<(), Fault> {
 
 /// Of commands that still wait only the parts that name it go.
 fn blank_commands(sql: &Connection, targets: &Targets) -> Result<(), Fault> {
-    for (id, text) in named(sql, "SELECT id, command FROM control WHERE names_forgotten(command)")? {
+    for (id, text) in named(sql, "SELECT id, command FROM control WHERE names_forgotten(command)")?
+    {
         let mut command: Value = serde_json::from_str(&text).unwrap_or_default();
         scrub(&mut command, targets);
         let list = ["urls", "patterns"].iter().find_map(|name| command.get(name)?.as_array());
