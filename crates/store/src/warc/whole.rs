@@ -96,6 +96,7 @@ mod tests {
     }
 
     fn revisit(head: &str, digest: &str) -> Record {
+        let length = head.len().to_string();
         let fields = [
             ("WARC-Type", "revisit"),
             ("WARC-Record-ID", "<urn:uuid:00000000-0000-4000-8000-000000000001>"),
@@ -109,7 +110,7 @@ mod tests {
             ("WARC-Payload-Digest", digest),
             (VISIT_FIELD, "purpose=page connect=1 tls=2"),
             ("Content-Type", "application/http; msgtype=response"),
-            ("Content-Length", "1"),
+            ("Content-Length", &length),
         ];
         record(head, &fields, b"")
     }
