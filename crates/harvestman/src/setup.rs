@@ -18,11 +18,14 @@ use harvester::{
 use manager::Policy;
 use model::{FetchLimits, SpiderId, limits};
 use seeder::{
-    Blocks, Expansion, ExternalPolicy, LogList, Marking, RejectList, Rewrite, RuleList,
+    Blocks, Expansion, ExternalPolicy, Forgotten, LogList, Marking, RejectList, Rewrite, RuleList,
     RuleListError, SCRIPT_BYTES_MAX, Scope, Script, SeedSet, SpiderRules, UrlForm,
     parse_host_pattern,
 };
-use store::warc::WarcOptions;
+use store::{
+    tombstones::{Tombstone, TombstoneKey},
+    warc::WarcOptions,
+};
 
 use crate::{
     access,
@@ -110,6 +113,14 @@ pub fn spider(
         fetch_limits: Arc::new(fetch_limits(config)),
         cookies: access::cookies(config, folder)?,
     })
+}
+
+/// What the collection was told to forget is refused from now on.
+pub fn keep_out_forgotten(blocks: &Blocks, stones: Option<(TombstoneKey, Vec<Tombstone>)>) {
+    let Some((key, stones)) = stones else { return };
+    let mut forgotten = Forgotten::new(key);
+    stones.iter().for_each(|stone| forgotten.add(&stone.kind, stone.hash));
+    blocks.set_forgotten(forgotten);
 }
 
 /// `folder`: where the path of a script starts.

@@ -34,6 +34,7 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
     census.each_block(|entry| {
         rules.blocks.add(Block::parse(&entry.pattern));
     })?;
+    setup::keep_out_forgotten(&rules.blocks, census.tombstones()?);
     let mut seeds = SeedSet::default();
     census.seeds()?.iter().for_each(|seed| seeds.join(&seed.url));
     let (url, story) = known_as(&census, &rules.form, url)?;

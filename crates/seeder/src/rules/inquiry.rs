@@ -61,6 +61,7 @@ impl<'r, 'c> Inquiry<'r, 'c> {
         let Inquiry { rules, candidate, seeds, .. } = self;
         let url = &candidate.url;
         match rule {
+            Rule::Blocks if rules.blocks.is_forgotten(url) => Some(Objection::Forgotten),
             Rule::Blocks => rules.blocks.find(url).map(Objection::Blocked),
             Rule::Length => (url.as_str().len() > rules.url_bytes_max)
                 .then_some(Objection::TooLong(rules.url_bytes_max)),
