@@ -179,7 +179,7 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
         RefusalReason::Redirects => "raise crawl.redirects to follow longer chains",
         RefusalReason::Limit => "raise --pages, --site-pages or crawl.discovered_urls",
         RefusalReason::Blocked => {
-            "you keep away from it; `harvestman block` and `forget --list` tell more"
+            "you keep away from it: see `harvestman block`, and `harvestman forget` for what was forgotten"
         }
         RefusalReason::Trap => "it looks like a trap; seed a URL to visit it all the same",
         RefusalReason::MediaType => "name the type in fetch.media_types to fetch it",
