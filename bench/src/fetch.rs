@@ -63,6 +63,9 @@ fn request(web: &SimWeb, page: PageId, port: u16, limits: Arc<FetchLimits>) -> F
         condition: None,
         spider: model::SpiderId(1),
         cookies: None,
+        withhold_cookies: false,
+        post: None,
+        type_gate: None,
         limits,
     }
 }

@@ -101,6 +101,7 @@ fn exchange(page: &str) -> Exchange {
         body,
         stopped: None,
         timing: Timing::default(),
+        protocol: Default::default(),
     }
 }
 

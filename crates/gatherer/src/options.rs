@@ -10,6 +10,8 @@ pub struct GatherOptions {
     /// Media types to read, lower case: `text/html`, `text/*`, `*/*`. Others are told as a problem.
     pub media_types: Vec<String>,
     pub link_tags: LinkTags,
+    /// Further tags and attributes whose links are marked as only to be logged ([`LinkTags::names`]).
+    pub log_tags: Vec<(String, String)>,
     /// Links taken; the rest is counted.
     pub links_max: usize,
     /// References longer than this are counted, not taken.
@@ -32,6 +34,7 @@ impl Default for GatherOptions {
                 .map(String::from)
                 .into(),
             link_tags: LinkTags::default(),
+            log_tags: Vec::new(),
             links_max: limits::LINKS_PER_PAGE_MAX,
             url_bytes_max: limits::URL_BYTES_MAX,
             headings_max: HEADINGS_MAX,
@@ -99,6 +102,11 @@ impl LinkTags {
         Ok(parsed)
     }
 
+    /// The entries of such a list as (tag, attribute), lower case.
+    pub fn names<S: AsRef<str>>(tags: &[S]) -> Result<Vec<(String, String)>, String> {
+        tags.iter().map(|tag| split(&tag.as_ref().trim().to_ascii_lowercase())).collect()
+    }
+
     fn add(&mut self, entry: &str) -> Result<(), String> {
         let entry = entry.trim().to_ascii_lowercase();
         match entry.as_str() {
@@ -108,18 +116,18 @@ impl LinkTags {
             "iframe/src" => self.iframe = true,
             "link/href" => self.link = true,
             "meta/content" => self.meta = true,
-            other => match other.split_once('/') {
-                Some((tag, attribute)) if is_name(tag) && is_name(attribute) => {
-                    self.others.push((tag.to_owned(), attribute.to_owned()));
-                }
-                _ => {
-                    return Err(format!(
-                        "\"{entry}\" is not of the form tag/attribute, as a/href is"
-                    ));
-                }
-            },
+            other => self.others.push(split(other)?),
         }
         Ok(())
+    }
+}
+
+fn split(entry: &str) -> Result<(String, String), String> {
+    match entry.split_once('/') {
+        Some((tag, attribute)) if is_name(tag) && is_name(attribute) => {
+            Ok((tag.to_owned(), attribute.to_owned()))
+        }
+        _ => Err(format!("\"{entry}\" is not of the form tag/attribute, as a/href is")),
     }
 }
 

@@ -70,7 +70,10 @@ async fn crawl(address: SocketAddr, connections: usize, requests: usize) {
                     condition: None,
                     spider: model::SpiderId(1),
                     cookies: None,
+                    withhold_cookies: false,
+                    post: None,
                     limits,
+                    type_gate: None,
                 };
                 let exchange = fetcher.fetch(request).await.expect("loopback answers");
                 assert_eq!((exchange.body.len(), exchange.stopped), (PAGE_BYTES, None));

@@ -38,6 +38,11 @@ pub enum SiteStep {
 /// 160 s. One broken script among healthy pages must not slow a site to a page an hour; "slow down" may.
 pub const TROUBLE_STEPS_MAX: u8 = 6;
 
+/// Before a page is asked for again through a proxy that was down. The proxy stands between us and
+/// everybody, so no page or site is blamed, however often it happens; five minutes cost it little and
+/// find it soon after it is back.
+pub const PROXY_WAIT: Duration = Duration::from_secs(300);
+
 /// What becomes of a page after a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageAfter {
@@ -49,6 +54,9 @@ pub enum PageAfter {
     GiveUp { state: PageState },
     /// Nothing was learnt (we stopped ourselves): the page stays as it was.
     Unchanged,
+    /// Nothing was learnt, since our own way out is closed: the page stays as it was and is asked for
+    /// again at this moment.
+    Later { at: Timestamp },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +73,10 @@ pub fn after_visit(outcome: Result<u16, FailureKind>, failures: u16, now: Timest
     }
     if outcome == Err(FailureKind::Aborted) {
         return AfterVisit { page: PageAfter::Unchanged, site: SiteStep::Keep };
+    }
+    if outcome == Err(FailureKind::Proxy) {
+        let page = PageAfter::Later { at: now.plus(PROXY_WAIT) };
+        return AfterVisit { page, site: SiteStep::Keep };
     }
     let row = treatment(outcome);
     let page = if failures < row.retries {
@@ -110,10 +122,8 @@ fn treatment(outcome: Result<u16, FailureKind>) -> Treatment {
         // Certificates and protocols are not mended within the hour; a handshake can break by chance.
         Err(Tls) => row(1, 600, 1, Keep, Failing),
         Err(BadHttp) => row(1, 300, 1, Keep, Failing),
-        // Between us and everybody: no fault of the site.
-        Err(Proxy) => row(5, 30, 2, Keep, Failing),
-        // Handled before the table: we stopped ourselves.
-        Err(Aborted) => row(u16::MAX, 0, 1, Keep, Failing),
+        // Handled before the table: we stopped ourselves, or our proxy is down.
+        Err(Aborted | Proxy) => row(u16::MAX, 0, 1, Keep, Failing),
     }
 }
 
@@ -184,8 +194,18 @@ mod tests {
     }
 
     #[test]
+    fn a_proxy_that_is_down_blames_neither_page_nor_site_however_long() {
+        for failures in [0, 5, u16::MAX] {
+            let after = after_visit(Err(FailureKind::Proxy), failures, NOW);
+            assert_eq!(after.page, PageAfter::Later { at: NOW.plus(PROXY_WAIT) });
+            assert_eq!(after.site, SiteStep::Keep);
+        }
+    }
+
+    #[test]
     fn every_outcome_ends_after_finitely_many_tries() {
-        let kinds = KINDS.into_iter().filter(|kind| *kind != FailureKind::Aborted).map(Err);
+        let ours = [FailureKind::Aborted, FailureKind::Proxy];
+        let kinds = KINDS.into_iter().filter(|kind| !ours.contains(kind)).map(Err);
         for outcome in kinds.chain((400..1000).map(Ok)) {
             let tries = (0..20).position(|failures| {
                 matches!(after_visit(outcome, failures, NOW).page, PageAfter::GiveUp { .. })

@@ -101,15 +101,44 @@ What to block: a URL, a prefix that ends in *, a host, a domain with all under i
 an address or a range of addresses.")]
     Block(BlockArgs),
 
+    /// Several crawls in one collection, each with its own seeds, scope, limits and manners
+    #[command(after_help = "Examples:
+  harvestman spider
+  harvestman spider add news https://news.example/ --set crawl.depth=3 --set revisit.period=1h
+  harvestman spider edit news --set etiquette.delay=5s --unset crawl.depth
+  harvestman spider pause news --reason ill
+  harvestman spider resume news
+  harvestman seed --spider news https://other.example/
+
+A spider's settings lie over harvest.toml and under flags; crawl.pages, crawl.bytes, crawl.for and
+etiquette.max_fetches are its own limits, beside those of the collection. A running crawl follows
+every change within seconds.")]
+    Spider(SpiderArgs),
+
+    /// Take everything of a URL, a site or a domain out of the collection, for good, and keep it out
+    #[command(after_help = "Examples:
+  harvestman forget shop.example.org --dry-run      what would be removed
+  harvestman forget shop.example.org
+  harvestman forget https://example.org/private/letter.html
+  harvestman forget --domain example.org
+  harvestman forget --list
+  harvestman forget --undo shop.example.org
+
+What to forget: a URL (all versions of this one page), a site (a host) or a domain with all under it
+(--domain example.org or .example.org). It asks nothing and cannot be taken back: look first with
+--dry-run. --undo only lets it in again.")]
+    Forget(ForgetArgs),
+
     /// What the collection holds, how fast it grows, and where the time goes
     #[command(after_help = "Examples:
   harvestman status
   harvestman -C news status --json")]
     Status,
 
-    /// Every value of the configuration and where it comes from
+    /// Every value of the configuration and where it comes from; `config check` looks for mistakes
     #[command(after_help = "Examples:
   harvestman config
+  harvestman config check                   everything that is wrong, at once
   harvestman config --json
   harvestman config --delay 5s              what a flag would change
   HARVESTMAN_ETIQUETTE_DELAY=5s harvestman config")]
@@ -160,6 +189,12 @@ an address or a range of addresses.")]
   harvestman completions zsh > ~/.zfunc/_harvestman
   harvestman completions fish > ~/.config/fish/completions/harvestman.fish")]
     Completions(CompletionsArgs),
+
+    /// Manual pages: that of the program, or with --out one file for each command
+    #[command(after_help = "Examples:
+  harvestman man > harvestman.1
+  harvestman man --out ~/.local/share/man/man1")]
+    Man(ManArgs),
 }
 
 #[derive(Clone, Debug, Args)]
@@ -187,7 +222,29 @@ pub struct RunArgs {
 }
 
 #[derive(Clone, Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ConfigArgs {
+    #[command(subcommand)]
+    pub action: Option<ConfigAction>,
+
+    #[command(flatten)]
+    pub flags: CrawlFlags,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum ConfigAction {
+    /// Look for mistakes in everything a crawl would read, and say when changes take effect
+    #[command(after_help = "Examples:
+  harvestman config check
+  harvestman -C news config check --json
+
+Looks at harvest.toml, variables, spiders, scripts and the files they name. Exit code 2 when
+something is wrong.")]
+    Check(Box<ConfigCheckArgs>),
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct ConfigCheckArgs {
     #[command(flatten)]
     pub flags: CrawlFlags,
 }
@@ -220,17 +277,13 @@ pub struct CrawlFlags {
     #[arg(long, value_name = "N")]
     pub connections: Option<String>,
 
-    /// What may be crawled: site, domain, prefix or any [crawl.scope]
+    /// What may be crawled: site, domain, prefix, listed or any [crawl.scope]
     #[arg(long, value_name = "WORD")]
     pub scope: Option<String>,
 
     /// Links to other sites in scope: ignore, home, deep or combined [crawl.external]
     #[arg(long, value_name = "WORD")]
     pub external: Option<String>,
-
-    /// Fetch images, styles, scripts and fonts of the pages too [crawl.requisites]
-    #[arg(long)]
-    pub requisites: bool,
 
     /// Use this address for these hosts, such as '*.example=127.0.0.1' [fetch.resolve]
     #[arg(long, value_name = "PATTERN=ADDR")]
@@ -240,7 +293,11 @@ pub struct CrawlFlags {
     #[arg(long, value_name = "CIDR")]
     pub allow_address: Vec<String>,
 
-    /// HTTP proxy for all requests [fetch.proxy]
+    /// Fetch and archive what pages need to be shown: images, styles, scripts [crawl.requisites]
+    #[arg(long)]
+    pub requisites: bool,
+
+    /// Proxy for all requests: http://, socks5:// or socks5h:// [fetch.proxy]
     #[arg(long, value_name = "URL")]
     pub proxy: Option<String>,
 
@@ -264,7 +321,7 @@ impl CrawlFlags {
             ("crawl.for", once(&self.time)),
             ("crawl.scope", once(&self.scope)),
             ("crawl.external", once(&self.external)),
-            ("crawl.requisites", Vec::from_iter(self.requisites.then(|| "true".to_owned()))),
+            ("crawl.requisites", self.requisites.then(|| "true".to_owned()).into_iter().collect()),
             ("etiquette.delay", once(&self.delay)),
             ("etiquette.connections", once(&self.connections)),
             ("etiquette.contact", once(&self.contact)),
@@ -286,9 +343,97 @@ pub struct SeedArgs {
     #[arg(short, long, value_name = "FILE")]
     pub file: Vec<PathBuf>,
 
+    /// The spider they are for [default: default]
+    #[arg(long, value_name = "NAME")]
+    pub spider: Option<String>,
+
     /// What the files and standard input hold; found out from name and content when not given
     #[arg(long, value_name = "KIND")]
     pub from: Option<SeedSource>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct SpiderArgs {
+    #[command(subcommand)]
+    pub command: Option<SpiderCommand>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum SpiderCommand {
+    /// All spiders: state, counts, settings (also without a word)
+    #[command(after_help = "Examples:
+  harvestman spider list
+  harvestman spider list --json")]
+    List,
+
+    /// A new spider, with its seeds and settings
+    #[command(after_help = "Examples:
+  harvestman spider add news https://news.example/ --set crawl.depth=3
+  harvestman spider add pt https://example.pt/ --set crawl.scope=any --set crawl.pages=10000")]
+    Add(SpiderAdd),
+
+    /// Other settings; a running crawl follows within seconds
+    #[command(after_help = "Examples:
+  harvestman spider edit news --set etiquette.delay=5s
+  harvestman spider edit news --unset crawl.depth")]
+    Edit(SpiderEdit),
+
+    /// No more visits for it, until it is resumed
+    #[command(after_help = "Examples:
+  harvestman spider pause news
+  harvestman spider pause news --reason ill")]
+    Pause {
+        #[arg(value_name = "NAME")]
+        name: String,
+
+        /// Why, for those who ask later
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+
+    /// Go on with a paused one
+    #[command(after_help = "Examples:
+  harvestman spider resume news")]
+    Resume {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+
+    /// Take it away; what it brought stays in the collection
+    #[command(after_help = "Examples:
+  harvestman spider remove news")]
+    Remove {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct SpiderAdd {
+    #[arg(value_name = "NAME")]
+    pub name: String,
+
+    /// Where it begins; more with `harvestman seed --spider NAME`
+    #[arg(value_name = "URL")]
+    pub urls: Vec<String>,
+
+    /// A value of its own for a key of the configuration
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct SpiderEdit {
+    #[arg(value_name = "NAME")]
+    pub name: String,
+
+    /// A value of its own for a key of the configuration
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+
+    /// No longer a value of its own: the collection's holds again
+    #[arg(long, value_name = "KEY")]
+    pub unset: Vec<String>,
 }
 
 /// Where seeds can come from.
@@ -329,6 +474,29 @@ pub struct BlockArgs {
     /// Why, for those who ask later
     #[arg(long, value_name = "TEXT", conflicts_with = "remove")]
     pub reason: Option<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct ForgetArgs {
+    /// URL, host or .domain
+    #[arg(value_name = "URL|SITE", required_unless_present_any = ["list", "domain"])]
+    pub what: Vec<String>,
+
+    /// A domain with everything under it
+    #[arg(long, value_name = "DOMAIN")]
+    pub domain: Vec<String>,
+
+    /// Show what would be removed, and remove nothing
+    #[arg(long, conflicts_with_all = ["list", "undo"])]
+    pub dry_run: bool,
+
+    /// List what was forgotten: kind and time, the names are not kept
+    #[arg(long, conflicts_with_all = ["what", "domain", "undo"])]
+    pub list: bool,
+
+    /// Let these in again; what was removed stays removed
+    #[arg(long)]
+    pub undo: bool,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -411,6 +579,13 @@ pub struct DemoArgs {
 pub struct CompletionsArgs {
     #[arg(value_name = "SHELL")]
     pub shell: clap_complete::Shell,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct ManArgs {
+    /// Write one page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 #[cfg(test)]

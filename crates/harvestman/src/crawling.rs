@@ -2,37 +2,28 @@
 //!
 //! `crawl`, `run` and `demo` are this with different plans.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use harvester::{clock::RealClock, workbench::Workbench};
-use model::{Archive, Candidate, Clock, CrawlUrl, Frontier, SpiderId, Timestamp, Verdict, limits};
-use seeder::{Block, SeedSet, SpiderRules};
+use model::{Clock, CrawlUrl, Frontier, Timestamp, limits};
+use seeder::SpiderRules;
 use store::{
     census::{Census, DecisionEntry},
-    collection::{Collection, CrawlLock},
-    control::Command,
-    frontier::SqliteFrontier,
-    links::LinkWriter,
+    collection::Collection,
     runs::{RunId, RunState},
-    warc::{RecordIds, Recovery, WarcArchive},
+    spiders::SpiderRow,
 };
 use tokio::sync::watch;
 
 use crate::{
+    access::Network,
     commands::Context,
-    config::Config,
+    config::{Config, FlagValues},
     exit::{Exit, Failure},
+    house::House,
     pipeline::{
         self, Mailbox, Outcome, Parts,
-        adopt::{Adopter, Adoptions},
-        desk::Desk,
-        gather::GatherStage,
-        harvest::{Ended, Plan, seed_candidate},
-        messages::BlockChange,
-        payloads::Payloads,
+        harvest::{Ended, Plan},
         preview::Preview,
         tally::{Progress, Tally},
     },
@@ -40,6 +31,7 @@ use crate::{
     setup::Setup,
     show_progress::Watcher,
     signals,
+    steering::Steering,
     summary::{Refused, Summary},
     terminal::print,
 };
@@ -53,6 +45,8 @@ const REMARKS_SHOWN: usize = 5;
 pub struct Crawl<'a> {
     pub context: &'a Context,
     pub config: Config,
+    /// What was typed, for reading the configuration anew.
+    pub flags: FlagValues,
     pub seeds: Vec<CrawlUrl>,
     /// Visit all known pages now.
     pub fresh: bool,
@@ -64,19 +58,19 @@ pub struct Crawl<'a> {
 impl Crawl<'_> {
     pub fn run(self) -> Result<Exit, Failure> {
         let setup = Setup::new(&self.config, &self.context.folder)?;
-        self.tell_of_rules(&setup.rules);
         // A connection is a descriptor: the usual 1,024 would be the tightest limit of all.
         if let Err(error) = rlimit::increase_nofile_limit(DESCRIPTORS) {
             tracing::info!(%error, "the limit on open files stays as it is");
         }
         let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
-        let network = setup.network(&self.config, &clock)?;
-        let mut house = House::open(&self, &setup, &clock)?;
+        let network = Network::new(&setup, &self.config, &clock)?;
+        let mut steering = self.steering(&setup, &network)?;
+        let mut house = House::open(&self, &setup, &mut steering, &clock)?;
         house.recover(&self, &clock)?;
-        let seeded = house.seed(&self, &clock)?;
+        let seeded = house.seed(&self, &mut steering, &clock)?;
         let plan = self.plan(clock.now());
         let counts = house.frontier.counts()?;
-        let fetched = house.frontier.pages_ever_fetched()?;
+        let (spent, rows) = (house.frontier.spent()?, house.frontier.spiders()?);
         let known_before = counts.pages_known + counts.candidates;
         if known_before == 0 && seeded == 0 {
             return Err(self.nothing_to_do());
@@ -87,18 +81,17 @@ impl Crawl<'_> {
             archive: house.archive,
             links: house.links,
             run: Some(run),
-            fetch: network.fetch,
-            resolve: network.resolve,
+            fetch: network.fetch(),
+            resolve: network.resolve(),
             clock: clock.clone(),
-            workbench: Workbench::new(setup.workbench, fetched)
-                .with_gate(Arc::new(setup.rules.blocks.clone())),
-            rules: house.stage.rules.clone(),
-            seeds: house.stage.seeds.clone(),
-            policy: setup.policy,
+            workbench: Workbench::new(setup.workbench, spent)
+                .with_gate(Arc::new(setup.blocks.clone())),
+            spiders: house.stage.spiders.clone(),
+            helm: Box::new(steering),
+            rows,
             stage: house.stage,
             gather_threads: setup.gather_threads,
-            fetch_limits: setup.fetch_limits,
-            requisite_bytes_max: self.requisite_bytes_max(),
+            robots_limits: setup.robots_limits,
             settle_every: limits::SETTLE_EVERY,
         };
         let begun = clock.now();
@@ -107,6 +100,16 @@ impl Crawl<'_> {
         let exit = self.farewell(outcome, run, elapsed, &house.collection, clock.now());
         drop(house.lock);
         exit
+    }
+
+    /// What is wrong with the configuration is found here, before anything on disk is touched.
+    fn steering(&self, setup: &Setup, network: &Network) -> Result<Steering, Failure> {
+        let (folder, flags) = (self.context.folder.clone(), self.flags.clone());
+        let (config, blocks) = (self.config.clone(), setup.blocks.clone());
+        let mut steering = Steering::new(folder, flags, config, blocks, network.clone());
+        let course = steering.set(&[SpiderRow::default()])?;
+        course.spiders.iter().for_each(|(spider, _)| self.tell_of_rules(&spider.rules));
+        Ok(steering)
     }
 
     /// Rules that never decide are no fault, but nobody means them so.
@@ -124,15 +127,10 @@ impl Crawl<'_> {
             deadline: self.config.crawl.time.map(|time| now.plus(time)),
             fetches_max: self.config.etiquette.max_fetches,
             sites_in_hand: self.config.harvester.sites_in_hand,
-            site_pages_max: self.config.crawl.site_pages,
-            discovered_urls_max: self.config.crawl.discovered_urls,
+            fetches_room: (2 * self.config.etiquette.max_fetches).max(1_000),
+            seeded_first: false,
             holder: format!("process {}", std::process::id()),
-            cookies: self.config.fetch.cookies,
         }
-    }
-
-    fn requisite_bytes_max(&self) -> Option<u64> {
-        self.config.crawl.requisites.then_some(self.config.fetch.requisite_bytes_max)
     }
 
     /// One runtime thread: fetching is waiting, and what it takes of CPU is small beside gathering.
@@ -256,182 +254,6 @@ impl Crawl<'_> {
     }
 }
 
-/// The opened collection.
-struct House {
-    collection: Collection,
-    lock: CrawlLock,
-    frontier: SqliteFrontier,
-    archive: Arc<dyn Archive>,
-    links: LinkWriter,
-    stage: Arc<GatherStage>,
-    recovery: Option<Recovery>,
-    body_bytes_max: u64,
-    spider: SpiderId,
-}
-
-impl House {
-    fn open(crawl: &Crawl<'_>, setup: &Setup, clock: &Arc<dyn Clock>) -> Result<House, Failure> {
-        let folder = &crawl.context.folder;
-        let collection = match crawl.seeds.is_empty() {
-            true => Collection::open(folder)?,
-            false => Collection::open_or_create(folder)?,
-        };
-        let lock = collection.lock()?;
-        let mut frontier = SqliteFrontier::open(&collection.database())?;
-        let spider = frontier.spider("default", clock.now())?;
-        frontier.recover_leases(clock.now())?;
-        frontier.each_block(|entry| {
-            setup.rules.blocks.add(Block::parse(&entry.pattern));
-        })?;
-        let marks = frontier.marks()?;
-        let links = LinkWriter::open(&collection.links(), marks.links)?;
-        let (archive, recovery) = WarcArchive::open(
-            &collection.volumes(),
-            setup.warc.clone(),
-            marks.archive.unwrap_or_default(),
-        )?;
-        let archive: Arc<dyn Archive> = Arc::new(archive);
-        let mut seeds = SeedSet::default();
-        for seed in frontier.seeds()? {
-            seeds.join(&seed);
-        }
-        if let Some(preview) = &crawl.preview {
-            preview.seeds.iter().for_each(|seed| seeds.join(seed));
-        }
-        let stage = GatherStage {
-            archive: archive.clone(),
-            options: setup.gather.clone(),
-            rules: Arc::new(setup.rules.clone()),
-            seeds: Arc::new(RwLock::new(seeds)),
-            policy: setup.policy,
-            payloads: Mutex::new(Payloads::new(Payloads::ENTRIES_MAX)),
-            ids: RecordIds::from_system(),
-            clock: clock.clone(),
-            preview: crawl.preview.clone(),
-        };
-        Ok(House {
-            collection,
-            lock,
-            frontier,
-            archive,
-            links,
-            stage: Arc::new(stage),
-            recovery: Some(recovery),
-            body_bytes_max: setup
-                .fetch_limits
-                .body_bytes_max
-                .max(crawl.requisite_bytes_max().unwrap_or(0)),
-            spider,
-        })
-    }
-
-    /// Adopts what an earlier process archived but did not settle.
-    fn recover(&mut self, crawl: &Crawl<'_>, clock: &Arc<dyn Clock>) -> Result<(), Failure> {
-        let Some(recovery) = self.recovery.take() else { return Ok(()) };
-        for warning in &recovery.warnings {
-            crawl.context.say(&format!("recovery: {warning}"));
-        }
-        let mut adopter = Adopter {
-            frontier: &mut self.frontier,
-            archive: &self.archive,
-            links: &mut self.links,
-            stage: &self.stage,
-            clock: &**clock,
-            holder: "recovery",
-            body_bytes_max: self.body_bytes_max,
-        };
-        let done = adopter.adopt_all(recovery)?;
-        if done != Adoptions::default() {
-            let Adoptions { pages, robots, strays, damage } = done;
-            for what in damage {
-                crawl.context.say(&format!("recovery: {what}"));
-            }
-            crawl.context.say(&format!(
-                "recovered from an unclean end: {pages} pages and {robots} robots.txt taken from the archive"
-            ));
-            if strays > 0 {
-                tracing::warn!(strays, "records in the archive belong to no known page");
-            }
-        }
-        if crawl.fresh {
-            self.frontier.make_all_due(clock.now())?;
-        }
-        Ok(())
-    }
-
-    /// The seeds of this command, and those that were left for it, enter the frontier.
-    fn seed(&mut self, crawl: &Crawl<'_>, clock: &Arc<dyn Clock>) -> Result<usize, Failure> {
-        let mut taken = 0;
-        // Without this a crawl of a new collection would be over before it looked for them.
-        loop {
-            let waiting = Desk::requests(&mut self.frontier, clock.now())?;
-            let mut more = false;
-            for request in waiting {
-                let result = match request.command {
-                    Command::Seed { urls, .. } => {
-                        let urls: Vec<CrawlUrl> =
-                            urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()).collect();
-                        let entered = self.enter(crawl, &urls, clock.now())?;
-                        taken += entered;
-                        format!("{entered} taken")
-                    }
-                    Command::Block { patterns, reason, remove } => {
-                        self.block(&BlockChange { patterns, reason, remove }, clock.now())?
-                    }
-                    _ => continue,
-                };
-                self.frontier.request_done(request.id, &result, clock.now())?;
-                more = true;
-            }
-            if !more {
-                break;
-            }
-        }
-        taken += self.enter(crawl, &crawl.seeds, clock.now())?;
-        Ok(taken)
-    }
-
-    /// A block that was left for a crawl that ended before it took it up.
-    fn block(&mut self, change: &BlockChange, now: Timestamp) -> Result<String, Failure> {
-        let read = change.patterns.iter().filter_map(|text| Block::parse(text).ok());
-        let blocks = &self.stage.rules.blocks;
-        if change.remove {
-            blocks.remove(read)
-        } else {
-            blocks.add(read)
-        };
-        Ok(self.frontier.change_blocks(change, now)?)
-    }
-
-    /// Those that a rule refuses are named.
-    fn enter(
-        &mut self,
-        crawl: &Crawl<'_>,
-        urls: &[CrawlUrl],
-        now: Timestamp,
-    ) -> Result<usize, Failure> {
-        let mut candidates: Vec<Candidate> = Vec::new();
-        {
-            let mut seeds = self.stage.seeds.write().unwrap_or_else(PoisonError::into_inner);
-            let form = &self.stage.rules.form;
-            let urls: Vec<CrawlUrl> = urls.iter().map(|url| form.apply(url)).collect();
-            urls.iter().for_each(|url| seeds.join(url));
-            for url in urls {
-                let candidate = Candidate { spider: self.spider, ..seed_candidate(url) };
-                match self.stage.rules.judge(&candidate, &seeds) {
-                    Verdict::Accept => candidates.push(candidate),
-                    Verdict::Reject(refusal) => {
-                        let url = candidate.url;
-                        crawl.context.say(&format!("seed refused: {url} ({})", refusal.rule));
-                    }
-                }
-            }
-        }
-        self.frontier.admit(&candidates, now)?;
-        Ok(candidates.len())
-    }
-}
-
 /// As a shell reads it.
 fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
@@ -445,6 +267,7 @@ fn words(ended: &Ended) -> (RunState, String) {
     match ended {
         Ended::Done { .. } => (RunState::Done, "all done".to_owned()),
         Ended::PagesLimit => (RunState::Limit, "page limit reached".to_owned()),
+        Ended::BytesLimit => (RunState::Limit, "byte limit reached".to_owned()),
         Ended::TimeLimit => (RunState::Limit, "time limit reached".to_owned()),
         Ended::Stopped => (RunState::Stopped, "stopped".to_owned()),
         Ended::Fault(error) if error.is_disk_full() => (RunState::DiskFull, error.to_string()),

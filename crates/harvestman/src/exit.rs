@@ -114,6 +114,10 @@ impl From<StoreError> for Failure {
                 "bring it back from a copy; sealed volumes were not touched",
             ),
             StoreError::Io { source, .. } => Failure::fault(sentence, io_advice(source.kind())),
+            StoreError::Refused { .. } => Failure::usage(
+                sentence,
+                "nothing was changed; `harvestman spider` lists the spiders there are",
+            ),
             StoreError::Fenced { .. } => Failure::fault(
                 sentence,
                 "another crawl took over; end it and give the same command again",

@@ -3,17 +3,20 @@
 //! Start reading at [`commands`] (what each command does), then [`config`] (where every value comes
 //! from). The command line itself is data in [`cli`]; how the program ends is in [`exit`].
 
+mod access;
 pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod crawling;
 pub mod exit;
+mod house;
 pub mod pipeline;
 pub mod progress;
 mod seeding;
 mod setup;
 mod show_progress;
 mod signals;
+mod steering;
 pub mod summary;
 pub mod terminal;
 mod times;

@@ -13,26 +13,25 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{Arc, Mutex, RwLock, mpsc},
+    sync::{Arc, Mutex, mpsc},
     task::{Context, Poll},
     thread,
     time::Duration,
 };
 
 use harvester::workbench::{Assignment, Workbench};
-use manager::Policy;
 use model::{
     Archive, BoxFuture, Busy, Clock, Counts, FailureKind, Fetch, FetchFailure, FetchLimits,
     FetchRequest, Resolve, SiteKey, StoreError, Timing, limits,
 };
-use seeder::{SeedSet, SpiderRules};
-use store::{links::LinkWriter, runs::RunId};
+use store::{links::LinkWriter, runs::RunId, spiders::SpiderRow};
 use tokio::sync::{
     mpsc::{Receiver, Sender, channel},
     watch,
 };
 
 pub mod adopt;
+pub mod course;
 pub mod desk;
 pub mod gather;
 mod hand;
@@ -41,15 +40,18 @@ pub mod messages;
 pub mod payloads;
 pub mod preview;
 pub mod settle;
+pub mod spiders;
 pub mod tally;
 #[cfg(test)]
 mod tests;
 mod writer;
 
+use course::Helm;
 use desk::Desk;
 use gather::GatherStage;
 use harvest::{Ended, Harvest, Plan, State, UNSETTLED_MAX};
 use messages::Event;
+use spiders::Spiders;
 use tally::{Progress, Tally};
 use writer::Writer;
 
@@ -63,14 +65,13 @@ pub struct Parts {
     pub resolve: Arc<dyn Resolve>,
     pub clock: Arc<dyn Clock>,
     pub workbench: Workbench,
-    pub rules: Arc<SpiderRules>,
-    pub seeds: Arc<RwLock<SeedSet>>,
-    pub policy: Policy,
+    pub spiders: Arc<Spiders>,
+    pub helm: Box<dyn Helm>,
+    /// The spiders as the collection has them at the start.
+    pub rows: Vec<SpiderRow>,
     pub stage: Arc<GatherStage>,
     pub gather_threads: usize,
-    pub fetch_limits: FetchLimits,
-    /// Parts of pages are fetched too, each up to this many bytes.
-    pub requisite_bytes_max: Option<u64>,
+    pub robots_limits: FetchLimits,
     /// Longest wait of a check-in for company; zero under simulated time.
     pub settle_every: Duration,
 }
@@ -93,7 +94,7 @@ pub struct Mailbox {
 impl Mailbox {
     pub fn new(plan: &Plan) -> Mailbox {
         // Everything that can be under way at once, so that nobody who reports ever waits.
-        let capacity = 2 * plan.fetches_max + limits::GATHER_QUEUE + UNSETTLED_MAX + 1_024;
+        let capacity = 2 * plan.fetches_room + limits::GATHER_QUEUE + UNSETTLED_MAX + 1_024;
         let (sender, receiver) = channel(capacity);
         Mailbox { sender, receiver }
     }
@@ -113,7 +114,7 @@ pub async fn crawl(
     let Mailbox { sender: events, receiver: mut inbox } = mailbox;
     let archive = parts.archive.clone();
     let (orders, order_box) = mpsc::sync_channel(harvest::orders_max(&plan));
-    let (jobs, job_box) = mpsc::sync_channel(limits::GATHER_QUEUE + plan.fetches_max);
+    let (jobs, job_box) = mpsc::sync_channel(limits::GATHER_QUEUE + plan.fetches_room);
 
     let gatherers = start_gatherers(parts.stage.clone(), job_box, parts.gather_threads, &events)?;
     let writer = Writer {
@@ -127,16 +128,6 @@ pub async fn crawl(
     };
     let writer = start("writer", &events, move || writer.run(&order_box))?;
 
-    let robots_limits = FetchLimits {
-        body_bytes_max: limits::ROBOTS_BYTES_MAX,
-        media_types: vec!["*/*".to_owned()],
-        ..parts.fetch_limits.clone()
-    };
-    let requisite_limits = FetchLimits {
-        body_bytes_max: parts.requisite_bytes_max.unwrap_or(parts.fetch_limits.body_bytes_max),
-        media_types: vec!["*/*".to_owned()],
-        ..parts.fetch_limits.clone()
-    };
     let spawner = Spawner {
         fetch: parts.fetch,
         resolve: parts.resolve,
@@ -151,15 +142,11 @@ pub async fn crawl(
         spawner,
         jobs,
         orders,
-        rules: parts.rules,
-        seeds: parts.seeds,
-        policy: parts.policy,
-        fetch_limits: Arc::new(parts.fetch_limits),
-        robots_limits: Arc::new(robots_limits),
-        requisite_limits: Arc::new(requisite_limits),
-        requisites: parts.requisite_bytes_max.is_some(),
+        spiders: parts.spiders,
+        helm: parts.helm,
+        robots_limits: Arc::new(parts.robots_limits),
         progress,
-        state: State::default(),
+        state: State::new(parts.rows),
     };
     let (ended, tally, counts) = harvest.run(&mut inbox).await;
     // The loop has hung up on the other stages; closing the inbox frees whoever still wants to report.

@@ -8,19 +8,19 @@ use std::{collections::HashSet, time::Duration};
 
 use foldhash::fast::RandomState;
 use harvester::clock::RealClock;
-use model::{Candidate, Clock, CrawlUrl, Fingerprint, Frontier, StoreError, Timestamp, Verdict};
-use seeder::{SeedError, SeedSet, SpiderRules};
+use model::{Candidate, Clock, Fingerprint, Frontier, PageTerms, StoreError, Timestamp, Verdict};
+use seeder::{Seed, SeedError, SeedSet, SpiderRules};
 use serde_json::{Value, json};
 use store::{
     collection::Collection,
-    control::{self, Command},
+    control::{self, Command, SeedLine},
     frontier::SqliteFrontier,
+    spiders::DEFAULT_SPIDER,
 };
 
 use crate::{
     commands::Context,
     exit::{Exit, Failure},
-    pipeline::harvest::seed_candidate,
     terminal::{print, printable},
 };
 
@@ -29,6 +29,8 @@ const BATCH: usize = 10_000;
 /// One command for a running crawl: also with the longest URLs well below the bound on its size.
 const COMMAND_URLS: usize = 2_000;
 const COMMAND_BYTES: usize = control::COMMAND_BYTES_MAX / 4;
+/// What a seed takes in a command besides its URL.
+const LINE_BYTES: usize = 64;
 /// Repetitions are told apart among this many seeds (some 40 MB); further apart they are counted twice,
 /// and still taken once.
 const SEEN_MAX: usize = 4_000_000;
@@ -41,6 +43,8 @@ const TOLD_EVERY: Duration = Duration::from_secs(10);
 pub struct Seeding<'a> {
     context: &'a Context,
     rules: SpiderRules,
+    /// `None`: the first.
+    spider: Option<String>,
     clock: RealClock,
     collection: Option<Collection>,
     batch: Vec<Candidate>,
@@ -71,6 +75,7 @@ impl<'a> Seeding<'a> {
         Seeding {
             context,
             rules,
+            spider: None,
             told: clock.now(),
             tell_after: TOLD_AFTER,
             clock,
@@ -84,8 +89,22 @@ impl<'a> Seeding<'a> {
         }
     }
 
-    pub fn offer(&mut self, url: &CrawlUrl) -> Result<(), Failure> {
-        let candidate = seed_candidate(self.rules.form.apply(url));
+    /// For the spider of this name.
+    #[must_use]
+    pub fn of_spider(self, name: &str) -> Seeding<'a> {
+        Seeding { spider: Some(name.to_owned()), ..self }
+    }
+
+    pub fn offer(&mut self, seed: &Seed) -> Result<(), Failure> {
+        let candidate = Candidate {
+            url: self.rules.form.apply(&seed.url),
+            spider: DEFAULT_SPIDER,
+            level: 0,
+            hops: 0,
+            seed: true,
+            terms: PageTerms { depth: seed.level, period: seed.period, ..PageTerms::default() },
+            referrer: None,
+        };
         if self.seen.len() == SEEN_MAX {
             self.seen.clear();
         }
@@ -156,7 +175,7 @@ impl<'a> Seeding<'a> {
         if !collection.is_crawled() {
             match collection.lock() {
                 Ok(_lock) => {
-                    self.counts.new += admit(&collection, batch, now)?;
+                    self.counts.new += admit(&collection, batch, self.spider.as_deref(), now)?;
                     return Ok(self.counts.taken);
                 }
                 Err(StoreError::Busy { .. }) => {}
@@ -164,7 +183,7 @@ impl<'a> Seeding<'a> {
             }
         }
         self.left = true;
-        leave(&collection, &batch, now)?;
+        leave(&collection, &batch, self.spider.as_deref(), now)?;
         Ok(self.counts.taken)
     }
 
@@ -242,30 +261,44 @@ impl<'a> Seeding<'a> {
 fn admit(
     collection: &Collection,
     mut batch: Vec<Candidate>,
+    spider: Option<&str>,
     now: Timestamp,
 ) -> Result<u64, StoreError> {
     let mut frontier = SqliteFrontier::open(&collection.database())?;
-    let spider = frontier.spider("default", now)?;
-    batch.iter_mut().for_each(|candidate| candidate.spider = spider);
+    if let Some(name) = spider {
+        let known = frontier.spiders()?.into_iter().find(|row| row.name == name);
+        let Some(row) = known else {
+            return Err(StoreError::Refused { why: format!("there is no spider {name:?}") });
+        };
+        batch.iter_mut().for_each(|candidate| candidate.spider = row.id);
+    }
     frontier.admit(&batch, now)
 }
 
 /// Into the control table, for the crawl that runs.
-fn leave(collection: &Collection, batch: &[Candidate], now: Timestamp) -> Result<(), StoreError> {
-    let (mut urls, mut bytes) = (Vec::new(), 0);
+fn leave(
+    collection: &Collection,
+    batch: &[Candidate],
+    spider: Option<&str>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (mut seeds, mut bytes) = (Vec::new(), 0);
     let database = collection.database();
-    let send = |urls: &mut Vec<String>| {
-        let urls = std::mem::take(urls);
-        control::request(&database, &Command::Seed { urls, spider: None }, now).map(drop)
+    let send = |seeds: &mut Vec<SeedLine>| {
+        let (seeds, spider) = (std::mem::take(seeds), spider.map(str::to_owned));
+        let command = Command::Seed { urls: Vec::new(), seeds, spider };
+        control::request(&database, &command, now).map(drop)
     };
     for candidate in batch {
         let url = candidate.url.as_str();
-        if urls.len() == COMMAND_URLS || (bytes + url.len() > COMMAND_BYTES && !urls.is_empty()) {
-            send(&mut urls)?;
+        if seeds.len() == COMMAND_URLS || (bytes + url.len() > COMMAND_BYTES && !seeds.is_empty()) {
+            send(&mut seeds)?;
             bytes = 0;
         }
-        bytes += url.len();
-        urls.push(url.to_owned());
+        bytes += url.len() + LINE_BYTES;
+        let PageTerms { depth, period, .. } = candidate.terms;
+        let period_ms = period.and_then(|period| u64::try_from(period.as_millis()).ok());
+        seeds.push(SeedLine { url: url.to_owned(), level: depth, period_ms });
     }
-    send(&mut urls)
+    send(&mut seeds)
 }

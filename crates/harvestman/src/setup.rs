@@ -7,40 +7,39 @@ use std::{
     io::{self, Read},
     path::{Path, PathBuf},
     str::FromStr,
-    sync::Arc,
+    sync::{Arc, RwLock},
 };
 
 use gatherer::{GatherOptions, LinkTags};
 use harvester::{
-    http::{
-        Cidr, DnsOptions, DnsResolver, HttpFetcher, HttpOptions, HttpSetupError, Override,
-        Overrides,
-    },
+    http::{Cidr, DnsOptions, HttpOptions, Override, Overrides},
     workbench,
 };
 use manager::Policy;
-use model::{
-    BoxFuture, Clock, Fetch, FetchFailure, FetchLimits, Resolution, Resolve, Timestamp, limits,
-};
+use model::{FetchLimits, SpiderId, limits};
 use seeder::{
-    Blocks, ExternalPolicy, RejectList, Rewrite, RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope,
-    Script, SpiderRules, UrlForm, parse_host_pattern,
+    Blocks, Expansion, ExternalPolicy, Forgotten, LogList, Marking, RejectList, Rewrite, RuleList,
+    RuleListError, SCRIPT_BYTES_MAX, Scope, Script, SeedSet, SpiderRules, UrlForm,
+    parse_host_pattern,
 };
-use store::warc::WarcOptions;
+use store::{
+    tombstones::{Tombstone, TombstoneKey},
+    warc::WarcOptions,
+};
 
 use crate::{
+    access,
     config::{self, Config},
     exit::Failure,
+    pipeline::spiders::Spider,
 };
 
-/// Everything a crawl needs that comes from the configuration alone.
+/// Everything that all spiders of a crawl share and that comes from the configuration alone.
 pub struct Setup {
-    pub rules: SpiderRules,
-    pub policy: Policy,
+    pub blocks: Blocks,
     pub workbench: workbench::Options,
-    pub gather: GatherOptions,
     pub gather_threads: usize,
-    pub fetch_limits: FetchLimits,
+    pub robots_limits: FetchLimits,
     pub http: HttpOptions,
     pub dns: DnsOptions,
     pub warc: WarcOptions,
@@ -50,51 +49,79 @@ impl Setup {
     /// `folder`: where relative paths of the configuration start.
     pub fn new(config: &Config, folder: &Path) -> Result<Setup, Failure> {
         let overrides = Arc::new(overrides(config)?);
-        let rules = rules(config, folder)?;
+        let blocks = Blocks::default();
         let http = HttpOptions {
-            gate: Arc::new(rules.blocks.clone()),
+            gate: Arc::new(blocks.clone()),
             ..http(config, folder, overrides.clone())?
         };
         Ok(Setup {
-            rules,
-            policy: policy(config),
+            blocks,
             workbench: workbench_options(config),
-            gather: gather(config)?,
             gather_threads: config.gather.threads.unwrap_or_else(default_threads),
-            fetch_limits: fetch_limits(config),
+            robots_limits: FetchLimits {
+                body_bytes_max: limits::ROBOTS_BYTES_MAX,
+                media_types: vec!["*/*".to_owned()],
+                ..fetch_limits(config)
+            },
             http,
             dns: DnsOptions { overrides, ..DnsOptions::default() },
             warc: warc(config),
         })
     }
-
-    /// The fetcher and the resolver that go with it.
-    pub fn network(&self, config: &Config, clock: &Arc<dyn Clock>) -> Result<Network, Failure> {
-        let fetcher =
-            HttpFetcher::new(&self.http, clock.clone()).map_err(|e| setup_failure(config, &e))?;
-        let resolver: Arc<dyn Resolve> = if fetcher.proxied() {
-            Arc::new(LeftToTheProxy)
-        } else {
-            Arc::new(DnsResolver::new(self.dns.clone(), clock.clone()))
-        };
-        Ok(Network { fetch: Arc::new(fetcher), resolve: resolver })
-    }
 }
 
-/// The fetcher and the resolver that goes with it.
-pub struct Network {
-    pub fetch: Arc<dyn Fetch>,
-    pub resolve: Arc<dyn Resolve>,
+/// Everything that would keep a crawl from starting, part by part: not only the first.
+pub fn mistakes(config: &Config, folder: &Path) -> Vec<Failure> {
+    let network = || access::check(&http(config, folder, Arc::new(overrides(config)?))?, config);
+    [
+        rule_list(config).map(drop),
+        script(config, folder).map(drop),
+        form(config).map(drop),
+        reject(config).map(drop),
+        gather(config).map(drop),
+        network(),
+        access::certificate(config, folder).map(drop),
+        access::cookies(config, folder).map(drop),
+    ]
+    .into_iter()
+    .filter_map(Result::err)
+    .collect()
 }
 
-/// With a proxy names are the proxy's to resolve: every name has no address and never expires.
-struct LeftToTheProxy;
+/// What is worth knowing of `crawl.rules` that is no mistake.
+pub fn remarks(config: &Config) -> Vec<String> {
+    rule_list(config).map(|list| list.remarks()).unwrap_or_default()
+}
 
-impl Resolve for LeftToTheProxy {
-    fn resolve(&self, _host: &str) -> BoxFuture<'_, Result<Resolution, FetchFailure>> {
-        let never = Resolution { addresses: Vec::new(), expires: Timestamp(i64::MAX) };
-        Box::pin(std::future::ready(Ok(never)))
-    }
+/// One spider as its configuration has it. `folder`: where relative paths start; `seeds`: what its seeds cover.
+pub fn spider(
+    (id, name): (SpiderId, &str),
+    config: &Config,
+    folder: &Path,
+    blocks: &Blocks,
+    seeds: Arc<RwLock<SeedSet>>,
+) -> Result<Spider, Failure> {
+    Ok(Spider {
+        id,
+        name: name.to_owned(),
+        rules: SpiderRules { blocks: blocks.clone(), ..rules(config, folder)? },
+        seeds,
+        policy: policy(config),
+        period: config.revisit.period,
+        overrides: config.overrides.clone(),
+        gather: gather(config)?,
+        fetch_limits: Arc::new(fetch_limits(config)),
+        requisite_bytes_max: config.fetch.requisite_bytes_max,
+        cookies: access::cookies(config, folder)?,
+    })
+}
+
+/// What the collection was told to forget is refused from now on.
+pub fn keep_out_forgotten(blocks: &Blocks, stones: Option<(TombstoneKey, Vec<Tombstone>)>) {
+    let Some((key, stones)) = stones else { return };
+    let mut forgotten = Forgotten::new(key);
+    stones.iter().for_each(|stone| forgotten.add(&stone.kind, stone.hash));
+    blocks.set_forgotten(forgotten);
 }
 
 /// `folder`: where the path of a script starts.
@@ -107,8 +134,20 @@ pub fn rules(config: &Config, folder: &Path) -> Result<SpiderRules, Failure> {
             config::Scope::Site => Scope::Site,
             config::Scope::Domain => Scope::Domain,
             config::Scope::Prefix => Scope::Prefix,
+            config::Scope::Listed => Scope::Listed,
             config::Scope::Any => Scope::Any,
         },
+        outside_max: crawl.outside,
+        expansion: match crawl.expansion {
+            config::Expansion::After => Expansion::After,
+            config::Expansion::Mixed => Expansion::Mixed,
+            config::Expansion::Off => Expansion::Off,
+        },
+        logged: LogList::parse(&crawl.log_extensions).map_err(|what| {
+            let value = crawl.log_extensions.join(", ");
+            config.refuse("crawl.log_extensions", &value, what, "name groups, or .extensions")
+        })?,
+        marking: Marking::new(&crawl.dynamic_extensions),
         external: match crawl.external {
             config::External::Ignore => ExternalPolicy::Ignore,
             config::External::Home => ExternalPolicy::Home,
@@ -218,13 +257,20 @@ fn workbench_options(config: &Config) -> workbench::Options {
 }
 
 fn gather(config: &Config) -> Result<GatherOptions, Failure> {
-    let tags = &config.gather.link_tags;
-    let link_tags = LinkTags::parse(tags).map_err(|what| {
-        config.refuse("gather.link_tags", &tags.join(", "), what, "write tag/attribute, as a/href")
-    })?;
+    let (tags, logged) = (&config.gather.link_tags, &config.gather.log_tags);
+    let refuse = |key, tags: &[String], what| {
+        config.refuse(key, &tags.join(", "), what, "write tag/attribute, as a/href")
+    };
+    // What is only logged is not followed, even where it is by default.
+    let followed: Vec<&String> = tags.iter().filter(|tag| !logged.contains(tag)).collect();
+    let link_tags =
+        LinkTags::parse(&followed).map_err(|what| refuse("gather.link_tags", tags, what))?;
+    let log_tags =
+        LinkTags::names(logged).map_err(|what| refuse("gather.log_tags", logged, what))?;
     Ok(GatherOptions {
         media_types: config.fetch.media_types.clone(),
         link_tags,
+        log_tags,
         url_bytes_max: config.url.bytes_max,
         agent: config.etiquette.robots_token(),
         language: config.gather.language,
@@ -249,19 +295,10 @@ fn fetch_limits(config: &Config) -> FetchLimits {
     }
 }
 
+/// How requests show themselves and get in.
 fn http(config: &Config, folder: &Path, overrides: Arc<Overrides>) -> Result<HttpOptions, Failure> {
     let (etiquette, fetch) = (&config.etiquette, &config.fetch);
-    let contact = etiquette.contact.clone();
     Ok(HttpOptions {
-        user_agent: etiquette.user_agent_line(),
-        accept_encoding: fetch.accept_encoding.join(", "),
-        from: contact.filter(|contact| contact.contains('@') && !contact.contains(':')),
-        headers: etiquette.headers.iter().map(|line| header(line)).collect(),
-        proxy: fetch
-            .proxy
-            .as_deref()
-            .map(|text| parsed(config, "fetch.proxy", text))
-            .transpose()?,
         extra_roots: fetch
             .extra_roots
             .iter()
@@ -277,7 +314,7 @@ fn http(config: &Config, folder: &Path, overrides: Arc<Overrides>) -> Result<Htt
     })
 }
 
-fn header(line: &str) -> (String, String) {
+pub fn header(line: &str) -> (String, String) {
     let (name, value) = line.split_once(':').unwrap_or((line, ""));
     (name.trim().to_owned(), value.trim().to_owned())
 }
@@ -295,17 +332,24 @@ fn overrides(config: &Config) -> Result<Overrides, Failure> {
 }
 
 /// A text that another crate reads; its refusal gets the key, the file and the line.
-fn parsed<T>(config: &Config, key: &str, text: &str) -> Result<T, Failure>
+pub fn parsed<T>(config: &Config, key: &str, text: &str) -> Result<T, Failure>
 where
     T: FromStr,
     T::Err: std::fmt::Display,
 {
     let instead = match key {
-        "fetch.proxy" => "write http://host:port",
+        "fetch.proxy" => "write http://host:port, socks5://host:port or socks5h://host:port",
         "fetch.resolve" => "write PATTERN=ADDRESS, such as *.example=127.0.0.1",
         _ => "write an address or a range, such as 127.0.0.1 or 10.0.0.0/8",
     };
-    text.parse().map_err(|error: T::Err| config.refuse(key, text, error.to_string(), instead))
+    text.parse().map_err(|error: T::Err| {
+        // A proxy's text may hold a password, and the parser's sentence the text.
+        let what = match key {
+            "fetch.proxy" => "it is no proxy the crawler can use".to_owned(),
+            _ => error.to_string(),
+        };
+        config.refuse(key, text, what, instead)
+    })
 }
 
 fn warc(config: &Config) -> WarcOptions {
@@ -315,24 +359,6 @@ fn warc(config: &Config) -> WarcOptions {
         operator: config.etiquette.contact.clone().unwrap_or_default(),
         volume_bytes_max: config.store.volume_bytes_max,
         ..WarcOptions::default()
-    }
-}
-
-fn setup_failure(config: &Config, error: &HttpSetupError) -> Failure {
-    match error {
-        HttpSetupError::Tls(error) => {
-            let roots = config.fetch.extra_roots.join(", ");
-            config.refuse(
-                "fetch.extra_roots",
-                &roots,
-                error.to_string(),
-                "name a PEM file that can be read",
-            )
-        }
-        other => {
-            let headers = config.etiquette.headers.join(", ");
-            config.refuse("etiquette.headers", &headers, other.to_string(), "write Name: value")
-        }
     }
 }
 

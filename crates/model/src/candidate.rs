@@ -38,6 +38,17 @@ impl Refusal {
     pub fn blocked(pattern: &str) -> Refusal {
         Refusal { reason: RefusalReason::Blocked, rule: format!("block: {pattern}") }
     }
+
+    /// The user had it forgotten. What is written down of such a refusal must not name it.
+    pub fn forgotten() -> Refusal {
+        Refusal { reason: RefusalReason::Blocked, rule: Refusal::FORGOTTEN.to_owned() }
+    }
+
+    pub const FORGOTTEN: &str = "forgotten by the user";
+
+    pub fn is_forgotten(&self) -> bool {
+        self.rule == Refusal::FORGOTTEN
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -73,10 +84,12 @@ pub enum RefusalReason {
     MediaType,
     /// The answer announced more bytes than are wanted.
     TooLarge,
+    /// Links of this kind are only counted.
+    Logged,
 }
 
 impl RefusalReason {
-    pub const ALL: [RefusalReason; 17] = [
+    pub const ALL: [RefusalReason; 18] = [
         RefusalReason::Scheme,
         RefusalReason::Invalid,
         RefusalReason::TooLong,
@@ -94,6 +107,7 @@ impl RefusalReason {
         RefusalReason::Port,
         RefusalReason::MediaType,
         RefusalReason::TooLarge,
+        RefusalReason::Logged,
     ];
 
     pub fn word(self) -> &'static str {
@@ -115,6 +129,7 @@ impl RefusalReason {
             RefusalReason::Port => "port",
             RefusalReason::MediaType => "media-type",
             RefusalReason::TooLarge => "too-large",
+            RefusalReason::Logged => "logged",
         }
     }
 

@@ -27,6 +27,9 @@ pub enum StoreError {
     /// A write or sync failed earlier; nothing more is written until a restart recovers.
     #[error("the store stopped after an earlier failed write: {detail}")]
     Poisoned { detail: String },
+    /// What was asked for cannot be, and nothing was changed: tell whoever asked.
+    #[error("{why}")]
+    Refused { why: String },
     #[error("database: {detail}")]
     Database { detail: String },
 }

@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{BoxFuture, CrawlUrl, Headers, SpiderId, Timestamp};
+use crate::{BoxFuture, CrawlUrl, Headers, SpiderId, Timestamp, TypeGate};
 
 pub trait Fetch: Send + Sync {
     /// One hop: redirects are answers here, never followed.
@@ -23,7 +23,14 @@ pub struct FetchRequest {
     pub spider: SpiderId,
     /// Value of the `Cookie` header, when there is one to send.
     pub cookies: Option<String>,
+    /// Some of the cookies came from the user or a login: the archived request says only that there
+    /// were some.
+    pub withhold_cookies: bool,
+    /// The fields of a form (`application/x-www-form-urlencoded`), sent by POST; logins only.
+    pub post: Option<Bytes>,
     pub limits: Arc<FetchLimits>,
+    /// Asked about an answer with content, besides [`FetchLimits::media_types`].
+    pub type_gate: Option<Arc<dyn TypeGate>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +38,17 @@ pub enum Purpose {
     Page,
     Robots,
     Sitemap,
+    /// A step of a form login; never archived.
+    Login,
+}
+
+/// What was spoken on the connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Protocol {
+    #[default]
+    Http1,
+    /// The heads of the exchange are written as HTTP/1.1 would have them, names in lower case.
+    Http2,
 }
 
 /// What the last visit left behind for a conditional request.
@@ -69,7 +87,8 @@ pub struct Exchange {
     /// When the request was sent.
     pub started: Timestamp,
     pub address: Option<IpAddr>,
-    /// Exactly as sent, ending in an empty line.
+    /// As sent, ending in an empty line; what proves who we are (passwords, tokens, a user's cookies)
+    /// is replaced by `[withheld]`.
     pub request_head: Bytes,
     /// Exactly as received (order, case, duplicates), ending in an empty line.
     pub response_head: Bytes,
@@ -84,6 +103,7 @@ pub struct Exchange {
     pub body: Bytes,
     pub stopped: Option<Stopped>,
     pub timing: Timing,
+    pub protocol: Protocol,
 }
 
 /// Why a body is not whole.

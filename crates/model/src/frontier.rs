@@ -17,7 +17,8 @@ pub trait Frontier: Send {
     /// as needed and become due.
     fn admit(&mut self, candidates: &[Candidate], now: Timestamp) -> Result<u64, StoreError>;
 
-    /// Leases the sites whose earliest page is due, earliest first, with their due pages.
+    /// Leases the sites whose earliest page is due, earliest first, with their due pages. May bring fewer than
+    /// there are, even none, where many sites had nothing to lend after all: `next_due` then says so.
     fn check_out(&mut self, request: &CheckOut) -> Result<Vec<SiteLease>, StoreError>;
 
     /// More due pages of a site already leased, not counting those `except`.
@@ -47,9 +48,8 @@ pub struct CheckOut {
     pub slack: Duration,
     /// Above this many known URLs a site's fingerprints stay in the database.
     pub known_max: u64,
-    /// Sites with this many fetched pages are not lent out for pages never fetched.
-    pub site_pages_max: Option<u64>,
-    /// Spiders whose pages stay where they are.
+    /// Spiders whose pages stay where they are, besides those that the store itself knows to be paused. When
+    /// one is no longer named here, its sites become due again.
     pub paused: Vec<SpiderId>,
     /// Lend out only what is due of parts of pages ([`PageTerms::requisite`]), as far as it goes: the limit
     /// on pages is reached, and theirs are still to come.
@@ -133,7 +133,8 @@ pub struct SiteDelta {
     /// Time that visits to the site took since the last check-in.
     pub worked: Duration,
     /// Spiders that have reached a limit on this site: until it is lifted, their pages of it that were never
-    /// fetched are not due. Read when the site is given back.
+    /// fetched are not due (candidates are: they wait for a judgement). Read when the site is given back,
+    /// and then instead of what was said before.
     pub full: Vec<SpiderId>,
     /// `None`: the lease goes on and is renewed to this moment.
     pub release: Release,
@@ -207,6 +208,8 @@ pub struct Counts {
     /// Admitted and not yet answered.
     pub pages_waiting: u64,
     pub pages_excluded: u64,
+    /// Parts of pages that were admitted: in none of the counts of pages and candidates.
+    pub requisites: u64,
     pub candidates: u64,
     pub refused: u64,
     pub visits: u64,

@@ -12,6 +12,12 @@ pub trait Gate: fmt::Debug + Send + Sync {
     fn refuses_address(&self, address: IpAddr) -> Option<Refusal>;
 }
 
+/// Asked when the head of an answer is there: whether its body is wanted.
+pub trait TypeGate: fmt::Debug + Send + Sync {
+    /// `media_type` as the server declares it, without parameters.
+    fn refuses_type(&self, media_type: &str) -> bool;
+}
+
 /// Lets everything pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenGate;

@@ -28,14 +28,14 @@ pub use cidr::{Cidr, CidrError};
 pub use clock::{BoxFuture, Busy, Clock};
 pub use error::StoreError;
 pub use fetch::{
-    Condition, Exchange, FailureKind, Fetch, FetchFailure, FetchLimits, FetchRequest, Purpose,
-    Stopped, Timing,
+    Condition, Exchange, FailureKind, Fetch, FetchFailure, FetchLimits, FetchRequest, Protocol,
+    Purpose, Stopped, Timing,
 };
 pub use frontier::{
     CheckOut, Counts, Decision, Frontier, NewPage, Refill, Release, Settlement, SiteDelta,
     SiteLease, Spent,
 };
-pub use gate::{Gate, OpenGate};
+pub use gate::{Gate, OpenGate, TypeGate};
 pub use headers::Headers;
 pub use link::{Link, LinkKind, LinkRel};
 pub use page::{LastVersion, Page, PageFacts, PageState, PageTerms, PageUpdate, SpiderId};

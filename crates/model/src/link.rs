@@ -60,6 +60,8 @@ impl LinkRel {
     pub const NOFOLLOW: LinkRel = LinkRel(1);
     pub const UGC: LinkRel = LinkRel(2);
     pub const SPONSORED: LinkRel = LinkRel(4);
+    /// No `rel` of the page's: the tag is one whose links are only logged, not followed.
+    pub const LOGGED: LinkRel = LinkRel(8);
 
     pub fn contains(self, other: LinkRel) -> bool {
         self.0 & other.0 == other.0

@@ -111,6 +111,9 @@ pub struct SiteCounters {
     /// Pages that have answered with content at least once.
     pub fetched: u64,
     pub failed: u64,
+    /// Parts of pages that were admitted: in none of the counters of pages.
+    #[serde(default)]
+    pub requisites: u64,
     pub duplicates: u64,
     pub visits: u64,
     pub bytes: u64,

@@ -209,9 +209,13 @@ impl CrawlUrl {
 
     /// Likely made by a program on demand: it has a query, or the name of a script.
     pub fn is_dynamic(&self) -> bool {
-        let is_script = |extension: &str| {
+        self.is_dynamic_by(|extension| {
             SCRIPT_EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known))
-        };
+        })
+    }
+
+    /// The same, where others say which extensions are those of scripts.
+    pub fn is_dynamic_by(&self, is_script: impl Fn(&str) -> bool) -> bool {
         self.query().is_some()
             || self.extension().is_some_and(is_script)
             || self.segments().any(|segment| segment == "cgi-bin")

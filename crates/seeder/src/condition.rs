@@ -5,18 +5,20 @@
 //! all        = one ( "and" one )*
 //! one        = "not" one | "(" condition ")" | test
 //! test       = "any" | "dynamic" | "static"
-//!            | ( "suffix" | "domain" | "host" | "prefix" | "scheme" | "extension" | "parameter" ) word+
+//!            | ( "suffix" | "domain" | "host" | "url" | "prefix" | "scheme" | "extension" | "parameter" ) word+
 //!            | "port" number+ | "level" ( "<=" | "<" | ">=" | ">" | "=" ) number
-//!            | ( "path" | "query" ) "~" quoted
+//!            | ( "path" | "query" | "anchor" ) "~" quoted | "type" word+
 //! ```
 //!
 //! Several words after a test mean any of them. What is written is made canonical when it is read (hosts
 //! as URLs have them, extensions in lower case), so that equal conditions are equal values, and what
 //! [`fmt::Display`] writes is read back as the same value. Judging costs no allocation.
 //!
-//! A link's anchor is not asked about: a URL of another site is judged again by the holder of that
-//! site's lease, who has the URL and not the link.
+//! **What is not known yet.** A link's text is known where the link is judged, not when the holder of
+//! another site's lease judges the URL again; the media type is known when the answer's head is there. A
+//! condition is therefore true, false or not to be told ([`Condition::truth`], Kleene's logic).
 
+mod asked;
 mod parse;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -26,6 +28,7 @@ use std::fmt;
 use model::CrawlUrl;
 use regex::bytes::Regex;
 
+pub use self::asked::Asked;
 pub(crate) use self::parse::Parser;
 pub use self::parse::RuleError;
 
@@ -42,7 +45,7 @@ pub enum Condition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Test {
     Any,
-    /// Likely made by a program on demand ([`CrawlUrl::is_dynamic`]).
+    /// Likely made by a program on demand ([`crate::Marking`]).
     Dynamic,
     Static,
     /// The part is one of these words.
@@ -52,6 +55,10 @@ pub enum Test {
     Path(Pattern),
     /// A URL without a query matches no pattern.
     Query(Pattern),
+    /// The answer is of one of these media types; `image/*` is a group of them.
+    Type(Vec<String>),
+    /// The text of a link to it.
+    Anchor(Pattern),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +68,8 @@ pub enum Part {
     /// The host is it or lies below it.
     Domain,
     Host,
+    /// The URL is it.
+    Url,
     /// The URL begins with it.
     Prefix,
     Scheme,
@@ -78,7 +87,7 @@ pub enum Comparison {
     Equal,
 }
 
-/// A regular expression over bytes: canonical URLs are ASCII, which keeps `\d` and `\w` small.
+/// A regular expression over bytes.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     pub(crate) text: String,
@@ -86,38 +95,86 @@ pub struct Pattern {
 }
 
 impl Condition {
+    /// Whether it surely holds for what a URL says of itself.
     pub fn holds(&self, url: &CrawlUrl, level: u16) -> bool {
+        self.truth(&Asked::new(url, level)) == Some(true)
+    }
+
+    /// `None`: what is known is not enough to tell.
+    pub fn truth(&self, asked: &Asked<'_>) -> Option<bool> {
         match self {
-            Condition::Test(test) => test.holds(url, level),
-            Condition::Not(inner) => !inner.holds(url, level),
-            Condition::All(parts) => parts.iter().all(|part| part.holds(url, level)),
-            Condition::Either(parts) => parts.iter().any(|part| part.holds(url, level)),
+            Condition::Test(test) => test.truth(asked),
+            Condition::Not(inner) => inner.truth(asked).map(|holds| !holds),
+            Condition::All(parts) => unless_one_is(false, parts, asked),
+            Condition::Either(parts) => unless_one_is(true, parts, asked),
         }
     }
-}
 
-impl Test {
-    fn holds(&self, url: &CrawlUrl, level: u16) -> bool {
+    /// It can be told only when the answer's head is there.
+    pub fn asks_type(&self) -> bool {
+        self.has(&|test| matches!(test, Test::Type(_)))
+    }
+
+    /// It can be told only where a link is judged.
+    pub fn asks_anchor(&self) -> bool {
+        self.has(&|test| matches!(test, Test::Anchor(_)))
+    }
+
+    fn has(&self, is_one: &dyn Fn(&Test) -> bool) -> bool {
         match self {
-            Test::Any => true,
-            Test::Dynamic => url.is_dynamic(),
-            Test::Static => !url.is_dynamic(),
-            Test::Words(part, words) => words.iter().any(|word| part.is(word, url)),
-            Test::Port(ports) => ports.contains(&url.port_or_default()),
-            Test::Level(comparison, bound) => comparison.holds(level, *bound),
-            Test::Path(pattern) => pattern.regex.is_match(url.path().as_bytes()),
-            Test::Query(pattern) => {
-                url.query().is_some_and(|query| pattern.regex.is_match(query.as_bytes()))
+            Condition::Test(test) => is_one(test),
+            Condition::Not(inner) => inner.has(is_one),
+            Condition::All(parts) | Condition::Either(parts) => {
+                parts.iter().any(|part| part.has(is_one))
             }
         }
     }
 }
 
+/// The first part that is `deciding` decides; else all must be known.
+fn unless_one_is(deciding: bool, parts: &[Condition], asked: &Asked<'_>) -> Option<bool> {
+    let mut all = Some(!deciding);
+    for part in parts {
+        match part.truth(asked) {
+            Some(holds) if holds == deciding => return Some(deciding),
+            Some(_) => {}
+            None => all = None,
+        }
+    }
+    all
+}
+
+impl Test {
+    fn truth(&self, asked: &Asked<'_>) -> Option<bool> {
+        let url = asked.url;
+        Some(match self {
+            Test::Any => true,
+            Test::Dynamic => asked.marking.is_dynamic(url),
+            Test::Static => !asked.marking.is_dynamic(url),
+            Test::Words(part, words) => words.iter().any(|word| part.is(word, url)),
+            Test::Port(ports) => ports.contains(&url.port_or_default()),
+            Test::Level(comparison, bound) => comparison.holds(asked.level, *bound),
+            Test::Path(pattern) => pattern.regex.is_match(url.path().as_bytes()),
+            Test::Query(pattern) => {
+                url.query().is_some_and(|query| pattern.regex.is_match(query.as_bytes()))
+            }
+            Test::Type(types) => {
+                let media_type = asked.media_type?;
+                types.iter().any(|wanted| is_of_type(media_type, wanted))
+            }
+            Test::Anchor(pattern) => {
+                asked.anchors?.iter().any(|text| pattern.regex.is_match(text.as_bytes()))
+            }
+        })
+    }
+}
+
 impl Part {
-    pub(crate) const ALL: [Part; 7] = [
+    pub(crate) const ALL: [Part; 8] = [
         Part::Suffix,
         Part::Domain,
         Part::Host,
+        Part::Url,
         Part::Prefix,
         Part::Scheme,
         Part::Extension,
@@ -129,6 +186,7 @@ impl Part {
             Part::Suffix => "suffix",
             Part::Domain => "domain",
             Part::Host => "host",
+            Part::Url => "url",
             Part::Prefix => "prefix",
             Part::Scheme => "scheme",
             Part::Extension => "extension",
@@ -141,6 +199,7 @@ impl Part {
             Part::Suffix => is_below(url.host(), word),
             Part::Domain => url.host() == word || is_below(url.host(), word),
             Part::Host => url.host() == word,
+            Part::Url => url.as_str() == word,
             Part::Prefix => url.as_str().starts_with(word),
             Part::Scheme => url.scheme() == word,
             Part::Extension => {
@@ -190,6 +249,16 @@ pub(crate) fn parameters(url: &CrawlUrl) -> impl Iterator<Item = &str> {
 /// `www.example.org` lies below `example.org` and `org`.
 pub(crate) fn is_below(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
+}
+
+fn is_of_type(media_type: &str, wanted: &str) -> bool {
+    match wanted.strip_suffix("/*") {
+        Some("*") => true,
+        Some(group) => {
+            media_type.split_once('/').is_some_and(|(main, _)| main.eq_ignore_ascii_case(group))
+        }
+        None => media_type.eq_ignore_ascii_case(wanted),
+    }
 }
 
 fn is_named(name: &str, word: &str) -> bool {
@@ -249,6 +318,11 @@ impl fmt::Display for Test {
             Test::Level(comparison, bound) => write!(f, "level {} {bound}", comparison.sign()),
             Test::Path(pattern) => write!(f, "path ~ {}", Quoted(&pattern.text)),
             Test::Query(pattern) => write!(f, "query ~ {}", Quoted(&pattern.text)),
+            Test::Type(types) => {
+                f.write_str("type")?;
+                types.iter().try_for_each(|media_type| write_word(f, media_type))
+            }
+            Test::Anchor(pattern) => write!(f, "anchor ~ {}", Quoted(&pattern.text)),
         }
     }
 }

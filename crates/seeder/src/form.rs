@@ -11,15 +11,14 @@ mod tests;
 use std::sync::Arc;
 
 use model::{CrawlUrl, NormalForm};
-use regex::{Captures, Regex, RegexBuilder};
+use regex::{Captures, Regex};
 
-use crate::condition::is_below;
+use crate::{condition::is_below, pattern};
 
 /// A rewrite is read by people.
 const REWRITE_BYTES_MAX: usize = 4_096;
 /// A result this long is refused by every limit on URLs.
 const RESULT_BYTES_MAX: usize = 65_536;
-const PATTERN_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Clone, Debug, Default)]
 pub struct UrlForm {
@@ -69,18 +68,15 @@ impl Rewrite {
         if text.len() > REWRITE_BYTES_MAX {
             return Err(format!("it is longer than {REWRITE_BYTES_MAX} bytes"));
         }
-        let Some((pattern, replacement)) = text.split_once("=>") else {
+        let Some((before, replacement)) = text.split_once("=>") else {
             return Err("there is no => in it".to_owned());
         };
-        let (pattern, replacement) = (pattern.trim(), replacement.trim());
-        if pattern.is_empty() {
+        let (text, replacement) = (before.trim(), replacement.trim());
+        if text.is_empty() {
             return Err("there is nothing before the =>".to_owned());
         }
-        let regex = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES_MAX).build();
-        let regex = regex.map_err(|error| {
-            let what = crate::reject::last_line(&error.to_string());
-            format!("{pattern} is no valid regular expression ({what})")
-        })?;
+        let regex = pattern::of_text(text)
+            .map_err(|what| format!("{text} is no valid regular expression ({what})"))?;
         check_groups(&regex, replacement)?;
         Ok(Rewrite { regex, replacement: replacement.to_owned() })
     }

@@ -13,9 +13,14 @@
 mod block;
 mod blocks;
 mod condition;
+mod conditions;
+mod forgotten;
 mod form;
 mod links;
+mod logged;
+mod marking;
 mod objection;
+mod pattern;
 mod reject;
 mod requisites;
 mod rulelist;
@@ -26,15 +31,19 @@ mod seedset;
 
 pub use block::Block;
 pub use blocks::Blocks;
-pub use condition::RuleError;
+pub use condition::{Condition, RuleError};
+pub use conditions::Conditions;
+pub use forgotten::{Forgotten, Grave};
 pub use form::{Rewrite, UrlForm, parse_host_pattern};
 pub use links::{Sorted, sort_links};
+pub use logged::LogList;
+pub use marking::Marking;
 pub use reject::{RejectError, RejectList, ShippedRule};
 pub use requisites::{Requisites, sort_requisites};
 pub use rulelist::{ListedRule, RuleList, RuleListError};
-pub use rules::{ExternalPolicy, RuleStep, Scope, SpiderRules, StepVerdict};
+pub use rules::{Expansion, ExternalPolicy, RuleStep, Scope, SpiderRules, StepVerdict};
 pub use script::{SCRIPT_BYTES_MAX, Script, ScriptError};
 pub use seeds::{
-    LineReader, SeedError, SeedKind, SeedReader, Seeds, parse_seed, read_seeds, unpacked,
+    LineReader, Seed, SeedError, SeedKind, SeedReader, Seeds, parse_seed, read_seeds, unpacked,
 };
 pub use seedset::SeedSet;

@@ -2,20 +2,23 @@
 //!
 //! - Every candidate that comes out has passed [`SpiderRules::judge`].
 //! - A link leads one level deeper within the site, and to level 0 of another site.
-//! - A redirect keeps the level, counts a hop more and stays a seed if the page was one; it is no
-//!   link, so neither `nofollow` nor the policy for external links concerns it.
+//! - A redirect keeps the level and the page's terms, counts a hop more and stays a seed if the page was
+//!   one; it is no link, so neither `nofollow` nor the policy for external links concerns it.
+//! - A link out of the scope counts one more link outside, a page inside none. A seed's own depth goes
+//!   with the pages of its site; what is left of it goes to other sites.
 //! - Canonical, alternate, next and previous links, meta refreshes and `Link` headers are links like any
 //!   other (a canonical link never hides the page it stands on). Feeds are no pages: they are passed
 //!   over without a word, to be read for what they announce.
 //! - A URL comes once, whatever the number of links to it; the page itself not at all. One that is
-//!   both followed and `nofollow` on the same page is followed.
+//!   both followed and `nofollow` (or only logged) on the same page is followed. The texts of all links to
+//!   it count as its anchor.
 
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use model::{Candidate, CrawlUrl, Decision, Fingerprint, Link, LinkKind, LinkRel, Page, PageTerms};
 
-use crate::{ExternalPolicy, SeedSet, SpiderRules, objection::Objection};
+use crate::{ExternalPolicy, SeedSet, SpiderRules, objection::Objection, rules::Inquiry};
 
 #[derive(Clone, Debug, Default)]
 pub struct Sorted {
@@ -34,8 +37,8 @@ pub fn sort_links(
     rules: &SpiderRules,
     seeds: &SeedSet,
 ) -> Sorted {
-    let mut sorter = Sorter::new(page, links.len(), rules, seeds);
-    let objection = |link: &Link| nofollow(link, nofollow_page && !rules.follow_nofollow, rules);
+    let mut sorter = Sorter::new(page, links, rules, seeds);
+    let objection = |link: &Link| objection(link, nofollow_page && !rules.follow_nofollow, rules);
     for link in links.iter().filter(|link| objection(link).is_none()) {
         sorter.take(link);
     }
@@ -47,9 +50,13 @@ pub fn sort_links(
     sorter.finish()
 }
 
-fn nofollow(link: &Link, page: bool, rules: &SpiderRules) -> Option<Objection<'static>> {
+/// What speaks against following the link, whatever it leads to.
+fn objection(link: &Link, page: bool, rules: &SpiderRules) -> Option<Objection<'static>> {
     if link.kind == LinkKind::Redirect {
         return None;
+    }
+    if link.rel.contains(LinkRel::LOGGED) {
+        return Some(Objection::LoggedTag);
     }
     if page {
         return Some(Objection::NofollowPage);
@@ -64,6 +71,8 @@ struct Sorter<'a> {
     seeds: &'a SeedSet,
     site: &'a str,
     seen: HashSet<Fingerprint, RandomState>,
+    /// The texts of the links to each URL, where a rule asks for them.
+    anchors: HashMap<Fingerprint, Vec<&'a str>, RandomState>,
     /// Index into `sorted.refused`.
     merged: HashMap<Objection<'a>, usize, RandomState>,
     sorted: Sorted,
@@ -71,19 +80,32 @@ struct Sorter<'a> {
 }
 
 impl<'a> Sorter<'a> {
-    fn new(page: &'a Page, links: usize, rules: &'a SpiderRules, seeds: &'a SeedSet) -> Self {
-        let mut seen = HashSet::with_capacity_and_hasher(links + 1, RandomState::default());
+    fn new(
+        page: &'a Page,
+        links: &'a [Link],
+        rules: &'a SpiderRules,
+        seeds: &'a SeedSet,
+    ) -> Sorter<'a> {
+        let mut seen = HashSet::with_capacity_and_hasher(links.len() + 1, RandomState::default());
         seen.insert(page.url.fingerprint());
-        Sorter {
+        let mut sorter = Sorter {
             page,
             rules,
             seeds,
             site: page.url.site_text(),
             seen,
+            anchors: HashMap::default(),
             merged: HashMap::default(),
             sorted: Sorted::default(),
             has_form: !rules.form.is_plain(),
+        };
+        if rules.list.asks_anchor() {
+            for link in links {
+                let fp = sorter.in_form(&link.url).fingerprint();
+                sorter.anchors.entry(fp).or_default().push(&link.anchor);
+            }
         }
+        sorter
     }
 
     fn take(&mut self, link: &Link) {
@@ -91,17 +113,25 @@ impl<'a> Sorter<'a> {
             return;
         }
         let url = self.in_form(&link.url);
-        let is_redirect = link.kind == LinkKind::Redirect;
-        if is_redirect || url.site_text() == self.site {
-            return self.judge(url, is_redirect);
+        let texts = match link.kind {
+            // It is no link, and has no text.
+            LinkKind::Redirect => None,
+            _ => self.anchors.remove(&url.fingerprint()),
+        };
+        let texts = texts.as_deref();
+        if link.kind == LinkKind::Redirect {
+            return self.judge(url, true, None);
+        }
+        if url.site_text() == self.site {
+            return self.judge(url, false, texts);
         }
         match self.rules.external {
             ExternalPolicy::Ignore => self.ignore(url),
-            ExternalPolicy::Home => self.judge(url.home(), false),
-            ExternalPolicy::Deep => self.judge(url, false),
+            ExternalPolicy::Home => self.judge(url.home(), false, texts),
+            ExternalPolicy::Deep => self.judge(url, false, texts),
             ExternalPolicy::Combined => {
-                self.judge(url.home(), false);
-                self.judge(url, false);
+                self.judge(url.home(), false, texts);
+                self.judge(url, false, texts);
             }
         }
     }
@@ -117,13 +147,19 @@ impl<'a> Sorter<'a> {
         if self.has_form { self.rules.form.apply(url) } else { url.clone() }
     }
 
-    fn judge(&mut self, url: CrawlUrl, is_redirect: bool) {
+    fn judge(&mut self, url: CrawlUrl, is_redirect: bool, anchors: Option<&[&str]>) {
         if !self.seen.insert(url.fingerprint()) {
             return;
         }
         let is_internal = url.site_text() == self.site;
-        let candidate = self.candidate(url, is_redirect, is_internal);
-        match self.rules.objection(&candidate, self.seeds) {
+        let mut candidate = self.candidate(url, is_redirect, is_internal);
+        let inquiry = Inquiry { anchors, ..Inquiry::new(self.rules, &candidate, self.seeds) };
+        let objection = inquiry.objection();
+        let is_inside = self.rules.outside_max > 0 && inquiry.is_inside();
+        if is_inside || self.rules.outside_max == 0 {
+            candidate.terms.outside = 0;
+        }
+        match objection.or_else(|| self.nothing_left(is_redirect, is_internal)) {
             Some(objection) => self.refuse(&candidate.url, objection),
             None if is_internal => self.sorted.internal.push(candidate),
             None => self.sorted.external.push(candidate),
@@ -142,9 +178,34 @@ impl<'a> Sorter<'a> {
             level,
             hops: if is_redirect { self.page.hops.saturating_add(1) } else { 0 },
             seed: is_redirect && self.page.seed,
-            terms: PageTerms::default(),
+            terms: self.terms(is_redirect, is_internal),
             referrer: Some(self.page.url.fingerprint()),
         }
+    }
+
+    /// As for a page outside the scope: whether it is, is not judged yet.
+    fn terms(&self, is_redirect: bool, is_internal: bool) -> PageTerms {
+        let terms = self.page.terms;
+        if is_redirect {
+            // It stands for the page; only leaving the scope counts.
+            return PageTerms { outside: terms.outside.max(1), ..terms };
+        }
+        PageTerms {
+            outside: terms.outside.saturating_add(1),
+            depth: match is_internal {
+                true => terms.depth,
+                false => {
+                    terms.depth.map(|depth| depth.saturating_sub(self.page.level.saturating_add(1)))
+                }
+            },
+            ..PageTerms::default()
+        }
+    }
+
+    /// The seed's own depth ends with this page: nothing of it goes to another site.
+    fn nothing_left(&self, is_redirect: bool, is_internal: bool) -> Option<Objection<'a>> {
+        let depth = self.page.terms.depth.filter(|_| !is_redirect && !is_internal)?;
+        (self.page.level >= depth).then_some(Objection::TooDeepForSeed(depth))
     }
 
     /// What would not be taken anyway is said to be so: the policy only matters inside.
@@ -163,12 +224,13 @@ impl<'a> Sorter<'a> {
             self.sorted.refused[at].count += 1;
             return;
         }
+        let forgotten = matches!(objection, Objection::Forgotten);
         self.sorted.refused.push(Decision {
             site: self.site.to_owned(),
             reason: objection.reason(),
             rule: objection.to_string(),
             count: 1,
-            example: example(url),
+            example: if forgotten { String::new() } else { example(url) },
             referrer: Some(self.page.url.as_str().to_owned()),
         });
         self.merged.insert(objection, self.sorted.refused.len() - 1);

@@ -4,17 +4,27 @@ use std::{fmt, sync::Arc};
 
 use model::{Refusal, RefusalReason};
 
-use crate::{ExternalPolicy, Scope, ShippedRule, script::ScriptFault};
+use crate::{Expansion, ExternalPolicy, Scope, ShippedRule, logged::Logged, script::ScriptFault};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Objection<'a> {
     /// The user keeps away from it, by this pattern.
     Blocked(Arc<str>),
+    /// The user had it forgotten; nothing that is written down may name it.
+    Forgotten,
     /// Longer than this many bytes.
     TooLong(usize),
     /// The rule of this number in `crawl.rules`, as written.
     Ruled(usize, &'a str),
     OutOfScope(Scope),
+    /// Outside, and not within this many links of the scope.
+    TooFarOutside(Scope, u8),
+    /// No seed names its site, and such sites are not taken.
+    Expansion,
+    /// Links of this extension are only counted.
+    Logged(&'a Logged),
+    /// The same for links from tags that are only logged.
+    LoggedTag,
     /// Inside the scope, but links to other sites are not followed.
     External(ExternalPolicy),
     Port(u16),
@@ -22,6 +32,8 @@ pub(crate) enum Objection<'a> {
     TooDeep(u16),
     /// The same for pages that are made on demand.
     TooDeepDynamic(u16),
+    /// The same where the seed that led to it has a depth of its own.
+    TooDeepForSeed(u16),
     /// More redirects in a row than this.
     Redirects(u8),
     /// One of the user's patterns.
@@ -38,12 +50,18 @@ pub(crate) enum Objection<'a> {
 impl Objection<'_> {
     pub(crate) fn reason(&self) -> RefusalReason {
         match self {
-            Objection::Blocked(_) => RefusalReason::Blocked,
+            Objection::Blocked(_) | Objection::Forgotten => RefusalReason::Blocked,
             Objection::TooLong(_) => RefusalReason::TooLong,
             Objection::Ruled(..) => RefusalReason::Rule,
-            Objection::OutOfScope(_) | Objection::External(_) => RefusalReason::Scope,
+            Objection::OutOfScope(_)
+            | Objection::TooFarOutside(..)
+            | Objection::Expansion
+            | Objection::External(_) => RefusalReason::Scope,
+            Objection::Logged(_) | Objection::LoggedTag => RefusalReason::Logged,
             Objection::Port(_) => RefusalReason::Port,
-            Objection::TooDeep(_) | Objection::TooDeepDynamic(_) => RefusalReason::Depth,
+            Objection::TooDeep(_) | Objection::TooDeepDynamic(_) | Objection::TooDeepForSeed(_) => {
+                RefusalReason::Depth
+            }
             Objection::Redirects(_) => RefusalReason::Redirects,
             Objection::Pattern(_) | Objection::Shipped(_) => RefusalReason::RejectList,
             Objection::Filtered(_) | Objection::FilterFailed(..) => RefusalReason::Filter,
@@ -59,18 +77,31 @@ impl Objection<'_> {
     pub(crate) fn why(&self) -> String {
         match self {
             Objection::Blocked(_) => "it is on the list of blocks".to_owned(),
+            Objection::Forgotten => {
+                "it was taken out and stays out; forget --undo lets it in again".to_owned()
+            }
             Objection::TooLong(max) => format!("the URL has more than {max} bytes"),
             Objection::Ruled(..) => "it is the first rule whose condition holds".to_owned(),
             Objection::OutOfScope(Scope::Site) => "no seed names its site".to_owned(),
             Objection::OutOfScope(Scope::Domain) => {
                 "no seed names its registrable domain".to_owned()
             }
+            Objection::OutOfScope(Scope::Listed) => "it is no seed".to_owned(),
             Objection::OutOfScope(_) => "it lies below no seed's folder".to_owned(),
+            Objection::TooFarOutside(_, max) => {
+                format!("it lies outside the scope and not within {max} links of it")
+            }
+            Objection::Expansion => "no seed names its site".to_owned(),
+            Objection::Logged(_) => "links of this extension are only logged".to_owned(),
+            Objection::LoggedTag => "links from such tags are only logged".to_owned(),
             Objection::External(_) => "links to other sites are not followed".to_owned(),
             Objection::Port(port) => format!("no seed names port {port}"),
             Objection::TooDeep(max) => format!("its level is above {max}"),
             Objection::TooDeepDynamic(max) => {
                 format!("it is made on demand, and its level is above {max}")
+            }
+            Objection::TooDeepForSeed(max) => {
+                format!("its level is above {max}, the depth of the seed that led to it")
             }
             Objection::Redirects(max) => format!("more than {max} redirects in a row led to it"),
             Objection::Pattern(pattern) => format!("it matches {pattern}"),
@@ -89,13 +120,23 @@ impl fmt::Display for Objection<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Objection::Blocked(pattern) => f.write_str(&Refusal::blocked(pattern).rule),
+            Objection::Forgotten => f.write_str(Refusal::FORGOTTEN),
             Objection::TooLong(max) => write!(f, "URLs of at most {max} bytes"),
             Objection::Ruled(number, text) => write!(f, "crawl.rules {number}: {text}"),
             Objection::OutOfScope(scope) => write!(f, "crawl.scope = \"{}\"", scope.word()),
+            Objection::TooFarOutside(scope, max) => {
+                write!(f, "crawl.scope = \"{}\", crawl.outside = {max}", scope.word())
+            }
+            Objection::Expansion => write!(f, "crawl.expansion = \"{}\"", Expansion::Off.word()),
+            Objection::Logged(Logged { group, extension }) => {
+                write!(f, "crawl.log_extensions: {group} ({extension})")
+            }
+            Objection::LoggedTag => f.write_str("gather.log_tags"),
             Objection::External(policy) => write!(f, "crawl.external = \"{}\"", policy.word()),
             Objection::Port(port) => write!(f, "ports named by seeds, not {port}"),
             Objection::TooDeep(max) => write!(f, "crawl.depth = {max}"),
             Objection::TooDeepDynamic(max) => write!(f, "crawl.depth_dynamic = {max}"),
+            Objection::TooDeepForSeed(max) => write!(f, "depth of its seed = {max}"),
             Objection::Redirects(max) => write!(f, "crawl.redirects = {max}"),
             Objection::Pattern(pattern) => write!(f, "reject.patterns: {pattern}"),
             Objection::Shipped(rule) => write!(f, "reject list: {}", rule.name),

@@ -10,10 +10,14 @@ mod words;
 use std::sync::Arc;
 
 use model::CrawlUrl;
-use regex::{Regex, RegexSet};
+use regex::bytes::{RegexSet, RegexSetBuilder};
 
 use self::shipped::SHIPPED;
 pub use self::shipped::ShippedRule;
+use crate::pattern;
+
+/// Of all patterns compiled into one automaton: thousands of usual ones.
+const SET_BYTES_MAX: usize = 16 << 20;
 
 #[derive(Clone, Debug)]
 pub struct RejectList {
@@ -69,11 +73,16 @@ impl RejectList {
     pub fn with_patterns<S: AsRef<str>>(self, patterns: &[S]) -> Result<RejectList, RejectError> {
         let patterns: Vec<String> = patterns.iter().map(|p| p.as_ref().to_owned()).collect();
         // One by one first: the set's error does not say whose it is.
-        for pattern in &patterns {
-            Regex::new(pattern).map_err(|e| bad_pattern(pattern, &e))?;
+        for text in &patterns {
+            let refuse = |what| RejectError::Pattern { pattern: text.clone(), what };
+            pattern::of_url(text).map_err(refuse)?;
         }
-        let set = RegexSet::new(&patterns)
-            .map_err(|e| RejectError::TooLarge { what: last_line(&e.to_string()) })?;
+        let mut builder = RegexSetBuilder::new(&patterns);
+        let set = builder
+            .unicode(false)
+            .size_limit(SET_BYTES_MAX)
+            .build()
+            .map_err(|e| RejectError::TooLarge { what: pattern::what(&e) })?;
         let set = (!patterns.is_empty()).then_some(set);
         Ok(RejectList { patterns: patterns.into(), set, ..self })
     }
@@ -81,7 +90,7 @@ impl RejectList {
     /// The user's pattern that matches, if one does.
     pub(crate) fn pattern(&self, url: &CrawlUrl) -> Option<&str> {
         let set = self.set.as_ref()?;
-        let first = set.matches(url.as_str()).iter().next()?;
+        let first = set.matches(url.as_str().as_bytes()).iter().next()?;
         self.patterns.get(first).map(String::as_str)
     }
 
@@ -92,16 +101,6 @@ impl RejectList {
         }
         words::find(url, self.enabled).and_then(|at| SHIPPED.get(at))
     }
-}
-
-fn bad_pattern(pattern: &str, error: &regex::Error) -> RejectError {
-    RejectError::Pattern { pattern: pattern.to_owned(), what: last_line(&error.to_string()) }
-}
-
-/// The regex crate draws a picture first and says what is wrong in the last line.
-pub(crate) fn last_line(text: &str) -> String {
-    let line = text.lines().last().unwrap_or(text).trim();
-    line.strip_prefix("error: ").unwrap_or(line).to_owned()
 }
 
 #[cfg(test)]

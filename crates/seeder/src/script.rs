@@ -70,6 +70,7 @@ pub enum ScriptFault {
 struct Seen {
     url: CrawlUrl,
     level: u16,
+    dynamic: bool,
 }
 
 impl Script {
@@ -97,14 +98,14 @@ impl Script {
     }
 
     /// What the script says.
-    pub fn wants(&self, url: &CrawlUrl, level: u16) -> Result<bool, ScriptFault> {
-        let result = self.call(url, level);
+    pub fn wants(&self, url: &CrawlUrl, level: u16, dynamic: bool) -> Result<bool, ScriptFault> {
+        let result = self.call(url, level, dynamic);
         result.map_err(|error| fault(&error))
     }
 
-    fn call(&self, url: &CrawlUrl, level: u16) -> Result<bool, Box<EvalAltResult>> {
+    fn call(&self, url: &CrawlUrl, level: u16, dynamic: bool) -> Result<bool, Box<EvalAltResult>> {
         let options = CallFnOptions::new().eval_ast(false);
-        let seen = Seen { url: url.clone(), level };
+        let seen = Seen { url: url.clone(), level, dynamic };
         self.engine.call_fn_with_options(options, &mut Scope::new(), &self.ast, "crawl", (seen,))
     }
 
@@ -112,7 +113,7 @@ impl Script {
     fn trial(&self) -> Result<(), ScriptError> {
         let url = CrawlUrl::parse("http://www.example.org/folder/page.html?a=1")
             .map_err(|error| ScriptError::Whole(error.to_string()))?;
-        self.call(&url, 1).map(drop).map_err(|error| {
+        self.call(&url, 1, true).map(drop).map_err(|error| {
             let error = innermost(&error);
             let what = match fault(error) {
                 ScriptFault::Endless => format!("more than {OPERATIONS_MAX} steps for one URL"),
@@ -182,7 +183,7 @@ fn register_url(engine: &mut Engine) {
             seen.url.extension().unwrap_or_default().to_ascii_lowercase()
         })
         .register_get("level", |seen: &mut Seen| INT::from(seen.level))
-        .register_get("dynamic", |seen: &mut Seen| seen.url.is_dynamic());
+        .register_get("dynamic", |seen: &mut Seen| seen.dynamic);
 }
 
 fn fault(error: &EvalAltResult) -> ScriptFault {

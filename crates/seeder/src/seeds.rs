@@ -5,7 +5,7 @@
 //! its line and what to do about it; reading goes on behind it.
 //!
 //! In a list of URLs `#` begins a comment (at the start of a line or after white space), blank lines do not
-//! count, and a bare host means its home page.
+//! count, and a bare host means its home page; behind a URL may stand what is wanted of it alone ([`Seed`]).
 
 use std::io::{self, BufRead, BufReader};
 
@@ -16,6 +16,7 @@ mod hosts;
 mod kind;
 mod lines;
 mod opml;
+mod seed;
 mod sitemap;
 mod xml;
 mod zone;
@@ -23,22 +24,27 @@ mod zone;
 pub use kind::SeedKind;
 pub use lines::LINE_BYTES_MAX;
 use lines::Lines;
+pub use seed::Seed;
 
 /// As much of a bad line as a message shows.
 const SHOWN_CHARS_MAX: usize = 80;
 
 /// What a text of seeds yields, one after the other.
-pub type Seeds<'a> = Box<dyn Iterator<Item = Result<CrawlUrl, SeedError>> + 'a>;
+pub type Seeds<'a> = Box<dyn Iterator<Item = Result<Seed, SeedError>> + 'a>;
+
+/// The same without terms.
+type Urls<'a> = Box<dyn Iterator<Item = Result<CrawlUrl, SeedError>> + 'a>;
 
 /// `name` is the file's: a zone file without `$ORIGIN` is named after its zone.
 pub fn read_seeds<'a>(kind: SeedKind, name: &str, reader: impl BufRead + 'a) -> Seeds<'a> {
-    match kind {
-        SeedKind::Urls => Box::new(SeedReader::new(reader)),
+    let urls: Urls<'a> = match kind {
+        SeedKind::Urls => return Box::new(LineReader::reading(reader, Seed::parse)),
         SeedKind::Hosts => Box::new(hosts::Hosts::new(reader)),
         SeedKind::Zone => Box::new(zone::Zone::new(reader, zone::origin_of(name))),
         SeedKind::Sitemap => sitemap::read(reader),
         SeedKind::Opml => Box::new(opml::Opml::new(reader)),
-    }
+    };
+    Box::new(urls.map(|url| url.map(Seed::from)))
 }
 
 /// The text inside when it is packed with gzip; as it is otherwise.

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use model::CrawlUrl;
+use model::{CrawlUrl, Fingerprint};
 
 use crate::Scope;
 
@@ -14,6 +14,8 @@ use crate::Scope;
 pub struct SeedSet {
     sites: HashMap<Box<str>, Folders, RandomState>,
     domains: HashSet<Box<str>, RandomState>,
+    /// The seeds themselves, 8 bytes each.
+    pages: HashSet<Fingerprint, RandomState>,
     /// Unusual ports only; few.
     ports: Vec<u16>,
 }
@@ -37,6 +39,7 @@ impl SeedSet {
         if !self.domains.contains(url.domain()) {
             self.domains.insert(Box::from(url.domain()));
         }
+        self.pages.insert(url.fingerprint());
         if let Some(port) = unusual_port(url)
             && !self.ports.contains(&port)
         {
@@ -56,6 +59,7 @@ impl SeedSet {
             Scope::Prefix => {
                 self.sites.get(url.site_text()).is_some_and(|folders| folders.hold(url.path()))
             }
+            Scope::Listed => self.pages.contains(&url.fingerprint()),
             Scope::Any => true,
         }
     }
@@ -78,8 +82,14 @@ impl SeedSet {
 impl<'a> FromIterator<&'a CrawlUrl> for SeedSet {
     fn from_iter<I: IntoIterator<Item = &'a CrawlUrl>>(seeds: I) -> SeedSet {
         let mut set = SeedSet::default();
-        seeds.into_iter().for_each(|seed| set.join(seed));
+        set.extend(seeds);
         set
+    }
+}
+
+impl<'a> Extend<&'a CrawlUrl> for SeedSet {
+    fn extend<I: IntoIterator<Item = &'a CrawlUrl>>(&mut self, seeds: I) {
+        seeds.into_iter().for_each(|seed| self.join(seed));
     }
 }
 
@@ -161,6 +171,16 @@ mod tests {
             Scope::Prefix,
             &["https://example.org/a/b/", "http://example.org/c/d?q", "http://root.org/y/z"],
             &["http://example.org/a/", "http://example.org/a/bc", "http://example.org/c"],
+        );
+    }
+
+    #[test]
+    fn listed_is_the_seeds_alone() {
+        check(
+            &["http://example.org/a/b", "http://example.org/"],
+            Scope::Listed,
+            &["http://example.org/a/b", "http://example.org/"],
+            &["http://example.org/a/", "https://example.org/a/b", "http://example.org/a/b?c"],
         );
     }
 

@@ -128,6 +128,7 @@ fn conclude(
             body: answered.body,
             stopped: answered.stopped,
             timing,
+            protocol: Default::default(),
         }),
     }
 }

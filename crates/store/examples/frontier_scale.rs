@@ -130,7 +130,6 @@ fn request(now: Timestamp) -> CheckOut {
         pages_max: 100,
         slack: Duration::ZERO,
         known_max: model::limits::KNOWN_IN_MEMORY_MAX,
-        site_pages_max: None,
         paused: Vec::new(),
         requisites_only: false,
         seeded_first: false,

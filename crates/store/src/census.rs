@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use model::{
     Change, Counts, CrawlUrl, Fingerprint, PageFacts, PageState, RecordLocation, RobotsCopy,
-    SiteCounters, StoreError, Timestamp,
+    SiteCounters, SpiderId, StoreError, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params, types::Type};
 use serde::Serialize;
@@ -16,10 +16,12 @@ use crate::{
     collection::Collection,
     database::{open_reader, store_error},
     frontier::{
-        FACTS, ROBOTS, facts_from_row, load_totals, record_from_row, robots_from_row, unpack_times,
+        FACTS, ROBOTS, Seed, facts_from_row, load_totals, record_from_row, robots_from_row,
+        unpack_times,
     },
     migrate::schema_of,
     runs::Run,
+    spiders::SpiderRow,
 };
 
 pub struct Census {
@@ -36,7 +38,9 @@ pub struct PageEntry {
     pub state: PageState,
     pub level: u16,
     pub seed: bool,
-    /// A part of pages, not a page.
+    /// Whose page it is.
+    pub spider: SpiderId,
+    /// A part of a page, not a page.
     pub requisite: bool,
     pub visits: u64,
     pub failures: u16,
@@ -109,7 +113,7 @@ macro_rules! select_page {
     ($rest:literal) => {
         concat!(
             "SELECT s.key, p.url, p.fp, p.state, p.level, p.seed, p.visits, p.failures, p.found, \
-             p.visited, max(p.due, s.not_before), p.requisite FROM pages p JOIN sites s ON s.id = p.site ",
+             p.visited, max(p.due, s.not_before), p.spider, p.requisite FROM pages p JOIN sites s ON s.id = p.site ",
             $rest
         )
     };
@@ -168,9 +172,14 @@ impl Census {
         )
     }
 
-    /// The seeds, and what they redirected to.
-    pub fn seeds(&self) -> Result<Vec<CrawlUrl>, StoreError> {
-        crate::frontier::seed_urls(&self.sql).map_err(|e| self.error(e))
+    /// Living spiders by number, with what each has brought.
+    pub fn spiders(&self) -> Result<Vec<SpiderRow>, StoreError> {
+        crate::spiders::list(&self.sql).map_err(|e| self.error(e))
+    }
+
+    /// The seeds of all living spiders, and what they redirected to.
+    pub fn seeds(&self) -> Result<Vec<Seed>, StoreError> {
+        crate::frontier::list_seeds(&self.sql).map_err(|e| self.error(e))
     }
 
     /// All about a page, or `None` when it was never seen (see then [`Census::decisions_on`]).
@@ -201,8 +210,8 @@ impl Census {
     /// Sites by key; those with most pages first.
     pub fn sites(&self, max: u32) -> Result<Vec<SiteEntry>, StoreError> {
         self.list(
-            "SELECT key, seeded, known, fetched, failed, duplicates, visits, bytes, leased, \
-             resting, due FROM sites ORDER BY known DESC, key LIMIT ?1",
+            "SELECT key, seeded, known, fetched, failed, duplicates, visits, bytes, requisites, \
+             leased, resting, due FROM sites ORDER BY known DESC, key LIMIT ?1",
             params![max],
             site_entry,
         )
@@ -234,8 +243,8 @@ impl Census {
 
     pub fn site(&self, key: &str) -> Result<Option<SiteEntry>, StoreError> {
         let mut found = self.list(
-            "SELECT key, seeded, known, fetched, failed, duplicates, visits, bytes, leased, \
-             resting, due FROM sites WHERE key = ?1",
+            "SELECT key, seeded, known, fetched, failed, duplicates, visits, bytes, requisites, \
+             leased, resting, due FROM sites WHERE key = ?1",
             params![key],
             site_entry,
         )?;
@@ -361,6 +370,13 @@ impl Census {
             .map_err(|e| self.error(e))
     }
 
+    pub(crate) fn ask<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        question(&self.sql).map_err(|e| self.error(e))
+    }
+
     fn error(&self, error: rusqlite::Error) -> StoreError {
         store_error(&self.path, error)
     }
@@ -380,7 +396,8 @@ fn page_entry(row: &Row<'_>) -> rusqlite::Result<PageEntry> {
         found: Timestamp(row.get(8)?),
         visited: row.get::<_, Option<i64>>(9)?.map(Timestamp),
         due: row.get::<_, Option<i64>>(10)?.map(Timestamp),
-        requisite: row.get(11)?,
+        spider: SpiderId(row.get(11)?),
+        requisite: row.get(12)?,
     })
 }
 
@@ -420,10 +437,11 @@ fn site_entry(row: &Row<'_>) -> rusqlite::Result<SiteEntry> {
             duplicates: count(5)?,
             visits: count(6)?,
             bytes: count(7)?,
+            requisites: count(8)?,
         },
-        in_hand: row.get(8)?,
-        resting: row.get(9)?,
-        due: row.get::<_, Option<i64>>(10)?.map(Timestamp),
+        in_hand: row.get(9)?,
+        resting: row.get(10)?,
+        due: row.get::<_, Option<i64>>(11)?.map(Timestamp),
     })
 }
 

@@ -1,6 +1,6 @@
 //! What other processes ask of a running crawl: rows of `control`, read every second and marked done.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use model::{StoreError, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -17,7 +17,18 @@ use crate::{
 pub enum Command {
     Seed {
         urls: Vec<String>,
+        /// Seeds that say more than their URL.
+        #[serde(default)]
+        seeds: Vec<SeedLine>,
         spider: Option<String>,
+    },
+    Spider {
+        name: String,
+        change: SpiderChange,
+    },
+    /// How many fetches may be under way at once, from now on.
+    MaxFetches {
+        fetches: u64,
     },
     Pause,
     Resume,
@@ -31,6 +42,36 @@ pub enum Command {
         url: String,
     },
     Stop,
+}
+
+/// A seed with wishes of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeedLine {
+    pub url: String,
+    /// How many links deep to go from it.
+    #[serde(default)]
+    pub level: Option<u16>,
+    /// How often to visit it.
+    #[serde(default)]
+    pub period_ms: Option<u64>,
+}
+
+/// What is to become of a spider. Settings as in [`crate::spiders::SpiderRow::settings`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpiderChange {
+    Add {
+        settings: BTreeMap<String, String>,
+    },
+    /// `None` takes a key away: the configuration's own value holds again.
+    Edit {
+        changes: BTreeMap<String, Option<String>>,
+    },
+    Pause {
+        why: String,
+    },
+    Resume,
+    Remove,
 }
 
 /// A command that waits to be carried out.
@@ -142,7 +183,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("crawl.db");
         let mut frontier = SqliteFrontier::open(&path).unwrap();
-        let seed = Command::Seed { urls: vec!["https://example.org/".into()], spider: None };
+        let seed = Command::Seed {
+            urls: vec!["https://example.org/".into()],
+            seeds: Vec::new(),
+            spider: None,
+        };
         let first = request(&path, &seed, Timestamp(1)).unwrap();
         request(&path, &Command::Stop, Timestamp(2)).unwrap();
         let requests = frontier.requests(10, Timestamp(3)).unwrap();
@@ -152,6 +197,30 @@ mod tests {
         frontier.request_done(first, "1 new", Timestamp(4)).unwrap();
         assert_eq!(result_of(&path, first).unwrap().unwrap(), "1 new");
         assert_eq!(frontier.requests(10, Timestamp(5)).unwrap(), requests[1..]);
+    }
+
+    #[test]
+    fn every_command_is_read_back_as_it_was_and_an_older_seed_too() {
+        let one = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let changes = BTreeMap::from([("crawl.depth".to_owned(), None)]);
+        let spider = |change| Command::Spider { name: "news".into(), change };
+        let line = SeedLine { url: "a.example".into(), level: Some(2), period_ms: Some(3_600_000) };
+        for command in [
+            Command::Seed { urls: Vec::new(), seeds: vec![line], spider: Some("news".into()) },
+            spider(SpiderChange::Add { settings: BTreeMap::from([one("crawl.depth", "3")]) }),
+            spider(SpiderChange::Edit { changes }),
+            spider(SpiderChange::Pause { why: "enough".into() }),
+            spider(SpiderChange::Resume),
+            spider(SpiderChange::Remove),
+            Command::MaxFetches { fetches: 7 },
+        ] {
+            let text = serde_json::to_string(&command).unwrap();
+            assert_eq!(serde_json::from_str::<Command>(&text).unwrap(), command, "{text}");
+        }
+        let older = r#"{"do":"seed","urls":["a.example"],"spider":null}"#;
+        let seed =
+            Command::Seed { urls: vec!["a.example".into()], seeds: Vec::new(), spider: None };
+        assert_eq!(serde_json::from_str::<Command>(older).unwrap(), seed);
     }
 
     #[test]

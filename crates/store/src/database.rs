@@ -22,7 +22,7 @@ const CHECKPOINT_PAGES: u32 = 8_192;
 /// A journal above this is cut when it next starts over.
 pub(crate) const WAL_BYTES_MAX: u64 = 64 << 20;
 /// More than the statements this crate has, so that none is parsed twice.
-const STATEMENTS: usize = 96;
+const STATEMENTS: usize = 128;
 
 /// For crawling and for commands that change things.
 pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {

@@ -167,6 +167,9 @@ impl<'a, 'o> PageReader<'a, 'o> {
         if !self.options.link_tags.others.is_empty() {
             self.other_links(tag);
         }
+        if !self.options.log_tags.is_empty() {
+            self.logged_links(tag);
+        }
     }
 
     fn open_anchor(&mut self, tag: &Tag<'a, '_>, reference: Option<Cow<'a, str>>) {
@@ -221,6 +224,20 @@ impl<'a, 'o> PageReader<'a, 'o> {
         for (name, attribute) in &options.link_tags.others {
             if tag.name.eq_ignore_ascii_case(name) {
                 self.push_link(tag, attribute, LinkKind::Other, "title");
+            }
+        }
+    }
+
+    /// Tags whose links the user only wants to count.
+    fn logged_links(&mut self, tag: &Tag<'a, '_>) {
+        let options = self.options;
+        for (name, attribute) in &options.log_tags {
+            if let Some(reference) =
+                tag.value(attribute).filter(|_| tag.name.eq_ignore_ascii_case(name))
+            {
+                let anchor = tag.value("title").map_or(String::new(), |text| anchor_of(&text));
+                let (kind, rel) = (LinkKind::Other, LinkRel::LOGGED);
+                self.links.push(RawLink { reference, kind, rel, anchor });
             }
         }
     }

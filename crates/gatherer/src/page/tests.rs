@@ -30,6 +30,7 @@ fn exchange(status: u16, fields: &[(&str, &str)], body: &[u8]) -> Exchange {
         body,
         stopped: None,
         timing: Timing::default(),
+        protocol: Default::default(),
     }
 }
 
@@ -158,6 +159,18 @@ fn which_tags_carry_links_can_be_set() {
     );
     assert_eq!(urls(&found.links), ["http://a.test/dir/i", "http://a.test/dir/p"]);
     assert_eq!(found.links[1].kind, LinkKind::Other);
+}
+
+#[test]
+fn links_of_logged_tags_are_marked() {
+    let log_tags = LinkTags::names(&["IMG/src", "video/poster"]).expect("well formed");
+    let options = GatherOptions { log_tags, ..GatherOptions::default() };
+    let body = "<a href=/1><img src=/2 title=t></a><video poster=/3 src=/4></video><img>";
+    let exchange = exchange(200, &[("Content-Type", "text/html")], body.as_bytes());
+    let found = gather(&exchange, &options);
+    let links: Vec<_> = found.links.iter().map(|l| (l.url.path(), l.rel, &*l.anchor)).collect();
+    let (plain, logged) = (LinkRel::default(), LinkRel::LOGGED);
+    assert_eq!(links, [("/1", plain, ""), ("/2", logged, "t"), ("/3", logged, "")]);
 }
 
 #[test]

@@ -24,6 +24,7 @@ pub fn gather_html(page: &str) -> Gathered {
         body,
         stopped: None,
         timing: Timing::default(),
+        protocol: Default::default(),
     };
     gather(&exchange, &GatherOptions::default())
 }

@@ -13,18 +13,22 @@ use tokio::{
     net::TcpStream,
     time::{Instant, timeout_at},
 };
-use tokio_rustls::TlsConnector;
 
 use super::{
-    HttpOptions, HttpSetupError, dns::literal, guard::Guard, overrides::Overrides, proxy::Proxy,
-    stream::Stream, tls,
+    HttpOptions,
+    dns::literal,
+    guard::Guard,
+    overrides::Overrides,
+    profiles::Way,
+    proxy::Proxy,
+    socks::{Refused, Target},
+    stream::Stream,
+    tls,
 };
 
 pub struct Connector {
     guard: Guard,
     overrides: Arc<Overrides>,
-    proxy: Option<Proxy>,
-    tls: TlsConnector,
     addresses_tried_max: usize,
 }
 
@@ -43,14 +47,12 @@ pub struct ConnectFailure {
 }
 
 impl Connector {
-    pub fn new(options: &HttpOptions) -> Result<Connector, HttpSetupError> {
-        Ok(Connector {
+    pub fn new(options: &HttpOptions) -> Connector {
+        Connector {
             guard: Guard::new(options.allow.clone(), options.gate.clone()),
             overrides: options.overrides.clone(),
-            proxy: options.proxy.clone(),
-            tls: tls::connector(&options.extra_roots, options.accept_invalid_certificates)?,
             addresses_tried_max: options.addresses_tried_max.max(1),
-        })
+        }
     }
 
     /// Whether a connection made earlier may still be used: a block may have come since.
@@ -61,6 +63,7 @@ impl Connector {
     /// `end` is when the whole fetch must be over.
     pub async fn connect(
         &self,
+        way: &Way,
         url: &CrawlUrl,
         addresses: &[IpAddr],
         limits: &FetchLimits,
@@ -68,10 +71,10 @@ impl Connector {
     ) -> Result<Connected, ConnectFailure> {
         let start = Instant::now();
         let until = end.min(start + limits.connect);
-        let (tcp, address) = match &self.proxy {
-            Some(proxy) => (self.through(proxy, url, until).await?, None),
-            None => {
-                let (tcp, address) = self.direct(url, addresses, until).await?;
+        let (tcp, address) = match way.proxy() {
+            Some(proxy) if proxy.resolves() => (self.through(proxy, url, until).await?, None),
+            proxy => {
+                let (tcp, address) = self.to_addresses(proxy, url, addresses, until).await?;
                 (tcp, Some(address))
             }
         };
@@ -86,7 +89,7 @@ impl Connector {
         let name = server_name(url.host()).ok_or_else(|| {
             fail(FailureKind::Tls, "the host is not a name a certificate can hold".to_owned())
         })?;
-        match timeout_at(until, self.tls.connect(name, tcp)).await {
+        match timeout_at(until, way.tls.connector(url).connect(name, tcp)).await {
             Ok(Ok(stream)) => {
                 let stream = Stream::Tls(Box::new(stream));
                 Ok(Connected { stream, address, connect, tls: start.elapsed() })
@@ -99,8 +102,9 @@ impl Connector {
         }
     }
 
-    async fn direct(
+    async fn to_addresses(
         &self,
+        proxy: Option<&Proxy>,
         url: &CrawlUrl,
         addresses: &[IpAddr],
         until: Instant,
@@ -131,16 +135,21 @@ impl Connector {
             let share = until.saturating_duration_since(Instant::now()) / left as u32;
             left -= 1;
             tried = true;
-            match try_one(SocketAddr::new(address, port), share).await {
+            match try_one(proxy, SocketAddr::new(address, port), share).await {
                 Ok(tcp) => return Ok((tcp, address)),
                 Err((kind, detail)) => {
                     failure = ConnectFailure { kind, detail, address: Some(address) };
                 }
             }
+            if failure.kind == FailureKind::Proxy {
+                failure.address = None;
+                break;
+            }
         }
         Err(failure)
     }
 
+    /// Names are left to the proxy.
     async fn through(
         &self,
         proxy: &Proxy,
@@ -148,25 +157,18 @@ impl Connector {
         until: Instant,
     ) -> Result<TcpStream, ConnectFailure> {
         self.check_named(url.host())?;
-        let fail = |detail| ConnectFailure { kind: FailureKind::Proxy, detail, address: None };
-        let tunnelled = async {
-            let mut tcp =
-                TcpStream::connect((proxy.host.as_str(), proxy.port)).await.map_err(|e| {
-                    format!("cannot connect to the proxy {}:{}: {e}", proxy.host, proxy.port)
-                })?;
-            let _ = tcp.set_nodelay(true);
-            if url.is_https() {
-                let authority = format!("{}:{}", url.host(), url.port_or_default());
-                proxy.tunnel(&mut tcp, &authority).await?;
-            }
-            Ok(tcp)
+        let port = url.port_or_default();
+        let target = match literal(url.host()) {
+            Some(address) => Target::Address(SocketAddr::new(address, port)),
+            None => Target::Name(url.host(), port),
         };
-        match timeout_at(until, tunnelled).await {
-            Ok(done) => done.map_err(fail),
-            Err(_) => {
-                Err(fail(format!("no answer of the proxy {}:{} in time", proxy.host, proxy.port)))
-            }
-        }
+        let target = (url.is_https() || !proxy.is_http()).then_some(target);
+        let (kind, detail) = match timeout_at(until, proxy.open(target)).await {
+            Ok(Ok(tcp)) => return Ok(tcp),
+            Ok(Err(refused)) => refused,
+            Err(_) => late(proxy),
+        };
+        Err(ConnectFailure { kind, detail, address: None })
     }
 
     /// A proxy resolves names, but an address spelled out in a URL is judged before it is passed on.
@@ -185,7 +187,19 @@ impl Connector {
     }
 }
 
-async fn try_one(to: SocketAddr, share: Duration) -> Result<TcpStream, (FailureKind, String)> {
+fn late(proxy: &Proxy) -> Refused {
+    (FailureKind::Proxy, format!("the proxy {proxy:?} is down: no answer in time"))
+}
+
+async fn try_one(
+    proxy: Option<&Proxy>,
+    to: SocketAddr,
+    share: Duration,
+) -> Result<TcpStream, Refused> {
+    if let Some(proxy) = proxy {
+        let opened = tokio::time::timeout(share, proxy.open(Some(Target::Address(to)))).await;
+        return opened.unwrap_or_else(|_| Err(late(proxy)));
+    }
     let fail = |error: std::io::Error| {
         let kind = match error.kind() {
             std::io::ErrorKind::TimedOut => FailureKind::ConnectTimeout,

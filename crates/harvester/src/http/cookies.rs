@@ -4,15 +4,20 @@
 //! A cookie never leaves the registrable domain that set it: `Domain` may widen it to that domain and
 //! no further (public suffixes are refused, addresses have no wider domain). `Secure` cookies are set
 //! and sent over https only. The jar is bounded, so that a flood costs the flooder's own cookies.
+//!
+//! Cookies that came from the user's file or a login are *private*: they stay so when the server renews
+//! them, no flood pushes them out, and requests that carry one are archived without their cookies.
 
-use model::{CrawlUrl, Headers, Timestamp};
+use std::fmt;
 
-use super::cookie_date::parse_cookie_date;
+use model::{CrawlUrl, Headers, SiteKey, Timestamp};
+
+use super::{cookie_date::parse_cookie_date, cookies_file::PresetCookie};
 
 /// RFC 6265 section 6.1 asks for at least 50 a domain; a crawler needs no more.
 const COOKIES_MAX: usize = 50;
 /// Name, value and attributes of one cookie (RFC 6265 section 6.1 asks for at least 4,096).
-const COOKIE_BYTES_MAX: usize = 4_096;
+pub(super) const COOKIE_BYTES_MAX: usize = 4_096;
 /// The whole `Cookie` header: common servers refuse request heads above 8 KiB.
 const HEADER_BYTES_MAX: usize = 6 * 1_024;
 
@@ -22,22 +27,33 @@ pub struct CookieJar {
     cookies: Vec<Cookie>,
 }
 
-#[derive(Clone, Debug)]
-struct Cookie {
-    name: String,
-    value: String,
+#[derive(Clone)]
+pub(super) struct Cookie {
+    pub(super) name: String,
+    pub(super) value: String,
     /// Lower case, without a leading dot.
-    domain: String,
-    host_only: bool,
-    path: String,
-    secure: bool,
+    pub(super) domain: String,
+    pub(super) host_only: bool,
+    pub(super) path: String,
+    pub(super) secure: bool,
     /// `None` lasts as long as the jar.
-    expires: Option<Timestamp>,
+    pub(super) expires: Option<Timestamp>,
+    /// Of the user's file or a login.
+    pub(super) private: bool,
 }
 
 impl CookieJar {
     pub fn new() -> CookieJar {
         CookieJar::default()
+    }
+
+    /// A jar for a site that begins with those of `preset` that are for it; expired ones are left out.
+    pub fn with_preset(preset: &[PresetCookie], site: &SiteKey, now: Timestamp) -> CookieJar {
+        let mut jar = CookieJar::default();
+        for cookie in preset.iter().filter(|cookie| cookie.is_for(site, now)) {
+            jar.put(cookie.0.clone(), now);
+        }
+        jar
     }
 
     pub fn len(&self) -> usize {
@@ -55,6 +71,26 @@ impl CookieJar {
                 self.put(cookie, now);
             }
         }
+    }
+
+    /// The same for an answer to a login: what it sets is as good as the password.
+    pub fn store_private(&mut self, url: &CrawlUrl, headers: &Headers, now: Timestamp) {
+        for line in headers.all("set-cookie") {
+            if let Some(cookie) = parse_set_cookie(line, url, now) {
+                self.put(Cookie { private: true, ..cookie }, now);
+            }
+        }
+    }
+
+    /// The private cookies, for the next jar of the site to begin with.
+    pub fn private(&self, now: Timestamp) -> Vec<PresetCookie> {
+        let kept = self.cookies.iter().filter(|cookie| cookie.private && !cookie.expired(now));
+        kept.cloned().map(PresetCookie).collect()
+    }
+
+    /// Whether a request to `url` carries a private cookie ([`model::FetchRequest::withhold_cookies`]).
+    pub fn withholds(&self, url: &CrawlUrl, now: Timestamp) -> bool {
+        self.cookies.iter().any(|cookie| cookie.private && cookie.fits(url, now))
     }
 
     /// The value of the `Cookie` header for a request, longer paths first, then older cookies first.
@@ -78,26 +114,37 @@ impl CookieJar {
         (!header.is_empty()).then_some(header)
     }
 
-    fn put(&mut self, cookie: Cookie, now: Timestamp) {
+    fn put(&mut self, mut cookie: Cookie, now: Timestamp) {
         self.cookies.retain(|old| !old.expired(now));
         let place = self.cookies.iter().position(|old| old.same_place(&cookie));
         match (place, cookie.expired(now)) {
             (Some(place), true) => drop(self.cookies.remove(place)),
             // A replaced cookie keeps its time of creation (section 5.3 step 11.3).
-            (Some(place), false) => self.cookies[place] = cookie,
+            (Some(place), false) => {
+                cookie.private |= self.cookies[place].private;
+                self.cookies[place] = cookie;
+            }
             (None, true) => {}
+            (None, false) if self.cookies.len() < COOKIES_MAX => self.cookies.push(cookie),
             (None, false) => {
-                if self.cookies.len() >= COOKIES_MAX {
-                    self.cookies.remove(0);
+                if let Some(oldest) = self.cookies.iter().position(|old| !old.private) {
+                    self.cookies.remove(oldest);
+                    self.cookies.push(cookie);
                 }
-                self.cookies.push(cookie);
             }
         }
     }
 }
 
+/// The value stays out of logs.
+impl fmt::Debug for Cookie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.name, self.domain)
+    }
+}
+
 impl Cookie {
-    fn expired(&self, now: Timestamp) -> bool {
+    pub(super) fn expired(&self, now: Timestamp) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
 
@@ -160,6 +207,7 @@ fn parse_set_cookie(line: &str, url: &CrawlUrl, now: Timestamp) -> Option<Cookie
         path: path.to_owned(),
         secure: attributes.secure,
         expires: attributes.max_age.or(attributes.expires),
+        private: false,
     })
 }
 
@@ -211,7 +259,7 @@ fn cookie_domain(attribute: Option<&str>, url: &CrawlUrl) -> Option<(String, boo
     within.then_some((wanted, false))
 }
 
-fn domain_match(host: &str, domain: &str) -> bool {
+pub(super) fn domain_match(host: &str, domain: &str) -> bool {
     if host == domain {
         return true;
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::{
-    BoxFuture, Clock, CrawlUrl, Exchange, FailureKind, Fetch, FetchFailure, FetchRequest,
+    BoxFuture, Clock, Exchange, FailureKind, Fetch, FetchFailure, FetchRequest, SpiderId,
     Timestamp, Timing,
 };
 use tokio::time::Instant;
@@ -11,18 +11,20 @@ use tokio::time::Instant;
 use super::{
     HttpOptions, HttpSetupError,
     connect::{ConnectFailure, Connector},
-    hop::{self, Answer, HopFailure},
+    hop::{Answer, HopFailure},
+    line::Line,
     pool::Pool,
-    request::RequestForm,
-    wire::Wire,
+    profile::{HttpProfile, origin_of},
+    profiles::{Profile, Profiles},
+    proxy,
+    withheld::Secrets,
 };
 
 pub struct HttpFetcher {
-    form: RequestForm,
+    profiles: Profiles,
     connector: Connector,
-    pool: Pool<Wire>,
+    pool: Pool<Line>,
     clock: Arc<dyn Clock>,
-    proxied: bool,
 }
 
 impl HttpFetcher {
@@ -32,17 +34,37 @@ impl HttpFetcher {
     ) -> Result<HttpFetcher, HttpSetupError> {
         let pool = Pool::new(options.idle_max, options.idle_per_origin_max, options.idle_timeout);
         Ok(HttpFetcher {
-            form: RequestForm::new(options)?,
-            connector: Connector::new(options)?,
+            profiles: Profiles::new(options)?,
+            connector: Connector::new(options),
             pool,
             clock,
-            proxied: options.proxy.is_some(),
         })
     }
 
-    /// With a proxy requests need no addresses: names are the proxy's to resolve.
-    pub fn proxied(&self) -> bool {
-        self.proxied
+    /// Gives a spider a profile of its own, or another one, from its next request on. What is wrong with
+    /// it is said and leaves the old one in force.
+    pub fn set_profile(
+        &self,
+        spider: SpiderId,
+        profile: &HttpProfile,
+    ) -> Result<(), HttpSetupError> {
+        if let Some(way) = self.profiles.set(spider, profile)? {
+            self.pool.close_way(way);
+        }
+        Ok(())
+    }
+
+    /// The spider is as those without a profile from now on.
+    pub fn remove_profile(&self, spider: SpiderId) {
+        if let Some(way) = self.profiles.remove(spider) {
+            self.pool.close_way(way);
+        }
+    }
+
+    /// Whether the spider's requests need no addresses: names are its proxy's to resolve, and blocks of
+    /// addresses cannot hold for it.
+    pub fn proxied(&self, spider: SpiderId) -> bool {
+        self.profiles.of(spider).way.proxy().is_some_and(|proxy| proxy.resolves())
     }
 
     /// Closes connections that have rested too long; worth a call now and then while a crawl waits.
@@ -55,55 +77,70 @@ impl HttpFetcher {
     }
 
     async fn visit(&self, asked: FetchRequest) -> Result<Exchange, FetchFailure> {
-        let mut visit = Visit::new(&asked);
-        let origin = origin_of(&asked.url);
-        let rested = self.pool.take(origin, visit.start);
-        if let Some(wire) = rested.filter(|wire| self.connector.may_reuse(wire.address)) {
+        let profile = self.profiles.of(asked.spider);
+        let mut visit = Visit::new(&asked, &profile);
+        if let Some(line) = self.rested(&visit) {
             visit.timing.reused = true;
-            match self.hop(wire, &mut visit).await {
+            match self.hop(line, &mut visit).await {
                 // The server closed it while it rested: the same visit goes on over a new one.
                 Err(failure) if failure.unanswered => visit.timing.reused = false,
                 Err(failure) => return Err(visit.failed(failure)),
-                Ok(answer) => return Ok(self.exchange(visit, answer)),
+                Ok(answer) => return self.exchange(visit, answer),
             }
         }
-        let wire = self.connect(&mut visit).await?;
-        match self.hop(wire, &mut visit).await {
-            Ok(answer) => Ok(self.exchange(visit, answer)),
+        let line = self.connect(&mut visit).await?;
+        match self.hop(line, &mut visit).await {
+            Ok(answer) => self.exchange(visit, answer),
             Err(failure) => Err(visit.failed(failure)),
         }
     }
 
-    async fn connect(&self, visit: &mut Visit<'_>) -> Result<Wire, FetchFailure> {
-        let asked = visit.asked;
+    /// A form is never posted over a connection that may be dead: nobody could tell whether it arrived.
+    fn rested(&self, visit: &Visit<'_>) -> Option<Line> {
+        if visit.asked.post.is_some() {
+            return None;
+        }
+        let origin = origin_of(&visit.asked.url);
+        let line = self.pool.take(visit.profile.way.number, origin, visit.start)?;
+        self.connector.may_reuse(line.address()).then_some(line)
+    }
+
+    async fn connect(&self, visit: &mut Visit<'_>) -> Result<Line, FetchFailure> {
+        let (asked, way) = (visit.asked, &visit.profile.way);
         let connecting =
-            self.connector.connect(&asked.url, &asked.addresses, &asked.limits, visit.end);
+            self.connector.connect(way, &asked.url, &asked.addresses, &asked.limits, visit.end);
         let connected = connecting.await.map_err(|failure| visit.not_connected(failure))?;
         visit.timing.connect = connected.connect;
         visit.timing.tls = connected.tls;
-        let opened = Wire::open(connected, asked.limits.head_bytes_max).await;
-        opened.map_err(|error| visit.failure(FailureKind::Reset, error.to_string()))
+        let opened = Line::open(connected, &asked.limits, visit.end).await;
+        opened.map_err(|detail| visit.failure(FailureKind::Reset, detail))
     }
 
-    async fn hop(&self, wire: Wire, visit: &mut Visit<'_>) -> Result<Answer, HopFailure> {
-        let request = self.form.request(visit.asked).map_err(|detail| HopFailure {
+    async fn hop(&self, line: Line, visit: &mut Visit<'_>) -> Result<Answer, HopFailure> {
+        let prepared = visit.profile.form.request(visit.asked).map_err(|detail| HopFailure {
             kind: FailureKind::BadHttp,
             detail,
             unanswered: false,
         })?;
-        visit.address = wire.address;
+        visit.secrets = prepared.secrets;
+        visit.address = line.address();
         visit.started = self.clock.now();
-        hop::run(wire, request, visit.asked, visit.end).await
+        line.run(prepared.request, visit.asked, visit.end).await
     }
 
-    fn exchange(&self, visit: Visit<'_>, answer: Answer) -> Exchange {
+    fn exchange(&self, visit: Visit<'_>, answer: Answer) -> Result<Exchange, FetchFailure> {
+        if answer.status == 407 && visit.profile.form.to_proxy(&visit.asked.url) {
+            let (kind, detail) = proxy::wants_password();
+            return Err(visit.failure(kind, detail));
+        }
         let now = Instant::now();
         // The process may have stood still between taking the time and sending: the pause to the next
         // visit counts from what the server saw.
         let sent = answer.sent.map(|sent| self.clock.now().minus(now - sent));
         let started = sent.map_or(visit.started, |sent| sent.max(visit.started));
-        if let Some(wire) = answer.wire {
-            self.pool.put(origin_of(&visit.asked.url), wire, now);
+        if let Some(line) = answer.line {
+            let way = visit.profile.way.number;
+            self.pool.put(way, origin_of(&visit.asked.url), line, now);
         }
         let timing = Timing {
             first_byte: answer.first_byte,
@@ -111,12 +148,12 @@ impl HttpFetcher {
             total: now - visit.start,
             ..visit.timing
         };
-        Exchange {
+        Ok(Exchange {
             url: visit.asked.url.clone(),
             purpose: visit.asked.purpose,
             started,
             address: visit.address,
-            request_head: answer.request_head,
+            request_head: visit.secrets.withhold(answer.request_head),
             response_head: answer.response_head,
             status: answer.status,
             headers: answer.headers,
@@ -125,7 +162,8 @@ impl HttpFetcher {
             body: answer.body,
             stopped: answer.stopped,
             timing,
-        }
+            protocol: answer.protocol,
+        })
     }
 }
 
@@ -138,6 +176,8 @@ impl Fetch for HttpFetcher {
 /// What is known of a visit while it lasts.
 struct Visit<'a> {
     asked: &'a FetchRequest,
+    profile: &'a Profile,
+    secrets: Secrets,
     start: Instant,
     end: Instant,
     started: Timestamp,
@@ -146,11 +186,12 @@ struct Visit<'a> {
 }
 
 impl<'a> Visit<'a> {
-    fn new(asked: &'a FetchRequest) -> Visit<'a> {
+    fn new(asked: &'a FetchRequest, profile: &'a Profile) -> Visit<'a> {
         let start = Instant::now();
         let end = start + asked.limits.total;
         let (started, address, timing) = (Timestamp::ZERO, None, Timing::default());
-        Visit { asked, start, end, started, address, timing }
+        let secrets = Secrets::default();
+        Visit { asked, profile, secrets, start, end, started, address, timing }
     }
 
     fn failure(&self, kind: FailureKind, detail: String) -> FetchFailure {
@@ -159,6 +200,11 @@ impl<'a> Visit<'a> {
     }
 
     fn failed(&self, failure: HopFailure) -> FetchFailure {
+        // A proxy asked by the whole URL that says nothing: whatever the server did, it had to tell.
+        if failure.unanswered && self.profile.form.to_proxy(&self.asked.url) {
+            let detail = "the proxy hung up without an answer".to_owned();
+            return self.failure(FailureKind::Proxy, detail);
+        }
         self.failure(failure.kind, failure.detail)
     }
 
@@ -167,10 +213,4 @@ impl<'a> Visit<'a> {
         said.address = failure.address;
         said
     }
-}
-
-/// The pool's key: scheme, host and port.
-fn origin_of(url: &CrawlUrl) -> &str {
-    let text = url.as_str();
-    &text[..text.len() - url.path_and_query().len()]
 }

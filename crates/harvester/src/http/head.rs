@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use model::{FetchLimits, Headers, Stopped};
+use model::{FetchLimits, Headers, Stopped, TypeGate};
 
 /// The final head in what was received, from its status line to its empty line; interim answers (1xx)
 /// and empty lines before it are left out. `None` when it is not all there.
@@ -30,6 +30,17 @@ pub fn unwanted(headers: &Headers, length: Option<u64>, limits: &FetchLimits) ->
     length.is_some_and(|length| length > limits.body_bytes_max).then_some(Stopped::Announced)
 }
 
+/// Whether to stop after the head because of the request's own gate; only content has a type that counts.
+pub fn refused(
+    headers: &Headers,
+    status: u16,
+    length: Option<u64>,
+    gate: Option<&dyn TypeGate>,
+) -> Option<Stopped> {
+    let gate = gate.filter(|_| (200..300).contains(&status) && length != Some(0))?;
+    gate.refuses_type(media_type(headers)?).then_some(Stopped::Type)
+}
+
 fn head_length(bytes: &[u8]) -> Option<usize> {
     let mut line_start = 0;
     for newline in memchr::memchr_iter(b'\n', bytes) {
@@ -47,15 +58,19 @@ fn is_interim(head: &[u8]) -> bool {
 }
 
 fn media_type_wanted(headers: &Headers, wanted: &[String]) -> bool {
-    // Of several the last counts, as in browsers.
-    let Some(value) = headers.all("content-type").last() else { return true };
-    let media_type = value.split(';').next().unwrap_or_default().trim();
+    let Some(media_type) = media_type(headers) else { return true };
     let Some((main, _)) = media_type.split_once('/') else { return true };
     wanted.iter().any(|wanted| match wanted.strip_suffix("/*") {
         Some("*") => true,
         Some(group) => main.eq_ignore_ascii_case(group),
         None => media_type.eq_ignore_ascii_case(wanted),
     })
+}
+
+fn media_type(headers: &Headers) -> Option<&str> {
+    // Of several the last counts, as in browsers.
+    let value = headers.all("content-type").last()?;
+    Some(value.split(';').next().unwrap_or_default().trim())
 }
 
 #[cfg(test)]
@@ -102,5 +117,29 @@ mod tests {
         check("", &["text/html"], true);
         check("html", &["text/html"], true);
         assert!(media_type_wanted(&Headers::new(), &[]), "no media type is wanted");
+    }
+
+    #[test]
+    fn a_gate_is_asked_about_the_type_of_content_alone() {
+        #[derive(Debug)]
+        struct NoImages;
+        impl TypeGate for NoImages {
+            fn refuses_type(&self, media_type: &str) -> bool {
+                media_type == "image/png"
+            }
+        }
+        let check = |field: &str, status, length, expected| {
+            let mut headers = Headers::new();
+            headers.push("Content-Type", field);
+            let found = refused(&headers, status, length, Some(&NoImages));
+            assert_eq!(found, expected, "{field} {status} {length:?}");
+        };
+        check("image/png; x=y", 200, None, Some(Stopped::Type));
+        check("image/png", 206, Some(5), Some(Stopped::Type));
+        check("text/html", 200, None, None);
+        check("image/png", 404, None, None);
+        check("image/png", 302, None, None);
+        check("image/png", 200, Some(0), None);
+        assert_eq!(refused(&Headers::new(), 200, None, Some(&NoImages)), None);
     }
 }

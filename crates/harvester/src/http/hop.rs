@@ -14,28 +14,29 @@ use std::{
 };
 
 use bytes::Bytes;
-use http_body_util::Empty;
+use http_body_util::Full;
 use hyper::{
     Request, Response,
     body::{Body, Incoming},
 };
-use model::{FailureKind, FetchLimits, FetchRequest, Headers, Stopped};
+use model::{FailureKind, FetchLimits, FetchRequest, Headers, Protocol, Stopped};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{
-    head::{final_head, unwanted},
+    head::{final_head, refused, unwanted},
     intake::{Event, Intake, poll_frame},
+    line::Line,
     tape::SharedTape,
     wire::Wire,
 };
 
 /// A rest of an unwanted body up to this size is read away to keep the connection: it costs less than
 /// a new one with its TLS handshake.
-const DRAIN_BYTES_MAX: u64 = 64 * 1024;
+pub const DRAIN_BYTES_MAX: u64 = 64 * 1024;
 /// … if it comes at once.
-const DRAIN_TIME: Duration = Duration::from_secs(1);
-/// What chunk framing may cost beside the body before it counts as an attack.
-const FRAMING_BYTES_MAX: usize = 64 * 1024;
+pub const DRAIN_TIME: Duration = Duration::from_secs(1);
+/// What framing may cost beside the body before it counts as an attack.
+pub const FRAMING_BYTES_MAX: usize = 64 * 1024;
 
 pub struct Answer {
     pub status: u16,
@@ -50,8 +51,9 @@ pub struct Answer {
     pub sent: Option<Instant>,
     pub first_byte: Duration,
     pub download: Duration,
-    /// The wire, when another request can go over it.
-    pub wire: Option<Wire>,
+    /// The connection, when another request can go over it.
+    pub line: Option<Line>,
+    pub protocol: Protocol,
 }
 
 pub struct HopFailure {
@@ -64,7 +66,7 @@ pub struct HopFailure {
 /// `end` is when the whole fetch must be over.
 pub async fn run(
     wire: Wire,
-    request: Request<Empty<Bytes>>,
+    request: Request<Full<Bytes>>,
     asked: &FetchRequest,
     end: Instant,
 ) -> Result<Answer, HopFailure> {
@@ -76,7 +78,8 @@ pub async fn run(
     let body = response.into_body();
     let length = if body.is_end_stream() { Some(0) } else { body.size_hint().exact() };
     let (head, headers) = hop.parse_head()?;
-    if let Some(stop) = unwanted(&headers, length, &asked.limits) {
+    let by_gate = || refused(&headers, status, length, asked.type_gate.as_deref());
+    if let Some(stop) = unwanted(&headers, length, &asked.limits).or_else(by_gate) {
         let rests = hop.drain(body, length, head.end).await;
         return Ok(hop.head_only(status, headers, head, stop, rests));
     }
@@ -97,10 +100,11 @@ struct Hop<'a> {
 impl Hop<'_> {
     async fn head(
         &mut self,
-        request: Request<Empty<Bytes>>,
+        request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, HopFailure> {
         let first_due = Instant::now() + self.limits.first_byte;
-        let mut answer = pin!(self.wire.send(self.limits.head_bytes_max, request));
+        let exact = self.limits.wire_bytes_max.is_some();
+        let mut answer = pin!(self.wire.send(head_bytes_max(self.limits), exact, request));
         poll_fn(|cx| {
             let over = self.wire.drive(cx);
             if let Poll::Ready(result) = answer.as_mut().poll(cx) {
@@ -165,7 +169,7 @@ impl Hop<'_> {
     }
 
     fn flood(&self) -> HopFailure {
-        bad_http(format!("the head is over the limit of {} bytes", self.limits.head_bytes_max))
+        bad_http(format!("the head is over the limit of {} bytes", head_bytes_max(self.limits)))
     }
 
     fn silence(&self, begun: bool) -> HopFailure {
@@ -188,9 +192,8 @@ impl Hop<'_> {
     }
 
     fn expect(&mut self, head_end: usize, length: Option<u64>) {
-        let body_max = usize::try_from(self.limits.body_bytes_max).unwrap_or(usize::MAX);
-        let framing = body_max / 8 + FRAMING_BYTES_MAX;
-        let received_max = head_end.saturating_add(body_max).saturating_add(framing);
+        let received_max = head_end.saturating_add(framed_body_max(self.limits));
+        let received_max = received_max.min(wire_bytes_max(self.limits));
         let likely = usize::try_from(length.unwrap_or(0)).unwrap_or(usize::MAX);
         self.tape.lock().expect(received_max, head_end.saturating_add(likely));
     }
@@ -245,6 +248,9 @@ impl Hop<'_> {
     async fn drain(&mut self, mut body: Incoming, length: Option<u64>, head_end: usize) -> bool {
         let Some(length) = length.filter(|length| *length <= DRAIN_BYTES_MAX) else { return false };
         let enough = usize::try_from(length).unwrap_or(0) + head_end;
+        if enough > wire_bytes_max(self.limits) {
+            return false;
+        }
         self.tape.lock().expect(enough, 0);
         let began = Instant::now();
         self.end = self.end.min(began + DRAIN_TIME);
@@ -271,7 +277,7 @@ impl Hop<'_> {
         let request_head = tape.take_sent();
         let response_head = tape.take_received(head.end).slice(head.start..);
         drop(tape);
-        let wire = rests.then_some(self.wire);
+        let line = rests.then_some(Line::One(self.wire));
         let (wire_body, entity, body) = (Bytes::new(), Bytes::new(), Bytes::new());
         let (stopped, download) = (Some(stop), Duration::ZERO);
         Answer {
@@ -286,7 +292,8 @@ impl Hop<'_> {
             sent,
             first_byte,
             download,
-            wire,
+            line,
+            protocol: Protocol::Http1,
         }
     }
 
@@ -302,7 +309,10 @@ impl Hop<'_> {
         let rests = sound && poll_fn(|cx| self.wire.rests(cx)).await;
         let (first_byte, download) = self.durations();
         let tape = self.tape.clone();
-        let (wire, extra) = if rests { (Some(self.wire), 0) } else { (None, self.wire.close()) };
+        let (line, extra) = match rests {
+            true => (Some(Line::One(self.wire)), 0),
+            false => (None, self.wire.close()),
+        };
         let mut tape = tape.lock();
         let received = tape.received().len();
         let end = match stop {
@@ -328,7 +338,8 @@ impl Hop<'_> {
             sent,
             first_byte,
             download,
-            wire,
+            line,
+            protocol: Protocol::Http1,
         }
     }
 
@@ -348,7 +359,24 @@ fn ambiguous(headers: &Headers) -> bool {
     headers.get("content-length").is_some() && headers.get("transfer-encoding").is_some()
 }
 
-fn bad_http(detail: String) -> HopFailure {
+/// A body at its limit with all the framing that is let pass.
+pub fn framed_body_max(limits: &FetchLimits) -> usize {
+    let body_max = usize::try_from(limits.body_bytes_max).unwrap_or(usize::MAX);
+    body_max.saturating_add(body_max / 8 + FRAMING_BYTES_MAX)
+}
+
+/// What is left for the whole answer. Nothing was said of it: no limit.
+pub fn wire_bytes_max(limits: &FetchLimits) -> usize {
+    let most = limits.wire_bytes_max.unwrap_or(u64::MAX);
+    usize::try_from(most).unwrap_or(usize::MAX)
+}
+
+/// A head that does not fit into what is left is over the limit like any other: half a head is no answer.
+pub fn head_bytes_max(limits: &FetchLimits) -> usize {
+    limits.head_bytes_max.min(wire_bytes_max(limits))
+}
+
+pub fn bad_http(detail: String) -> HopFailure {
     HopFailure { kind: FailureKind::BadHttp, detail, unanswered: false }
 }
 

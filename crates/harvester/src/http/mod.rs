@@ -1,8 +1,9 @@
-//! Fetching over HTTP/1.1: names, addresses, connections, bodies.
+//! Fetching over HTTP: names, addresses, connections, bodies.
 //!
 //! Start with [`HttpFetcher`] (`fetcher.rs`), which takes an idle connection from the pool or has the
 //! connector make one past the [`Guard`], and runs one hop on it (`hop.rs`). Under hyper lies the tape
-//! (`tape.rs`), which keeps what went over the wire for the archive. [`DnsResolver`] turns names into
+//! (`tape.rs`), which keeps what went over the wire for the archive. HTTP/2 is spoken on request
+//! (`http2/`). How a spider shows itself and gets in is its [`HttpProfile`]. [`DnsResolver`] turns names into
 //! addresses before, [`CookieJar`] keeps a site's cookies for the time of its check-out.
 //!
 //! What hyper still refuses although some browsers take it: an invalid `Content-Length` (`abc`, `-1`; a
@@ -11,9 +12,11 @@
 //! held to be equal. A chunked body with broken framing ends like one whose server hung up, and a
 //! `Transfer-Encoding` other than chunked is taken to last until the server does.
 
+mod basic;
 mod connect;
 mod cookie_date;
 mod cookies;
+pub mod cookies_file;
 mod decode;
 mod decode_body;
 mod dns;
@@ -22,23 +25,30 @@ mod fetcher;
 mod guard;
 mod head;
 mod hop;
+mod http2;
 mod intake;
+mod line;
 mod name_cache;
 mod options;
 mod overrides;
 mod pool;
+mod profile;
+mod profiles;
 mod proxy;
 mod ranges;
 mod request;
+mod socks;
 mod stream;
 mod tape;
 mod tls;
 mod wire;
+mod withheld;
 
 #[cfg(test)]
 mod tests;
 
 pub use cookies::CookieJar;
+pub use cookies_file::{CookiesFileError, PresetCookie};
 pub use decode_body::decode_body;
 pub use dns::{DnsOptions, DnsResolver};
 pub use fetcher::HttpFetcher;
@@ -46,5 +56,6 @@ pub use guard::{AddressRefused, Guard};
 pub use model::{Cidr, CidrError};
 pub use options::{HttpOptions, HttpSetupError};
 pub use overrides::{Override, OverrideError, Overrides};
-pub use proxy::{Proxy, ProxyError};
+pub use profile::{AuthScheme, ClientCertificate, Credential, HttpProfile};
+pub use proxy::{Proxy, ProxyError, ProxyKind};
 pub use tls::TlsSetupError;

@@ -2,24 +2,14 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use model::{Cidr, Gate, OpenGate};
+use model::{Cidr, Gate, OpenGate, Origin};
 
-use super::{overrides::Overrides, proxy::Proxy, tls::TlsSetupError};
+use super::{overrides::Overrides, profile::HttpProfile, tls::TlsSetupError};
 
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
-    pub user_agent: String,
-    pub accept: String,
-    /// Empty sends no `Accept-Encoding`; what comes is decoded whatever was asked for. Only gzip by
-    /// default: a page of 17 KB costs 30 us to gunzip, 34 from zstd and 72 from brotli, every server has
-    /// it, and so has every reader of archives.
-    pub accept_encoding: String,
-    pub accept_language: Option<String>,
-    /// The operator's address, for servers that look at it.
-    pub from: Option<String>,
-    /// Sent with every request, after our own. Names are written in title case.
-    pub headers: Vec<(String, String)>,
-    pub proxy: Option<Proxy>,
+    /// For spiders without a profile of their own.
+    pub profile: HttpProfile,
     /// PEM files of authorities trusted beside the web's own.
     pub extra_roots: Vec<PathBuf>,
     pub accept_invalid_certificates: bool,
@@ -42,13 +32,7 @@ pub struct HttpOptions {
 impl Default for HttpOptions {
     fn default() -> HttpOptions {
         HttpOptions {
-            user_agent: concat!("harvestman/", env!("CARGO_PKG_VERSION")).to_owned(),
-            accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8".to_owned(),
-            accept_encoding: "gzip".to_owned(),
-            accept_language: None,
-            from: None,
-            headers: Vec::new(),
-            proxy: None,
+            profile: HttpProfile::default(),
             extra_roots: Vec::new(),
             accept_invalid_certificates: false,
             allow: Vec::new(),
@@ -70,6 +54,8 @@ pub enum HttpSetupError {
     HeaderValue { name: String, value: String },
     #[error("the header {0} is the crawler's own to send; leave it out")]
     Reserved(String),
+    #[error("the credential for {origin} cannot be used: {reason}")]
+    Credential { origin: Origin, reason: String },
     #[error(transparent)]
     Tls(#[from] TlsSetupError),
 }

@@ -1,4 +1,6 @@
-//! Idle connections by origin: bounded in all, per origin and in time; the oldest gives way.
+//! Idle connections by origin and way: bounded in all, per origin and in time; the oldest gives way.
+//!
+//! A connection is used again only by who goes the same way ([`super::profiles`]).
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -26,6 +28,7 @@ struct Resting<T> {
 
 struct Entry<T> {
     number: u64,
+    way: u64,
     since: Instant,
     item: T,
 }
@@ -38,10 +41,11 @@ impl<T> Pool<T> {
     }
 
     /// The one that rested the shortest, which its server is least likely to have closed.
-    pub fn take(&self, origin: &str, now: Instant) -> Option<T> {
+    pub fn take(&self, way: u64, origin: &str, now: Instant) -> Option<T> {
         let mut resting = self.lock();
         let entries = resting.origins.get_mut(origin)?;
-        let entry = entries.pop_back()?;
+        let place = entries.iter().rposition(|entry| entry.way == way)?;
+        let entry = entries.remove(place)?;
         if entries.is_empty() {
             resting.origins.remove(origin);
         }
@@ -49,7 +53,7 @@ impl<T> Pool<T> {
         (entry.since + self.idle_timeout > now).then_some(entry.item)
     }
 
-    pub fn put(&self, origin: &str, item: T, now: Instant) {
+    pub fn put(&self, way: u64, origin: &str, item: T, now: Instant) {
         if self.idle_max == 0 || self.per_origin_max == 0 {
             return;
         }
@@ -58,18 +62,30 @@ impl<T> Pool<T> {
         resting.next += 1;
         resting.count += 1;
         resting.order.push_back((origin.into(), number));
-        let entry = Entry { number, since: now, item };
+        let entry = Entry { number, way, since: now, item };
         match resting.origins.get_mut(origin) {
             Some(entries) => entries.push_back(entry),
             None => drop(resting.origins.insert(origin.into(), VecDeque::from([entry]))),
         }
-        resting.trim_origin(origin, self.per_origin_max);
+        resting.trim_origin(way, origin, self.per_origin_max);
         resting.expire(now, self.idle_timeout, self.idle_max);
     }
 
     /// Closes what has rested too long; `put` does the same, so a crawl that goes on needs no help.
     pub fn expire(&self, now: Instant) {
         self.lock().expire(now, self.idle_timeout, self.idle_max);
+    }
+
+    /// Closes what rests under a way that nobody goes any more.
+    pub fn close_way(&self, way: u64) {
+        let mut resting = self.lock();
+        let Resting { origins, count, .. } = &mut *resting;
+        origins.retain(|_, entries| {
+            let before = entries.len();
+            entries.retain(|entry| entry.way != way);
+            *count -= before - entries.len();
+            !entries.is_empty()
+        });
     }
 
     pub fn len(&self) -> usize {
@@ -82,12 +98,14 @@ impl<T> Pool<T> {
 }
 
 impl<T> Resting<T> {
-    fn trim_origin(&mut self, origin: &str, most: usize) {
-        if let Some(entries) = self.origins.get_mut(origin) {
-            while entries.len() > most {
-                entries.pop_front();
-                self.count -= 1;
-            }
+    /// Only one is ever too many: each `put` trims.
+    fn trim_origin(&mut self, way: u64, origin: &str, most: usize) {
+        let Some(entries) = self.origins.get_mut(origin) else { return };
+        let mut of_way = entries.iter().enumerate().filter(|(_, entry)| entry.way == way);
+        let Some((oldest, _)) = of_way.next() else { return };
+        if of_way.count() >= most {
+            entries.remove(oldest);
+            self.count -= 1;
         }
     }
 
@@ -95,7 +113,7 @@ impl<T> Resting<T> {
         while let Some((origin, number)) = self.order.front() {
             let front = self.origins.get(origin).and_then(|entries| entries.front());
             let Some(entry) = front.filter(|entry| entry.number == *number) else {
-                // Taken, or trimmed: an origin's entries leave the queue's front in their own order.
+                // Taken, or trimmed: numbers only grow, so what is not an origin's first is not there.
                 self.order.pop_front();
                 continue;
             };
@@ -139,11 +157,11 @@ mod tests {
     fn the_freshest_is_taken_and_the_old_expire() {
         let pool = Pool::new(10, 2, LIFE);
         let now = Instant::now();
-        pool.put("a", 1, now);
-        pool.put("a", 2, now + LIFE / 2);
-        assert_eq!(pool.take("b", now), None);
-        assert_eq!(pool.take("a", now + LIFE), Some(2));
-        assert_eq!(pool.take("a", now + LIFE), None, "the first has rested too long");
+        pool.put(0, "a", 1, now);
+        pool.put(0, "a", 2, now + LIFE / 2);
+        assert_eq!(pool.take(0, "b", now), None);
+        assert_eq!(pool.take(0, "a", now + LIFE), Some(2));
+        assert_eq!(pool.take(0, "a", now + LIFE), None, "the first has rested too long");
         assert_eq!(pool.len(), 0);
     }
 
@@ -152,15 +170,15 @@ mod tests {
         let pool = Pool::new(3, 2, LIFE);
         let now = Instant::now();
         for n in 0..5 {
-            pool.put("a", n, now);
+            pool.put(0, "a", n, now);
         }
         assert_eq!(pool.len(), 2);
-        pool.put("b", 10, now);
-        pool.put("c", 20, now);
+        pool.put(0, "b", 10, now);
+        pool.put(0, "c", 20, now);
         assert_eq!(pool.len(), 3);
-        assert_eq!(pool.take("a", now), Some(4));
-        assert_eq!(pool.take("a", now), None, "it gave way to c");
-        assert_eq!(pool.take("b", now), Some(10));
+        assert_eq!(pool.take(0, "a", now), Some(4));
+        assert_eq!(pool.take(0, "a", now), None, "it gave way to c");
+        assert_eq!(pool.take(0, "b", now), Some(10));
     }
 
     #[test]
@@ -168,9 +186,9 @@ mod tests {
         let pool = Pool::new(100, 2, LIFE);
         let now = Instant::now();
         for n in 0..50 {
-            pool.put(&format!("o{n}"), n, now);
+            pool.put(0, &format!("o{n}"), n, now);
         }
-        pool.put("late", 99, now + LIFE);
+        pool.put(0, "late", 99, now + LIFE);
         assert_eq!(pool.len(), 1);
     }
 
@@ -178,12 +196,30 @@ mod tests {
     fn coming_and_going_does_not_make_the_queue_grow() {
         let pool = Pool::new(4, 2, LIFE);
         let now = Instant::now();
-        pool.put("rests", 0, now);
+        pool.put(0, "rests", 0, now);
         for n in 0..10_000 {
-            pool.put("busy", n, now);
-            assert_eq!(pool.take("busy", now), Some(n));
+            pool.put(0, "busy", n, now);
+            assert_eq!(pool.take(0, "busy", now), Some(n));
         }
         assert!(pool.lock().order.len() <= 2 * 4 + 64 + 1);
         assert_eq!(pool.len(), 1);
+    }
+
+    #[test]
+    fn nothing_is_taken_by_who_goes_another_way() {
+        let pool = Pool::new(10, 2, LIFE);
+        let now = Instant::now();
+        for n in 0..3 {
+            pool.put(1, "a", n, now);
+            pool.put(2, "a", 10 + n, now);
+        }
+        assert_eq!(pool.len(), 4, "each way has its own two");
+        assert_eq!(pool.take(3, "a", now), None);
+        assert_eq!(pool.take(1, "a", now), Some(2));
+        assert_eq!(pool.take(2, "a", now), Some(12));
+        pool.close_way(2);
+        assert_eq!((pool.len(), pool.take(2, "a", now)), (1, None));
+        pool.expire(now + LIFE);
+        assert_eq!(pool.len(), 0, "what went out of turn holds nothing up");
     }
 }

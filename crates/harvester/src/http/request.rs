@@ -1,14 +1,20 @@
-//! The head of a request: the same lines in the same order for everybody, `Host` first.
+//! A request: the same lines in the same order for every one of a profile, `Host` first.
 
 use bytes::Bytes;
-use http_body_util::Empty;
+use http_body_util::Full;
 use hyper::{
     HeaderMap, Method, Request, Uri,
     header::{self, HeaderName, HeaderValue},
 };
 use model::{CrawlUrl, FetchRequest};
 
-use super::{HttpOptions, HttpSetupError};
+use super::{
+    HttpSetupError,
+    profile::{Credential, HttpProfile},
+    withheld::Secrets,
+};
+
+const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 
 /// What decides over connection, framing, range or identity is not left to a list of extra headers.
 const RESERVED: [&str; 12] = [
@@ -31,13 +37,20 @@ pub struct RequestForm {
     /// Before what is the request's own.
     lines: Vec<(HeaderName, HeaderValue)>,
     extra: Vec<(HeaderName, HeaderValue)>,
-    /// To a proxy plain pages are asked for by their whole URL.
+    /// To an HTTP proxy plain pages are asked for by their whole URL.
     proxied: bool,
     proxy_authorization: Option<HeaderValue>,
+    credentials: Vec<(Credential, HeaderValue)>,
+}
+
+/// A request, and what of it the archive may not keep.
+pub struct Prepared {
+    pub request: Request<Full<Bytes>>,
+    pub secrets: Secrets,
 }
 
 impl RequestForm {
-    pub fn new(options: &HttpOptions) -> Result<RequestForm, HttpSetupError> {
+    pub fn new(options: &HttpProfile) -> Result<RequestForm, HttpSetupError> {
         let mut lines = Vec::new();
         let own = [
             (header::USER_AGENT, Some(&options.user_agent)),
@@ -52,16 +65,24 @@ impl RequestForm {
             }
         }
         let extra = options.headers.iter().map(extra_line).collect::<Result<_, _>>()?;
-        let authorization = options.proxy.as_ref().and_then(|p| p.authorization.as_ref());
+        let proxy = options.proxy.as_ref().filter(|proxy| proxy.is_http());
+        let authorization = proxy.and_then(|proxy| proxy.authorization());
         let proxy_authorization =
-            authorization.map(|text| value("Proxy-Authorization", text)).transpose()?;
-        Ok(RequestForm { lines, extra, proxied: options.proxy.is_some(), proxy_authorization })
+            authorization.map(|text| value("Proxy-Authorization", &text)).transpose()?;
+        let credentials = options.credentials.iter().map(credential).collect::<Result<_, _>>()?;
+        let proxied = proxy.is_some();
+        Ok(RequestForm { lines, extra, proxied, proxy_authorization, credentials })
+    }
+
+    /// Whether the request goes to an HTTP proxy itself, and not through a tunnel.
+    pub fn to_proxy(&self, url: &CrawlUrl) -> bool {
+        self.proxied && !url.is_https()
     }
 
     /// `Err` says why the URL or what goes with it cannot be sent.
-    pub fn request(&self, asked: &FetchRequest) -> Result<Request<Empty<Bytes>>, String> {
+    pub fn request(&self, asked: &FetchRequest) -> Result<Prepared, String> {
         let url = &asked.url;
-        let to_proxy = self.proxied && !url.is_https();
+        let to_proxy = self.to_proxy(url);
         let target = if to_proxy { url.as_str() } else { url.path_and_query() };
         let uri: Uri = target.parse().map_err(|e| format!("the URL cannot be asked for: {e}"))?;
         let mut headers = HeaderMap::with_capacity(12);
@@ -76,11 +97,20 @@ impl RequestForm {
         for (name, value) in &self.extra {
             headers.append(name.clone(), value.clone());
         }
-        let mut request = Request::new(Empty::new());
-        *request.method_mut() = Method::GET;
-        *request.uri_mut() = uri;
-        *request.headers_mut() = headers;
-        Ok(request)
+        // The credential of this very origin stands above what is sent everywhere.
+        if let Some((_, value)) = self.credentials.iter().find(|(known, _)| known.is_for(url)) {
+            headers.insert(header::AUTHORIZATION, value.clone());
+        }
+        let secrets = self.secrets(asked, &headers);
+        let request = assembled(uri, headers, asked.post.clone());
+        Ok(Prepared { request, secrets })
+    }
+
+    fn secrets(&self, asked: &FetchRequest, headers: &HeaderMap) -> Secrets {
+        let authorization = headers.contains_key(header::AUTHORIZATION)
+            || headers.contains_key(header::PROXY_AUTHORIZATION);
+        let own_cookie = self.extra.iter().any(|(name, _)| *name == header::COOKIE);
+        Secrets { authorization, cookies: asked.withhold_cookies || own_cookie }
     }
 
     /// Values that a server gave us and that cannot be sent back are left out: the answer is then only
@@ -100,6 +130,18 @@ impl RequestForm {
     }
 }
 
+fn assembled(uri: Uri, mut headers: HeaderMap, post: Option<Bytes>) -> Request<Full<Bytes>> {
+    let method = if post.is_some() { Method::POST } else { Method::GET };
+    if post.is_some() {
+        headers.insert(header::CONTENT_TYPE, FORM);
+    }
+    let mut request = Request::new(Full::new(post.unwrap_or_default()));
+    *request.method_mut() = method;
+    *request.uri_mut() = uri;
+    *request.headers_mut() = headers;
+    request
+}
+
 fn host(url: &CrawlUrl) -> Result<HeaderValue, String> {
     HeaderValue::from_str(url.authority()).map_err(|_| "the host cannot be asked for".to_owned())
 }
@@ -113,7 +155,24 @@ fn extra_line(line: &(String, String)) -> Result<(HeaderName, HeaderValue), Http
     Ok((parsed, value(name, text)?))
 }
 
+fn credential(known: &Credential) -> Result<(Credential, HeaderValue), HttpSetupError> {
+    let wrong = |reason: &str| HttpSetupError::Credential {
+        origin: known.origin.clone(),
+        reason: reason.to_owned(),
+    };
+    let text = known.authorization().map_err(wrong)?;
+    let mut value = HeaderValue::from_str(&text)
+        .map_err(|_| wrong("it holds characters that no header can hold"))?;
+    value.set_sensitive(true);
+    Ok((known.clone(), value))
+}
+
 fn value(name: &str, text: &str) -> Result<HeaderValue, HttpSetupError> {
+    // Errors are shown and logged.
+    let secret = ["authorization", "proxy-authorization", "cookie"]
+        .iter()
+        .any(|secret| name.eq_ignore_ascii_case(secret));
+    let shown = if secret { "[withheld]" } else { text };
     HeaderValue::from_bytes(text.as_bytes())
-        .map_err(|_| HttpSetupError::HeaderValue { name: name.to_owned(), value: text.to_owned() })
+        .map_err(|_| HttpSetupError::HeaderValue { name: name.to_owned(), value: shown.to_owned() })
 }

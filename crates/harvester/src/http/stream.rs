@@ -20,6 +20,14 @@ pub enum Stream {
 }
 
 impl Stream {
+    /// Whether server and client agreed on HTTP/2 (RFC 9113 section 3.2).
+    pub fn is_http2(&self) -> bool {
+        match self {
+            Stream::Plain(_) => false,
+            Stream::Tls(tls) => tls.get_ref().1.alpn_protocol() == Some(b"h2"),
+        }
+    }
+
     /// Whether the kernel holds neither bytes nor an end for us.
     pub fn is_quiet(&self) -> bool {
         let tcp = match self {

@@ -41,6 +41,8 @@ pub struct Tape {
     /// How much of `received` hyper has got.
     given: usize,
     received_max: usize,
+    /// Not a byte more is taken from the stream than may be on the tape.
+    exact: bool,
     /// Nothing must be there to read before the request is sent.
     must_be_quiet: bool,
     pub full: bool,
@@ -50,8 +52,8 @@ pub struct Tape {
 }
 
 impl Tape {
-    pub fn begin(&mut self, received_max: usize, must_be_quiet: bool) {
-        *self = Tape { received_max, must_be_quiet, ..Tape::default() };
+    pub fn begin(&mut self, received_max: usize, exact: bool, must_be_quiet: bool) {
+        *self = Tape { received_max, exact, must_be_quiet, ..Tape::default() };
     }
 
     pub fn sent(&self) -> &[u8] {
@@ -89,6 +91,14 @@ impl Tape {
             Bytes::copy_from_slice(&received)
         } else {
             received.freeze()
+        }
+    }
+
+    /// How much one read may take.
+    fn room(&self) -> usize {
+        match self.exact {
+            true => (self.received_max - self.received.len()).min(READ_BYTES),
+            false => READ_BYTES,
         }
     }
 
@@ -133,7 +143,7 @@ impl Teed {
 
     fn fill(&mut self, cx: &mut Context<'_>, tape: &mut Tape) -> Poll<io::Result<()>> {
         SCRATCH.with_borrow_mut(|scratch| {
-            let mut buffer = ReadBuf::new(scratch);
+            let mut buffer = ReadBuf::new(&mut scratch[..tape.room()]);
             match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer)) {
                 Ok(()) if buffer.filled().is_empty() => {}
                 Ok(()) => tape.note_read(buffer.filled()),

@@ -1,14 +1,22 @@
-//! TLS by rustls: the web's roots and the user's, HTTP/1.1 only, failures in plain words.
+//! TLS by rustls: the web's roots and the user's, client certificates, failures in plain words.
 
-use std::{io, path::PathBuf, sync::Arc};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use model::{CrawlUrl, Origin};
 
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature},
-    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject},
 };
 use tokio_rustls::TlsConnector;
+
+use super::profile::{ClientCertificate, origin_of};
 
 #[derive(Debug, thiserror::Error)]
 pub enum TlsSetupError {
@@ -16,31 +24,115 @@ pub enum TlsSetupError {
     Roots { path: PathBuf, reason: String },
     #[error("{0} holds no certificate; give a PEM file")]
     NoRoots(PathBuf),
+    #[error("cannot read the client certificate in {path}: {reason}; give PEM files")]
+    Identity { path: PathBuf, reason: String },
+    #[error("only one client certificate can be for every server; name the origins of the others")]
+    TwoForAll,
     #[error("TLS cannot be set up: {0}")]
     Rustls(#[from] rustls::Error),
 }
 
-/// `extra_roots` are PEM files of authorities trusted beside the web's own.
-pub fn connector(
-    extra_roots: &[PathBuf],
+/// What all connections have in common: whom to trust.
+pub struct TlsGround {
+    roots: Arc<RootCertStore>,
     accept_invalid: bool,
-) -> Result<TlsConnector, TlsSetupError> {
-    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    for path in extra_roots {
-        add_roots(&mut roots, path)?;
+    provider: Arc<CryptoProvider>,
+}
+
+impl TlsGround {
+    /// `extra_roots` are PEM files of authorities trusted beside the web's own.
+    pub fn new(extra_roots: &[PathBuf], accept_invalid: bool) -> Result<TlsGround, TlsSetupError> {
+        let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+        for path in extra_roots {
+            add_roots(&mut roots, path)?;
+        }
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        Ok(TlsGround { roots: Arc::new(roots), accept_invalid, provider })
     }
-    let provider = Arc::new(aws_lc_rs::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()?;
-    let mut config = if accept_invalid {
-        let verifier = Arc::new(AcceptAny(provider));
-        builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
-    } else {
-        builder.with_root_certificates(roots).with_no_client_auth()
-    };
-    // HTTP/2 has no bytes on the wire that an archive could keep.
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsConnector::from(Arc::new(config)))
+
+    pub fn door(&self, identities: &[Identity], http2: bool) -> Result<TlsDoor, TlsSetupError> {
+        let mut for_all = identities.iter().filter(|identity| identity.origins.is_empty());
+        let free = self.connector(for_all.next(), http2)?;
+        if for_all.next().is_some() {
+            return Err(TlsSetupError::TwoForAll);
+        }
+        let mut bound = Vec::new();
+        for identity in identities.iter().filter(|identity| !identity.origins.is_empty()) {
+            let connector = self.connector(Some(identity), http2)?;
+            bound.push((identity.origins.clone(), connector));
+        }
+        Ok(TlsDoor { free, bound })
+    }
+
+    fn connector(
+        &self,
+        identity: Option<&Identity>,
+        http2: bool,
+    ) -> Result<TlsConnector, TlsSetupError> {
+        let builder = ClientConfig::builder_with_provider(self.provider.clone())
+            .with_safe_default_protocol_versions()?;
+        let builder = if self.accept_invalid {
+            let verifier = Arc::new(AcceptAny(self.provider.clone()));
+            builder.dangerous().with_custom_certificate_verifier(verifier)
+        } else {
+            builder.with_root_certificates(self.roots.clone())
+        };
+        let mut config = match identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => builder
+                .with_client_auth_cert(identity.chain.clone(), identity.key.clone_key())
+                .map_err(|error| unusable(&identity.path, &error))?,
+        };
+        config.alpn_protocols = match http2 {
+            true => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+            false => vec![b"http/1.1".to_vec()],
+        };
+        Ok(TlsConnector::from(Arc::new(config)))
+    }
+}
+
+/// The set-ups of one way: which certificate is shown hangs on the origin asked.
+pub struct TlsDoor {
+    free: TlsConnector,
+    bound: Vec<(Vec<Origin>, TlsConnector)>,
+}
+
+impl TlsDoor {
+    pub fn connector(&self, url: &CrawlUrl) -> &TlsConnector {
+        let origin = origin_of(url);
+        let is_for = |origins: &[Origin]| origins.iter().any(|o| o.as_str() == origin);
+        let own = self.bound.iter().find(|(origins, _)| is_for(origins));
+        own.map_or(&self.free, |(_, connector)| connector)
+    }
+}
+
+/// A client certificate as read from its files.
+#[derive(PartialEq)]
+pub struct Identity {
+    path: PathBuf,
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    origins: Vec<Origin>,
+}
+
+impl Identity {
+    pub fn read(from: &ClientCertificate) -> Result<Identity, TlsSetupError> {
+        let read = |path: &Path| std::fs::read(path).map_err(|error| unusable(path, &error));
+        let path = from.certificate.clone();
+        let chain = CertificateDer::pem_slice_iter(&read(&path)?)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| unusable(&path, &error))?;
+        if chain.is_empty() {
+            return Err(unusable(&path, &"it holds no certificate"));
+        }
+        let key = PrivateKeyDer::from_pem_slice(&read(&from.key)?)
+            .map_err(|error| unusable(&from.key, &error))?;
+        Ok(Identity { path, chain, key, origins: from.origins.clone() })
+    }
+}
+
+fn unusable(path: &Path, reason: &dyn std::fmt::Display) -> TlsSetupError {
+    TlsSetupError::Identity { path: path.to_owned(), reason: reason.to_string() }
 }
 
 /// What went wrong in a handshake, for people.

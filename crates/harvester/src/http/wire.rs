@@ -12,7 +12,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http_body_util::Empty;
+use http_body_util::Full;
 use hyper::{
     Request, Response,
     body::Incoming,
@@ -27,11 +27,11 @@ use super::{
 /// hyper's smallest buffer.
 const BUFFER_BYTES_MIN: usize = 8 * 1024;
 /// Lines in a head: twice what the largest honest sites send.
-const HEADER_LINES_MAX: usize = 256;
+pub const HEADER_LINES_MAX: usize = 256;
 
 pub struct Wire {
-    sender: SendRequest<Empty<Bytes>>,
-    connection: Connection<Teed, Empty<Bytes>>,
+    sender: SendRequest<Full<Bytes>>,
+    connection: Connection<Teed, Full<Bytes>>,
     pub tape: SharedTape,
     pub address: Option<IpAddr>,
     /// A request went over it before.
@@ -57,13 +57,15 @@ impl Wire {
         Ok(Wire { sender, connection, tape, address: connected.address, used: false, ended: false })
     }
 
-    /// Begins a new tape, on which no more than `received_max` bytes come before a whole head.
+    /// Begins a new tape, on which no more than `received_max` bytes come before a whole head; `exact`
+    /// where not a byte more may be read either.
     pub fn send(
         &mut self,
         received_max: usize,
-        request: Request<Empty<Bytes>>,
+        exact: bool,
+        request: Request<Full<Bytes>>,
     ) -> impl Future<Output = hyper::Result<Response<Incoming>>> + use<> {
-        self.tape.lock().begin(received_max, self.used);
+        self.tape.lock().begin(received_max, exact, self.used);
         self.used = true;
         self.sender.send_request(request)
     }

@@ -8,6 +8,7 @@
 //! | 4xx but 429 | everything is allowed, for 24 h |
 //! | 5xx, 429, no answer, an answer cut off | unreachable |
 //! | 304 | the rules we hold are renewed for 24 h |
+//! | our own proxy is down | as unreachable, asked again after a minute, and no time away is counted |
 //!
 //! While unreachable, rules read earlier stay in use however old they grow; without such rules nothing is
 //! allowed, and after 30 days everything is (section 2.3.1.4). An earlier 4xx is not a copy: it gives no
@@ -17,7 +18,8 @@
 use std::time::Duration;
 
 use model::{
-    CrawlUrl, Exchange, FetchFailure, Origin, RobotsAnswer, RobotsCopy, Stopped, Timestamp,
+    CrawlUrl, Exchange, FailureKind, FetchFailure, Origin, RobotsAnswer, RobotsCopy, Stopped,
+    Timestamp,
     limits::{ROBOTS_LIFE, ROBOTS_REDIRECTS_MAX},
 };
 
@@ -50,6 +52,9 @@ pub fn answered(
     let unreachable = |why: String| Next::Copy(unreachable(old, origin, why, now));
     let exchange = match outcome {
         Ok(exchange) => exchange,
+        Err(failure) if failure.kind == FailureKind::Proxy => {
+            return Next::Copy(not_reached(old, origin, &failure.detail, now));
+        }
         Err(failure) => return unreachable(failure.detail.clone()),
     };
     match exchange.status {
@@ -125,6 +130,19 @@ fn unreachable(
     };
     let wait = away.clamp(UNREACHABLE_FIRST_WAIT, UNREACHABLE_WAIT_MAX);
     RobotsCopy { expires: now.plus(wait), unreachable_since: Some(since), ..copy }
+}
+
+/// Our own proxy is down: the server may well be there. The time it has been away does not begin, for
+/// at its end everything would be allowed that we never asked about.
+fn not_reached(old: Option<&RobotsCopy>, origin: &Origin, why: &str, now: Timestamp) -> RobotsCopy {
+    let copy = match old {
+        Some(old) if matches!(old.answer, RobotsAnswer::Rules(_)) => old.clone(),
+        _ => RobotsCopy {
+            answer: RobotsAnswer::Unreachable { why: why.to_owned() },
+            ..unavailable(origin, 0, now)
+        },
+    };
+    RobotsCopy { expires: now.plus(UNREACHABLE_FIRST_WAIT), ..copy }
 }
 
 /// Why a 2xx body is not the file: then it is no answer at all, for the missing end may forbid what the

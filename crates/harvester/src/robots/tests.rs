@@ -292,6 +292,7 @@ fn exchange(status: u16, body: &str, headers: &[(&str, &str)]) -> Exchange {
         body: body.to_owned().into(),
         stopped: None,
         timing: Timing::default(),
+        protocol: Default::default(),
     }
 }
 
@@ -390,6 +391,22 @@ fn f40_network_failures_forbid_all_for_now() {
     use FailureKind::*;
     for kind in [ConnectRefused, DnsUnknown, DnsTrouble, Tls, Timeout, ConnectTimeout, Reset] {
         assert!(is_unreachable(&copy_of(ask(None, Err(&failure(kind)), 0, NOW))));
+    }
+}
+
+#[test]
+fn a_proxy_that_is_down_for_months_neither_allows_nor_forgets_anything() {
+    let down = failure(FailureKind::Proxy);
+    let (mut none, mut rules) = (None, fetched(200, FORBID_X));
+    let mut now = rules.expires;
+    for _ in 0..200 {
+        let copy = copy_of(ask(none.as_ref(), Err(&down), 0, now));
+        assert!(is_unreachable(&copy) && copy.unreachable_since.is_none());
+        assert_eq!(copy.expires, now.plus(super::UNREACHABLE_FIRST_WAIT));
+        none = Some(copy);
+        rules = copy_of(ask(Some(&rules), Err(&down), 0, now));
+        assert!(!allows(&rules, "/x") && allows(&rules, "/y"));
+        now = now.plus(DAY);
     }
 }
 

@@ -14,19 +14,24 @@ use std::{
 
 use model::{
     Exchange, FetchFailure, Fingerprint, Gate, OpenGate, Origin, Page, Resolution, SiteKey,
-    SiteLease, Timestamp,
+    SiteLease, Spent, Timestamp,
 };
 
 use super::{
     AssignmentId, Drained, Known, Offered, Options, Reason, Released, Removed, SiteRef, Step,
+    Terms,
+    account::{Account, Books, Payer, Share},
     address::Addresses,
+    lines::{Line, Lines},
     pace::{Ended, Pace},
     seat::Seat,
+    terms::Same,
 };
 
 pub struct Workbench {
     pub(super) options: Options,
     pub(super) gate: Arc<dyn Gate>,
+    pub(super) terms: Arc<dyn Terms>,
     pub(super) seats: HashMap<SiteKey, Seat>,
     /// Clocks and names: of the sites in hand, and for as long as they matter of those that were, or that
     /// a robots.txt was redirected to.
@@ -36,9 +41,10 @@ pub struct Workbench {
     pub(super) ready: BTreeSet<(Timestamp, u64, Who)>,
     pub(super) flights: HashMap<AssignmentId, Flight>,
     pub(super) drained: BTreeMap<SiteKey, Reason>,
-    pub(super) wait_for_slot: Vec<SiteKey>,
-    pub(super) pages_fetched: u64,
-    pub(super) pages_reserved: u64,
+    pub(super) books: Books,
+    pub(super) lines: Lines,
+    /// Limits were changed: every site is to be looked at again.
+    pub(super) changed: bool,
     pub(super) pages_in_hand: usize,
     pub(super) numbers: u64,
     pub(super) stopping: bool,
@@ -54,7 +60,10 @@ pub(super) enum Who {
 pub(super) struct Host {
     pub(super) pace: Pace,
     pub(super) gap: Duration,
+    pub(super) connections: usize,
     pub(super) in_flight: usize,
+    /// What was drawn from limits on the site; it outlives the seat while visits are under way.
+    pub(super) account: Account,
     pub(super) name: Name,
     /// Sites to look at when a visit ends or the name is resolved.
     pub(super) waiting: Vec<SiteKey>,
@@ -74,30 +83,36 @@ pub(super) struct Flight {
     pub(super) site: SiteRef,
     pub(super) host: SiteKey,
     pub(super) started: Timestamp,
+    pub(super) payer: Payer,
+    /// What it reserved, when it is a page's.
+    pub(super) share: Option<Share>,
+    /// It was given the last of a byte limit, less than an answer may bring.
+    pub(super) part: bool,
     pub(super) errand: Errand,
 }
 
 #[derive(Debug)]
 pub(super) enum Errand {
     Robots { origin: Origin, hops: u8 },
-    Page { fp: Fingerprint, reserved: bool, failures: u16 },
+    Page { fp: Fingerprint, failures: u16 },
 }
 
 impl Workbench {
-    /// `pages_fetched`: pages of the whole crawl that have answered with content so far.
-    pub fn new(options: Options, pages_fetched: u64) -> Workbench {
+    /// `spent`: what the whole crawl has brought so far.
+    pub fn new(options: Options, spent: Spent) -> Workbench {
         Workbench {
-            options,
             gate: Arc::new(OpenGate),
+            terms: Arc::new(Same::new(&options)),
+            options,
             seats: HashMap::new(),
             hosts: HashMap::new(),
             addresses: Addresses::default(),
             ready: BTreeSet::new(),
             flights: HashMap::new(),
             drained: BTreeMap::new(),
-            wait_for_slot: Vec::new(),
-            pages_fetched,
-            pages_reserved: 0,
+            books: Books::new(spent),
+            lines: Lines::default(),
+            changed: false,
             pages_in_hand: 0,
             numbers: 0,
             stopping: false,
@@ -110,6 +125,12 @@ impl Workbench {
         Workbench { gate, ..self }
     }
 
+    /// Spiders and sites on terms of their own. Without them, those of the options hold for all.
+    #[must_use]
+    pub fn with_terms(self, terms: Arc<dyn Terms>) -> Workbench {
+        Workbench { terms, ..self }
+    }
+
     /// Takes a site in hand. Its candidates must have been judged: every page it brings may be visited as
     /// far as the seeder is concerned.
     ///
@@ -117,10 +138,11 @@ impl Workbench {
     /// When the site is already in hand: a lease is exclusive.
     pub fn add(&mut self, lease: SiteLease, now: Timestamp) {
         let (key, clock) = (lease.site.key.clone(), lease.site.clock);
-        let seat = Seat::new(lease, &self.options);
-        let gap = seat.gap(&self.options);
+        let counters = lease.site.counters;
+        let domain = self.books.lend(&key, lease.domain);
+        let seat = Seat::new(lease, domain, self.terms.clone(), &self.options, now);
         let host = self.host(&key);
-        host.gap = gap;
+        host.account.renew(Spent { pages: counters.fetched, bytes: counters.bytes });
         host.pace.restore(&clock, now);
         let earlier = self.seats.insert(key.clone(), seat);
         assert!(earlier.is_none(), "site {key} was added while in hand");
@@ -139,14 +161,19 @@ impl Workbench {
     /// Gives the site back. Visits under way are still to be released; their clock goes on.
     pub fn remove(&mut self, site: &SiteKey, now: Timestamp) -> Option<Removed> {
         self.unschedule(site);
+        self.refresh(site);
         let seat = self.seats.remove(site)?;
         self.pages_in_hand -= seat.counted;
-        let clock = self.clock_of(site, now);
-        Some(Removed { site: seat.site, clock, pages: seat.frontier.into_pages() })
+        self.books.give_back(&seat.domain);
+        let (clock, full) = (self.clock_of(site, now), seat.full());
+        Some(Removed { site: seat.site, clock, pages: seat.frontier.into_pages(), full })
     }
 
     /// The next thing to do. Call until it says `Wait` or `Idle`.
     pub fn acquire(&mut self, now: Timestamp) -> Step {
+        if std::mem::take(&mut self.changed) {
+            self.look_at_all(now);
+        }
         if self.stopping || self.flights.len() >= self.options.fetches_max {
             return Step::Idle;
         }
@@ -203,13 +230,24 @@ impl Workbench {
         let host = self.hosts.get_mut(&flight.host).expect("a host with visits is never forgotten");
         host.in_flight -= 1;
         host.pace.ended(ended, &self.options, now);
+        // A robots.txt that lies elsewhere kept another site busy.
+        let here = flight.host == flight.site.key;
+        let worked = if here { now.since(flight.started) } else { Duration::ZERO };
         if let Some(seat) = self.seats.get_mut(&flight.site.key) {
+            // The seat may be of a later lease than the visit.
             seat.in_flight = seat.in_flight.saturating_sub(1);
+            seat.turn.worked(worked, now);
         }
+        self.books.end(flight.payer.spider);
         let released = self.conclude(&flight, answer, after.page, notes, now);
         self.wake(&flight.host, now);
         self.reschedule(&flight.site.key, now);
-        released
+        self.pass_on(Line::Spider(flight.payer.spider));
+        if flight.share.is_some() {
+            self.pass_on(Line::InAll);
+            self.pass_on(Line::Domain(flight.payer.domain));
+        }
+        Released { worked, ..released }
     }
 
     /// The links of a page have been offered. Only for pages that were answered.
@@ -259,27 +297,16 @@ impl Workbench {
     /// left it so.
     pub fn drained(&mut self) -> Vec<Drained> {
         let drained = std::mem::take(&mut self.drained).into_iter();
-        let site = |key: &SiteKey| self.seats.get(key).map(|seat| seat.site.clone());
-        drained.filter_map(|(key, reason)| Some(Drained { site: site(&key)?, reason })).collect()
+        let told = drained.filter_map(|(key, reason)| {
+            let seat = self.seats.get(&key)?;
+            Some(Drained { site: seat.site.clone(), reason, full: seat.full() })
+        });
+        told.collect()
     }
 
     /// No more assignments: what is under way may end.
     pub fn stop(&mut self) {
         self.stopping = true;
-    }
-
-    /// Takes effect with the next [`Workbench::acquire`].
-    pub fn set_fetches_max(&mut self, fetches_max: usize) {
-        self.options.fetches_max = fetches_max;
-    }
-
-    /// The limit on pages in all is reached by pages that did answer; nothing new will be handed out.
-    pub fn limit_reached(&self) -> bool {
-        self.options.pages_max.is_some_and(|max| self.pages_fetched >= max)
-    }
-
-    pub fn pages_fetched(&self) -> u64 {
-        self.pages_fetched
     }
 
     /// Pages waiting in memory.

@@ -2,30 +2,58 @@
 
 use std::net::IpAddr;
 
-use model::{CrawlUrl, FetchFailure, Fingerprint, Purpose, Refusal, SiteKey, Timestamp};
+use model::{CrawlUrl, FetchFailure, Fingerprint, Purpose, Refusal, SiteKey, SpiderId, Timestamp};
 
 use super::{
-    Assignment, AssignmentId, Excluded, Reason, Step, Workbench, address,
+    Assignment, AssignmentId, Excluded, Reason, Step, Workbench,
+    account::{Payer, Share},
+    address,
     bench::{Errand, Flight, Name, Who},
     seat::Want,
 };
 
+/// A visit that a site wants, not yet begun.
+struct Chosen {
+    spider: SpiderId,
+    /// The page to visit, or for whose sake robots.txt is asked for.
+    fp: Fingerprint,
+    url: CrawlUrl,
+    errand: Errand,
+}
+
 impl Workbench {
     /// Looks at one site: something to do, or it is put where it waits.
     pub(super) fn step(&mut self, site: &SiteKey, now: Timestamp) -> Option<Step> {
-        let slot = self.slot_free(site);
         let seat = self.seats.get_mut(site)?;
         seat.scheduled = None;
-        let (url, fp, errand) = match seat.want(slot, now, &*self.gate) {
+        let baton = seat.baton.take();
+        let step = self.look(site, now);
+        if let Some(line) = baton
+            && self.seats.get(site).is_none_or(|seat| !seat.lines.contains(&line))
+        {
+            self.pass_on(line);
+        }
+        step
+    }
+
+    fn look(&mut self, site: &SiteKey, now: Timestamp) -> Option<Step> {
+        self.refresh(site);
+        let queue_max = self.options.site_queue_max;
+        let seat = self.seats.get_mut(site)?;
+        let chosen = match seat.want(now, &*self.gate, queue_max) {
             Want::Exclude { fp, refusal } => return self.exclude(site, fp, refusal, now),
-            Want::Robots { fp, origin, url, hops } => (url, fp, Errand::Robots { origin, hops }),
-            Want::Page { fp, url } => (url, fp, Errand::Page { fp, reserved: false, failures: 0 }),
-            Want::Event | Want::Refill | Want::NoSlot | Want::Later(_) | Want::Nothing => {
+            Want::Robots { fp, spider, origin, url, hops } => {
+                Chosen { spider, fp, url, errand: Errand::Robots { origin, hops } }
+            }
+            Want::Page { fp, spider, url } => {
+                Chosen { spider, fp, url, errand: Errand::Page { fp, failures: 0 } }
+            }
+            _ => {
                 self.reschedule(site, now);
                 return None;
             }
         };
-        let host_key = url.site();
+        let host_key = chosen.url.site();
         if self.must_wait(&host_key, now) {
             self.reschedule(site, now);
             return None;
@@ -36,16 +64,14 @@ impl Workbench {
                 let addresses = resolution.addresses.clone();
                 host.name = Name::Resolved(resolution);
                 if let Some(refusal) = self.refuses_all(&addresses) {
-                    return self.exclude(site, fp, refusal, now);
+                    return self.exclude(site, chosen.fp, refusal, now);
                 }
                 if self.stands_in_line(site, &host_key, &addresses, now) {
                     return None;
                 }
-                Some(self.start(site, host_key, url, errand, addresses, now))
+                Some(self.start(site, host_key, chosen, addresses, now))
             }
-            Name::Failed(failure) => {
-                Some(self.never_began(site, &host_key, url, errand, failure, now))
-            }
+            Name::Failed(failure) => Some(self.never_began(site, &host_key, chosen, failure, now)),
             Name::Unknown | Name::Resolved(_) | Name::Resolving => {
                 host.name = Name::Resolving;
                 self.reschedule(site, now);
@@ -87,9 +113,8 @@ impl Workbench {
 
     /// The host's clock or its other visits forbid it now.
     pub(super) fn must_wait(&mut self, host: &SiteKey, now: Timestamp) -> bool {
-        let connections = self.options.connections;
         let host = self.host(host);
-        host.in_flight >= connections
+        host.in_flight >= host.connections
             || matches!(host.name, Name::Resolving)
             || host.pace.moment(host.gap) > now
     }
@@ -118,89 +143,107 @@ impl Workbench {
         true
     }
 
-    pub(super) fn start(
+    fn start(
         &mut self,
         site: &SiteKey,
         host_key: SiteKey,
-        url: CrawlUrl,
-        errand: Errand,
+        chosen: Chosen,
         addresses: Vec<IpAddr>,
         now: Timestamp,
     ) -> Step {
-        let (assignment, errand) = self.assign(site, url, errand, addresses, true);
-        let host = self.host(&host_key);
-        host.in_flight += 1;
-        host.pace.started(now);
+        self.leave_lines(site);
+        let (mut assignment, flight) = self.assign(site, chosen, &host_key, true, now);
+        assignment.addresses = addresses;
         let free = now.plus(self.options.address_pause());
         if free > now {
             self.addresses.visited(&host_key, &assignment.addresses, free);
         }
-        let flight = Flight { site: assignment.site.clone(), host: host_key, started: now, errand };
+        let host = self.host(&host_key);
+        host.in_flight += 1;
+        host.pace.started(host.gap, now);
+        self.books.begin(flight.payer.spider);
+        if let Some(share) = flight.share {
+            self.books.reserve(&flight.payer, share);
+            self.host(&host_key).account.reserve(share);
+        }
         self.flights.insert(assignment.id, flight);
         self.reschedule(site, now);
         Step::Visit(Box::new(assignment))
     }
 
     /// Takes the page (or marks the robots.txt as under way) and writes the assignment.
-    pub(super) fn assign(
+    fn assign(
         &mut self,
         site: &SiteKey,
-        url: CrawlUrl,
-        errand: Errand,
-        addresses: Vec<IpAddr>,
+        chosen: Chosen,
+        host: &SiteKey,
         begins: bool,
-    ) -> (Assignment, Errand) {
+        now: Timestamp,
+    ) -> (Assignment, Flight) {
         let id = AssignmentId(self.number());
         let seat = self.seats.get_mut(site).expect("only sites in hand are looked at");
         let mut assignment = Assignment {
             id,
             site: seat.site.clone(),
-            url,
+            spider: chosen.spider,
+            url: chosen.url,
             purpose: Purpose::Page,
-            addresses,
+            addresses: Vec::new(),
             condition: None,
             page: None,
+            wire_bytes_max: None,
         };
-        seat.in_flight += usize::from(begins);
-        match errand {
+        let mut flight = Flight {
+            site: seat.site.clone(),
+            host: host.clone(),
+            started: now,
+            payer: Payer { spider: chosen.spider, domain: seat.domain.clone() },
+            share: None,
+            part: false,
+            errand: chosen.errand,
+        };
+        if begins {
+            seat.in_flight += 1;
+            seat.turn.began = true;
+            seat.waiting_since = None;
+        }
+        match &mut flight.errand {
             Errand::Robots { origin, hops } => {
-                seat.hunt(&origin, assignment.url.clone(), hops, begins);
+                seat.hunt(origin, assignment.url.clone(), *hops, begins);
                 assignment.purpose = Purpose::Robots;
-                assignment.condition = seat.condition_of(&origin);
-                (assignment, Errand::Robots { origin, hops })
+                assignment.condition = seat.condition_of(origin);
             }
-            Errand::Page { fp, .. } => {
-                let page = seat.frontier.take(fp).expect("the page wanted is in the queue");
-                let reserved = begins && page.last.is_none() && !page.terms.requisite;
+            Errand::Page { fp, failures } => {
+                let page = seat.frontier.take(*fp).expect("the page wanted is in the queue");
+                *failures = page.failures;
                 if begins {
-                    seat.frontier.open(fp, page.level);
+                    let lane = seat.frontier.lane(page.spider).expect("its page was just taken");
+                    let pages = u64::from(page.last.is_none() && !page.terms.requisite);
+                    flight.share = Some(Share { pages, bytes: lane.access.bytes });
+                    flight.part = lane.access.part;
+                    assignment.wire_bytes_max = lane.access.limited.then_some(lane.access.bytes);
+                    seat.frontier.open(*fp, page.spider, page.level);
                 }
-                seat.reserved += u64::from(reserved);
-                self.pages_reserved += u64::from(reserved);
-                let failures = page.failures;
                 // A 304 would confirm a payload that is archived under another URL only: ask for it whole.
                 let last = page.last.as_ref().filter(|last| last.whole);
                 assignment.condition = last.map(|last| last.condition.clone());
                 assignment.page = Some(page);
-                (assignment, Errand::Page { fp, reserved, failures })
             }
         }
+        (assignment, flight)
     }
 
     /// The name could not be resolved: the visit is over before it began.
-    pub(super) fn never_began(
+    fn never_began(
         &mut self,
         site: &SiteKey,
         host_key: &SiteKey,
-        url: CrawlUrl,
-        errand: Errand,
+        chosen: Chosen,
         failure: FetchFailure,
         now: Timestamp,
     ) -> Step {
-        let (assignment, errand) = self.assign(site, url, errand, Vec::new(), false);
-        let after = self.judge(&errand, Err(&failure), now);
-        let flight =
-            Flight { site: assignment.site.clone(), host: host_key.clone(), started: now, errand };
+        let (assignment, flight) = self.assign(site, chosen, host_key, false, now);
+        let after = self.judge(&flight.errand, Err(&failure), now);
         let host = self.hosts.get_mut(host_key).expect("its name was just asked for");
         host.pace.never_began(after.site, &self.options, now);
         let released = self.conclude(&flight, Err(&failure), after.page, Vec::new(), now);

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use model::{
-    Exchange, FailureKind, FetchFailure, Fingerprint, Origin, RobotsCopy, SiteKey, Stopped,
-    Timestamp,
+    Exchange, FailureKind, FetchFailure, Origin, RobotsCopy, SiteKey, Spent, Stopped, Timestamp,
 };
 
 use super::{
@@ -61,16 +60,19 @@ impl Workbench {
             Errand::Robots { origin, hops } => {
                 robots = self.robots_answered(key, origin, *hops, answer, now, &mut notes);
             }
-            Errand::Page { fp, reserved, .. } => {
+            Errand::Page { fp, .. } => {
                 page = Some(page_after);
-                self.page_answered(key, *fp, *reserved, answer);
-                if *reserved {
-                    self.wake_those_without_slot(now);
+                self.settle(flight, answer);
+                if answer.is_err()
+                    && let Some(seat) = self.seats.get_mut(key)
+                {
+                    seat.frontier.gathered(*fp);
                 }
             }
         }
         let clock = self.clock_of(key, now);
-        Released { site: flight.site.clone(), clock, robots, page, notes }
+        let worked = Duration::ZERO;
+        Released { site: flight.site.clone(), clock, robots, page, worked, notes }
     }
 
     pub(super) fn robots_answered(
@@ -96,46 +98,34 @@ impl Workbench {
             Next::Copy(copy) => {
                 if let Some(seat) = seat {
                     seat.robots_read(origin, copy.clone(), &self.options.token);
-                    let (gap, delay) = (seat.gap(&self.options), seat.crawl_delay());
                     let max = self.options.crawl_delay_max;
+                    let delay = seat.crawl_delay();
                     if let Some(asked) = delay.filter(|delay| *delay > max && !max.is_zero()) {
                         notes.push(Note::CrawlDelayCapped { asked, kept: max });
                     }
-                    self.host(key).gap = gap;
+                    self.refresh(key);
                 }
                 Some(copy)
             }
         }
     }
 
-    pub(super) fn page_answered(
-        &mut self,
-        key: &SiteKey,
-        fp: Fingerprint,
-        reserved: bool,
-        answer: Result<&Exchange, &FetchFailure>,
-    ) {
+    /// What a page's visit reserved goes back, what it brought is entered.
+    fn settle(&mut self, flight: &Flight, answer: Result<&Exchange, &FetchFailure>) {
+        let Some(share) = flight.share else { return };
         let content = answer.is_ok_and(has_content);
-        let counts = u64::from(reserved && content);
-        self.pages_reserved -= u64::from(reserved);
-        self.pages_fetched += counts;
-        if let Some(seat) = self.seats.get_mut(key) {
-            // The seat may be of a later lease than the visit: then the slot is not its own.
-            seat.reserved = seat.reserved.saturating_sub(u64::from(reserved));
-            seat.fetched += counts;
-            if answer.is_err() {
-                seat.frontier.gathered(fp);
-            }
-        }
-    }
-
-    pub(super) fn wake_those_without_slot(&mut self, now: Timestamp) {
-        for site in std::mem::take(&mut self.wait_for_slot) {
-            if let Some(seat) = self.seats.get_mut(&site) {
-                seat.waits_for_slot = false;
-                self.reschedule(&site, now);
-            }
-        }
+        let bytes = match answer {
+            Ok(exchange) => (exchange.response_head.len() + exchange.wire_body.len()) as u64,
+            // Not even the head fitted into the last of a limit: it is used up, or every page to come
+            // would be tried in vain.
+            Err(failure) if flight.part && failure.kind == FailureKind::BadHttp => share.bytes,
+            Err(_) => 0,
+        };
+        let pages = if content { share.pages } else { 0 };
+        let drawn = Spent { pages, bytes };
+        self.books.settle(&flight.payer, share, drawn);
+        let host = self.hosts.get_mut(&flight.host).expect("a host with visits is never forgotten");
+        host.account.settle(share, drawn);
     }
 }
 

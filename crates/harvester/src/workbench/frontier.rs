@@ -1,12 +1,23 @@
-//! The Local Frontier: the pages of one site in hand, in breadth-first order.
+//! The Local Frontier: the pages of one site in hand, a lane for each spider, in breadth-first order.
 //!
-//! The order is (level, due, arrival). A page is *open* from the moment it is handed out until its links
-//! have been offered; while a page of level k is open, or may still lie in the Global Frontier, none of a
-//! higher level goes out: so the level of a page is the true number of links from the entry page.
+//! The next page is the first among the lanes that are open. A page is *open* from the moment it is handed
+//! out until its links have been offered; the barrier that holds back higher levels is each lane's own
+//! (`lane.rs`). Pages that may still lie in the Global Frontier hold back higher levels of all lanes.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    fmt,
+    sync::Arc,
+};
 
-use model::{Fingerprint, Page, Timestamp, limits::KNOWN_IN_MEMORY_MAX};
+use model::{Fingerprint, Page, SiteKey, SpiderId, Timestamp, limits::KNOWN_IN_MEMORY_MAX};
+
+use super::{
+    Terms,
+    account::Entry,
+    lane::{Lane, Place, rank},
+    lines::Line,
+};
 
 /// Whether a URL is already a page of the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,26 +48,26 @@ pub(super) enum Head<'a> {
     Barrier,
     /// Pages of lower levels may lie in the Global Frontier, or only there is anything left.
     Refill,
-    /// Only pages never fetched are left, and no slot is free for them.
-    NoSlot,
+    /// What is queued waits for visits under way to settle with these accounts.
+    Wait(Vec<Line>),
+    /// What is queued may not go out: a limit on pages or bytes is used up, or its spider is paused.
+    Shut(Entry),
     /// Only pages whose moment is to come.
     Later(Timestamp),
     Empty,
 }
 
-type Place = (u16, Timestamp, u64);
-
-#[derive(Debug, Default)]
 pub(super) struct LocalFrontier {
-    /// Never answered with content: each needs a slot under the limits.
-    fresh: BTreeMap<Place, Page>,
-    /// Those that need none: fetched before, or parts of pages.
-    again: BTreeMap<Place, Page>,
+    site: SiteKey,
+    /// Pages of the site when it was lent out.
+    pages_known: u64,
+    terms: Arc<dyn Terms>,
+    /// One or two for nearly every site: looked through one by one.
+    lanes: Vec<Lane>,
     /// Not before their moment: retries, and pages of an origin whose robots.txt is unreachable.
     later: BTreeMap<(Timestamp, u64), Page>,
-    places: HashMap<Fingerprint, Place>,
-    open: HashMap<Fingerprint, u16>,
-    open_levels: BTreeMap<u16, usize>,
+    places: HashMap<Fingerprint, (usize, Place)>,
+    open: HashMap<Fingerprint, (usize, u16)>,
     /// Not those of requisites: one that is linked to becomes a page.
     known: HashSet<Fingerprint>,
     /// `known` holds every URL of the site.
@@ -67,12 +78,25 @@ pub(super) struct LocalFrontier {
 }
 
 impl LocalFrontier {
-    pub fn new(pages: Vec<Page>, known: Option<Vec<Fingerprint>>, more: bool) -> LocalFrontier {
-        let complete = known.is_some();
-        let known = known.unwrap_or_default().into_iter().collect();
-        let mut frontier = LocalFrontier { known, complete, ..LocalFrontier::default() };
-        frontier.refill(pages, more);
-        frontier
+    pub fn new(
+        site: SiteKey,
+        pages_known: u64,
+        terms: Arc<dyn Terms>,
+        known: Option<Vec<Fingerprint>>,
+    ) -> LocalFrontier {
+        LocalFrontier {
+            site,
+            pages_known,
+            terms,
+            lanes: Vec::new(),
+            later: BTreeMap::new(),
+            places: HashMap::new(),
+            open: HashMap::new(),
+            complete: known.is_some(),
+            known: known.unwrap_or_default().into_iter().collect(),
+            more_from: None,
+            arrivals: 0,
+        }
     }
 
     /// Pages come in order, so what is left behind is not below the last of them.
@@ -100,12 +124,12 @@ impl LocalFrontier {
 
     pub fn offer(&mut self, page: Page, room: bool) -> Offered {
         let fp = page.url.fingerprint();
-        if let Some(&place) = self.places.get(&fp) {
-            if !page.terms.requisite && self.drop_part(place, fp) {
+        if let Some(&(lane, place)) = self.places.get(&fp) {
+            if !page.terms.requisite && self.drop_part(lane, place, fp) {
                 self.insert(page);
                 return Offered::Lowered;
             }
-            return self.lower(place, page.level);
+            return self.lower(fp, lane, place, page.level);
         }
         if self.known(fp) == Known::Yes {
             return Offered::Known;
@@ -131,49 +155,57 @@ impl LocalFrontier {
         self.hold(page, due);
     }
 
-    pub fn head(&self, slot: bool) -> Head<'_> {
-        let fresh = if slot { self.fresh.first_key_value() } else { None };
-        let again = self.again.first_key_value();
-        let Some((place, page)) = fresh.into_iter().chain(again).min_by_key(|(place, _)| **place)
-        else {
-            return self.nothing_queued();
-        };
-        if self.open_levels.first_key_value().is_some_and(|(level, _)| *level < place.0) {
-            Head::Barrier
-        } else if self.more_from.is_some_and(|from| from < place.0) {
-            Head::Refill
-        } else {
-            Head::Page(page)
+    /// By what the last look at the accounts allowed. Pages that may not go out do not hold up the others
+    /// for the sake of a refill that would only bring more of them: `held_back_max` bounds them.
+    pub fn head(&self, held_back_max: usize) -> Head<'_> {
+        let (mut best, mut barrier) = (None::<(&Place, &Page)>, false);
+        for lane in &self.lanes {
+            match lane.first() {
+                Some((place, _)) if lane.is_behind(place.0) => barrier = true,
+                Some(first) if best.is_none_or(|best| first.0 < best.0) => best = Some(first),
+                _ => {}
+            }
+        }
+        match best {
+            Some((place, _))
+                if self.more_from.is_some_and(|from| from < place.0)
+                    && self.held_back() < held_back_max =>
+            {
+                Head::Refill
+            }
+            Some((_, page)) => Head::Page(page),
+            None if barrier => Head::Barrier,
+            None => self.nothing_free(held_back_max),
         }
     }
 
     /// Takes the page that [`LocalFrontier::head`] shows; the caller opens it or not.
     pub fn take(&mut self, fp: Fingerprint) -> Option<Page> {
-        let place = self.places.remove(&fp)?;
-        self.fresh.remove(&place).or_else(|| self.again.remove(&place))
+        let (lane, place) = self.places.remove(&fp)?;
+        self.lanes[lane].pages -= 1;
+        self.lanes[lane].remove(&place)
     }
 
-    pub fn open(&mut self, fp: Fingerprint, level: u16) {
-        self.open.insert(fp, level);
-        *self.open_levels.entry(level).or_default() += 1;
+    pub fn open(&mut self, fp: Fingerprint, spider: SpiderId, level: u16) {
+        let lane = self.lane_of(spider);
+        self.lanes[lane].open(level);
+        self.lanes[lane].pages += 1;
+        self.open.insert(fp, (lane, level));
     }
 
     /// The links of an open page have been offered, or it has none. Told twice, it counts once.
     pub fn gathered(&mut self, fp: Fingerprint) {
-        let Some(level) = self.open.remove(&fp) else { return };
-        if let Some(pages) = self.open_levels.get_mut(&level) {
-            *pages -= 1;
-            if *pages == 0 {
-                self.open_levels.remove(&level);
-            }
-        }
+        let Some((lane, level)) = self.open.remove(&fp) else { return };
+        self.lanes[lane].gathered(level);
+        self.lanes[lane].pages -= 1;
     }
 
     /// Puts a page aside until `until`.
     pub fn hold(&mut self, page: Page, until: Timestamp) {
-        let (fp, level) = (page.url.fingerprint(), page.level);
+        let (fp, lane) = (page.url.fingerprint(), self.lane_of(page.spider));
         self.arrivals += 1;
-        self.places.insert(fp, (level, until, self.arrivals));
+        self.lanes[lane].pages += 1;
+        self.places.insert(fp, (lane, (page.level, 0, until, self.arrivals)));
         self.later.insert((until, self.arrivals), page);
     }
 
@@ -183,8 +215,13 @@ impl LocalFrontier {
             && entry.key().0 <= now
         {
             let page = entry.remove();
+            self.lanes[self.places[&page.url.fingerprint()].0].pages -= 1;
             self.insert(page);
         }
+    }
+
+    pub fn later(&self) -> Option<Timestamp> {
+        self.later.first_key_value().map(|((at, _), _)| *at)
     }
 
     pub fn len(&self) -> usize {
@@ -195,23 +232,67 @@ impl LocalFrontier {
         !self.open.is_empty()
     }
 
+    pub fn lanes(&self) -> &[Lane] {
+        &self.lanes
+    }
+
+    pub fn lanes_mut(&mut self) -> &mut [Lane] {
+        &mut self.lanes
+    }
+
+    pub fn lane(&self, spider: SpiderId) -> Option<&Lane> {
+        self.lanes.iter().find(|lane| lane.spider == spider)
+    }
+
+    /// Other terms hold from now on: every lane asks again, every page is ranked again.
+    pub fn set_terms(&mut self, terms: &Arc<dyn Terms>) {
+        self.terms = terms.clone();
+        for lane in &mut self.lanes {
+            lane.terms = terms.of(lane.spider, &self.site);
+            lane.pause = lane.terms.pause_of(self.pages_known);
+            let queued = std::mem::take(&mut lane.fresh).into_iter();
+            for (place, page) in queued.chain(std::mem::take(&mut lane.known)) {
+                let place = (place.0, rank(terms.importance(&page)), place.2, place.3);
+                if let Some(spot) = self.places.get_mut(&page.url.fingerprint()) {
+                    spot.1 = place;
+                }
+                lane.insert(place, page);
+            }
+        }
+    }
+
     /// Waiting or open.
     pub fn in_hand(&self) -> impl Iterator<Item = Fingerprint> {
         self.places.keys().chain(self.open.keys()).copied()
     }
 
     pub fn into_pages(self) -> Vec<Page> {
-        let queued = self.fresh.into_values().chain(self.again.into_values());
+        let queued = self.lanes.into_iter().flat_map(Lane::into_pages);
         queued.chain(self.later.into_values()).collect()
     }
 
-    fn nothing_queued(&self) -> Head<'_> {
-        if !self.fresh.is_empty() {
-            Head::NoSlot
-        } else if self.more_from.is_some() {
+    fn held_back(&self) -> usize {
+        self.lanes.iter().map(Lane::held_back).sum()
+    }
+
+    fn nothing_free(&self, held_back_max: usize) -> Head<'_> {
+        let obstacles = || self.lanes.iter().flat_map(Lane::obstacles);
+        let lines = obstacles().filter_map(|entry| match entry {
+            Entry::Wait(line) => Some(line.clone()),
+            _ => None,
+        });
+        let lines: Vec<Line> = lines.collect();
+        let shut = obstacles().filter(|entry| **entry != Entry::Paused).max();
+        if !lines.is_empty() {
+            Head::Wait(lines)
+        } else if let Some(full) = shut {
+            Head::Shut(full.clone())
+        } else if self.more_from.is_some() && self.held_back() < held_back_max {
             Head::Refill
-        } else if let Some(((at, _), _)) = self.later.first_key_value() {
-            Head::Later(*at)
+        } else if let Some(at) = self.later() {
+            Head::Later(at)
+        } else if obstacles().next().is_some() {
+            Head::Shut(Entry::Paused)
         } else {
             Head::Empty
         }
@@ -219,42 +300,46 @@ impl LocalFrontier {
 
     fn insert(&mut self, page: Page) {
         self.arrivals += 1;
-        let (fp, place) = (page.url.fingerprint(), (page.level, page.due, self.arrivals));
+        let (fp, lane) = (page.url.fingerprint(), self.lane_of(page.spider));
+        let place = (page.level, rank(self.terms.importance(&page)), page.due, self.arrivals);
         if !page.terms.requisite {
             self.remember(fp);
         }
-        self.places.insert(fp, place);
-        self.queue_of(&page).insert(place, page);
+        self.places.insert(fp, (lane, place));
+        self.lanes[lane].pages += 1;
+        self.lanes[lane].insert(place, page);
     }
 
-    fn queue_of(&mut self, page: &Page) -> &mut BTreeMap<Place, Page> {
-        let needs_slot = page.last.is_none() && !page.terms.requisite;
-        if needs_slot { &mut self.fresh } else { &mut self.again }
+    fn lane_of(&mut self, spider: SpiderId) -> usize {
+        if let Some(lane) = self.lanes.iter().position(|lane| lane.spider == spider) {
+            return lane;
+        }
+        let terms = self.terms.of(spider, &self.site);
+        self.lanes.push(Lane::new(spider, terms, self.pages_known));
+        self.lanes.len() - 1
     }
 
     /// A requisite that waits makes room for the page of the same URL. Says whether it is one.
-    fn drop_part(&mut self, place: Place, fp: Fingerprint) -> bool {
-        let later = (place.1, place.2);
-        let waits = self.again.get(&place).or_else(|| self.later.get(&later));
-        let is_part = waits.is_some_and(|page| page.terms.requisite);
-        if is_part && self.again.remove(&place).or_else(|| self.later.remove(&later)).is_some() {
-            self.places.remove(&fp);
+    fn drop_part(&mut self, lane: usize, place: Place, fp: Fingerprint) -> bool {
+        let later = (place.2, place.3);
+        let waits = self.lanes[lane].known.get(&place).or_else(|| self.later.get(&later));
+        if !waits.is_some_and(|page| page.terms.requisite) {
+            return false;
         }
-        is_part
+        if self.take(fp).is_none() {
+            self.later.remove(&later);
+        }
+        true
     }
 
-    fn lower(&mut self, place: Place, level: u16) -> Offered {
+    fn lower(&mut self, fp: Fingerprint, lane: usize, place: Place, level: u16) -> Offered {
         if level >= place.0 {
             return Offered::Known;
         }
-        if let Some(page) = self.later.get_mut(&(place.1, place.2)) {
+        if let Some(page) = self.later.get_mut(&(place.2, place.3)) {
             page.level = level;
-            let fp = page.url.fingerprint();
-            self.places.insert(fp, (level, place.1, place.2));
-            return Offered::Lowered;
-        }
-        let page = self.fresh.remove(&place).or_else(|| self.again.remove(&place));
-        if let Some(page) = page {
+            self.places.insert(fp, (lane, (level, place.1, place.2, place.3)));
+        } else if let Some(page) = self.take(fp) {
             self.insert(Page { level, ..page });
         }
         Offered::Lowered
@@ -267,5 +352,14 @@ impl LocalFrontier {
         } else if !self.known.contains(&fp) {
             self.complete = false;
         }
+    }
+}
+
+impl fmt::Debug for LocalFrontier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LocalFrontier { site, lanes, later, open, more_from, .. } = self;
+        let mut show = f.debug_struct("LocalFrontier");
+        show.field("site", site).field("lanes", lanes).field("later", later);
+        show.field("open", open).field("more_from", more_from).finish_non_exhaustive()
     }
 }

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use model::{CrawlUrl, Gate, Refusal, Resolution, SiteKey};
+use model::{CrawlUrl, Gate, Refusal, Resolution, SiteKey, Spent};
 
 use super::{
     Excluded, Options, Step, Workbench,
@@ -33,7 +33,7 @@ impl Gate for Shut {
 
 fn bench(robots: bool) -> (Workbench, Arc<Shut>) {
     let gate = Arc::new(Shut::default());
-    let mut bench = Workbench::new(Options::default(), 0).with_gate(gate.clone());
+    let mut bench = Workbench::new(Options::default(), Spent::default()).with_gate(gate.clone());
     let pages = ["/a", "/b", "/c"].map(|path| page(&format!("http://x.example{path}"), 0));
     let copies = robots.then(|| rules("http://x.example", "")).into_iter().collect();
     bench.add(lease("x.example", pages.to_vec(), copies), START);

@@ -8,22 +8,33 @@
 //! - At most `connections` visits to a host at once, those of other sites' robots.txt redirects included.
 //! - No page without a valid robots.txt answer of its origin, and none that it forbids.
 //! - Nothing is asked of a host, a URL or an address that the gate refuses at that moment.
-//! - Pages of a site go out level by level: none of level k+1 while one of level k or less is open.
-//! - `site_pages_max` and `pages_max` are never exceeded: a slot is reserved before the visit.
+//! - A spider's pages of a site go out level by level: none of level k+1 while one of level k or less is open.
+//! - No limit on pages or bytes (in all, of a spider, a domain, a site) is ever exceeded: what a visit may
+//!   bring is reserved before it begins, and the last visits under a byte limit are cut to what is left.
+//! - No page of a paused spider goes out, and no spider has more visits under way than it may.
+//! - Spiders that share a site share its clock: the longest of their pauses and the fewest connections hold.
 //! - Whatever waits is either on the list of moments, or behind an event the caller will report: nothing
 //!   is forgotten (heritrix3#203 was a queue that nobody woke).
 //!
-//! Read `bench.rs` for what can be asked and told, `choose.rs` for the flow, `frontier.rs` for the order of pages, `pace.rs` for the clock.
+//! Read `bench.rs` for what can be asked and told, `choose.rs` for the flow, `frontier.rs`
+//! and `lane.rs` for the order of pages, `pace.rs` for the clock, `account.rs` and `lines.rs` for limits and who
+//! waits for them, `terms.rs` and `steer.rs` for what may differ and change.
 
+mod account;
 mod address;
 mod bench;
 mod choose;
 mod conclude;
 mod frontier;
+mod lane;
+mod lines;
 mod options;
 mod pace;
 mod seat;
+mod steer;
 mod step;
+mod terms;
+mod turn;
 mod waiting;
 
 pub use bench::Workbench;
@@ -33,10 +44,15 @@ pub use pace::retry_after;
 pub use step::{
     Assignment, AssignmentId, Drained, Excluded, Note, Reason, Released, Removed, SiteRef, Step,
 };
+pub use terms::{LimitInAll, SiteTerms, SpiderLimits, Terms};
 
 #[cfg(test)]
 mod gate_tests;
 #[cfg(test)]
 mod property;
+#[cfg(test)]
+mod property_spiders;
+#[cfg(test)]
+mod steer_tests;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,12 @@
-//! What the operator may set about politeness and limits.
+//! What the operator may set about politeness and limits for the crawl as a whole; `terms.rs` has what may
+//! differ between spiders and sites.
 
 use std::time::Duration;
 
 use model::limits;
+
+/// A head and twice the usual bound on bodies, which chunk framing does not come to.
+const ANSWER_BYTES_MAX: u64 = limits::HEAD_BYTES_MAX as u64 + 4_000_000;
 
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -39,6 +43,10 @@ pub struct Options {
     /// Pages with content per site and in all; `None`: no limit.
     pub site_pages_max: Option<u64>,
     pub pages_max: Option<u64>,
+    /// Bytes of answers in all, heads included, robots.txt not.
+    pub bytes_max: Option<u64>,
+    /// The most one answer may bring, where no other terms are given.
+    pub answer_bytes_max: u64,
     /// A site with nothing to do for longer than this is reported as drained, to make room for another.
     pub far: Duration,
     /// Pages waiting in memory for one site: breadth-first crawls of large sites see far more links than
@@ -67,6 +75,8 @@ impl Default for Options {
             fetches_max: 200,
             site_pages_max: None,
             pages_max: None,
+            bytes_max: None,
+            answer_bytes_max: ANSWER_BYTES_MAX,
             far: Duration::from_secs(300),
             site_queue_max: 10_000,
             pages_in_hand_max: limits::PAGES_IN_HAND_MAX,
@@ -96,14 +106,6 @@ impl Options {
 
     pub(super) fn address_pause(&self) -> Duration {
         self.address_pause.unwrap_or(self.pause / 8)
-    }
-
-    /// The courtesy pause of a site with this many known pages.
-    pub(super) fn pause_of(&self, pages_known: u64) -> Duration {
-        match self.pause_big {
-            Some(pause) if pages_known >= self.big_site_pages => pause,
-            _ => self.pause,
-        }
     }
 
     /// The wait between visits at this step of the back-off.

@@ -13,6 +13,8 @@ use crate::failure::{SiteStep, TROUBLE_STEPS_MAX};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pace {
     last_start: Option<Timestamp>,
+    /// The gap in force when it started: it holds until the next, even if its spider has nothing more here.
+    last_gap: Duration,
     /// End of the rest earned by the last answer: its length, and the back-off.
     rest_until: Timestamp,
     /// `Retry-After`, and what remained of the clock when it was stored.
@@ -47,12 +49,13 @@ impl Pace {
     }
 
     pub fn moment(&self, gap: Duration) -> Timestamp {
+        let gap = gap.max(self.last_gap);
         let started = self.last_start.map_or(Timestamp(i64::MIN), |start| start.plus(gap));
         started.max(self.rest_until).max(self.frozen_until)
     }
 
-    pub fn started(&mut self, now: Timestamp) {
-        self.last_start = Some(now);
+    pub fn started(&mut self, gap: Duration, now: Timestamp) {
+        (self.last_start, self.last_gap) = (Some(now), gap);
     }
 
     pub fn ended(&mut self, visit: Ended, options: &Options, now: Timestamp) {

@@ -9,7 +9,8 @@ use std::{
 };
 
 use model::{
-    Exchange, FailureKind, FetchFailure, Fingerprint, Page, Purpose, Resolution, SiteKey, Timestamp,
+    Exchange, FailureKind, FetchFailure, Fingerprint, Page, Purpose, Resolution, SiteKey, Spent,
+    Timestamp,
 };
 use proptest::prelude::*;
 
@@ -20,10 +21,10 @@ use super::{
 use crate::failure::PageAfter;
 
 /// splitmix64: the world is computed from it, so a failing seed replays.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+    pub(super) fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -31,7 +32,7 @@ impl Dice {
         (x ^ (x >> 31)) % sides
     }
 
-    fn one_in(&mut self, sides: u64) -> bool {
+    pub(super) fn one_in(&mut self, sides: u64) -> bool {
         self.roll(sides) == 0
     }
 }
@@ -84,7 +85,7 @@ impl World {
         let servers = (0..hosts).map(|n| (format!("h{n}.example"), server(&mut dice, hosts)));
         let servers: BTreeMap<String, Server> = servers.collect();
         let mut world = World {
-            bench: Workbench::new(options, 0),
+            bench: Workbench::new(options, Spent::default()),
             log: Vec::new(),
             flights: BinaryHeap::new(),
             visits: HashMap::new(),
@@ -298,6 +299,7 @@ impl World {
                     assert!(drained.reason == Reason::Limit || removed.pages.is_empty());
                 }
                 Reason::NotBefore(_) | Reason::RobotsUnreachable(_) => {}
+                reason => panic!("{reason:?} without terms"),
             }
         }
         any
@@ -391,7 +393,7 @@ fn check_limits(world: &World, options: &Options) -> Result<(), TestCaseError> {
     let content = |seen: &&Seen| seen.level.is_some() && seen.status == 200;
     let in_all = world.log.iter().filter(content).count() as u64;
     prop_assert!(options.pages_max.is_none_or(|max| in_all <= max));
-    prop_assert_eq!(world.bench.pages_fetched(), in_all);
+    prop_assert_eq!(world.bench.spent().pages, in_all);
     for host in world.servers.keys() {
         let here = world.log.iter().filter(content).filter(|seen| seen.host == *host).count();
         prop_assert!(options.site_pages_max.is_none_or(|max| here as u64 <= max));

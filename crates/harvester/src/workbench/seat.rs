@@ -1,15 +1,19 @@
 //! A site's place at the workbench: its Local Frontier and the robots.txt of its origins.
 
-use std::{collections::HashMap, net::IpAddr, time::Duration};
+use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
 
 use model::{
     Condition, CrawlUrl, Fingerprint, Gate, Origin, Page, Refusal, RefusalReason, RobotsAnswer,
-    RobotsCopy, SiteKey, SiteLease, Timestamp,
+    RobotsCopy, SiteKey, SiteLease, SpiderId, Timestamp,
 };
 
 use super::{
-    Options, SiteRef,
+    Options, SiteRef, Terms,
+    account::Entry,
     frontier::{Head, LocalFrontier},
+    lane::Lane,
+    lines::Line,
+    turn::Turn,
 };
 use crate::robots::{self, Robots, Rules};
 
@@ -19,11 +23,8 @@ pub(super) struct Seat {
     pub frontier: LocalFrontier,
     /// At most four: two schemes on two ports.
     origins: HashMap<Origin, OriginRules>,
-    /// Courtesy pause without `Crawl-delay`.
-    pause: Duration,
-    /// Pages with content so far, and those under way that may join them.
-    pub fetched: u64,
-    pub reserved: u64,
+    pub domain: Arc<str>,
+    pub turn: Turn,
     /// Visits under way on this site's behalf.
     pub in_flight: usize,
     /// Its place on the list of moments.
@@ -32,7 +33,11 @@ pub(super) struct Seat {
     pub in_line: Option<(IpAddr, u64)>,
     /// Waits for a visit to end, or a name to be resolved, at this host.
     pub waits_for: Option<SiteKey>,
-    pub waits_for_slot: bool,
+    /// The accounts' lines it stands in, and since when; kept until it begins a visit.
+    pub lines: Vec<Line>,
+    pub waiting_since: Option<u64>,
+    /// It was called from this line, and has not been looked at yet.
+    pub baton: Option<Line>,
     /// Its share of the pages in hand, as last counted.
     pub counted: usize,
 }
@@ -58,12 +63,14 @@ pub(super) enum Want {
     Robots {
         /// The page for whose sake it is asked for.
         fp: Fingerprint,
+        spider: SpiderId,
         origin: Origin,
         url: CrawlUrl,
         hops: u8,
     },
     Page {
         fp: Fingerprint,
+        spider: SpiderId,
         url: CrawlUrl,
     },
     Exclude {
@@ -73,26 +80,42 @@ pub(super) enum Want {
     /// A robots.txt is under way, or a page of a lower level is open.
     Event,
     Refill,
-    NoSlot,
+    Wait(Vec<Line>),
+    /// What is left may not go out: see [`Head::Shut`].
+    Shut(Entry),
     Later(Timestamp),
+    /// Others have their turn.
+    TurnOver,
+    /// Enough for today: the next day begins then.
+    Tomorrow(Timestamp),
     Nothing,
 }
 
 impl Seat {
-    pub fn new(lease: SiteLease, options: &Options) -> Seat {
+    pub fn new(
+        lease: SiteLease,
+        domain: Arc<str>,
+        terms: Arc<dyn Terms>,
+        options: &Options,
+        now: Timestamp,
+    ) -> Seat {
         let site = lease.site;
+        let pages_known = site.counters.known;
+        let mut frontier = LocalFrontier::new(site.key.clone(), pages_known, terms, lease.known);
+        frontier.refill(lease.pages, lease.more);
         let mut seat = Seat {
             site: SiteRef { key: site.key, id: site.id, fence: lease.fence },
-            frontier: LocalFrontier::new(lease.pages, lease.known, lease.more),
+            frontier,
             origins: HashMap::new(),
-            pause: options.pause_of(site.counters.known),
-            fetched: site.counters.fetched,
-            reserved: 0,
+            domain,
+            turn: Turn::new(lease.worked_today, now),
             in_flight: 0,
             scheduled: None,
             in_line: None,
             waits_for: None,
-            waits_for_slot: false,
+            lines: Vec::new(),
+            waiting_since: None,
+            baton: None,
             counted: 0,
         };
         for copy in site.robots {
@@ -107,9 +130,27 @@ impl Seat {
         self.in_flight == 0 && !self.frontier.has_open()
     }
 
-    /// The site's start-to-start gap: both origins share the clock, so the longest delay binds.
-    pub fn gap(&self, options: &Options) -> Duration {
-        self.crawl_delay().unwrap_or_default().min(options.crawl_delay_max).max(self.pause)
+    /// The site's start-to-start gap: origins and spiders share the clock, so the longest delay binds.
+    /// `None`: no spider has pages here.
+    pub fn gap(&self, options: &Options) -> Option<Duration> {
+        let pause = self.busy_lanes().map(|lane| lane.pause).max()?;
+        Some(self.crawl_delay().unwrap_or_default().min(options.crawl_delay_max).max(pause))
+    }
+
+    /// Visits at once: as many as the most careful spider allows, but one in any case.
+    pub fn connections(&self) -> Option<usize> {
+        self.busy_lanes().map(|lane| lane.terms.connections.max(1)).min()
+    }
+
+    /// When the turn is over, if it has an end.
+    pub fn turn_ends(&self) -> Option<Timestamp> {
+        self.turn.ends(self.busy_lanes().filter_map(|lane| lane.terms.visit_time_max).min())
+    }
+
+    /// Spiders that have used up a limit here, as of the last look.
+    pub fn full(&self) -> Vec<SpiderId> {
+        let full = self.frontier.lanes().iter().filter(|lane| lane.access.full);
+        full.map(|lane| lane.spider).collect()
     }
 
     pub fn crawl_delay(&self) -> Option<Duration> {
@@ -122,16 +163,33 @@ impl Seat {
         copies.any(|copy| copy.expires > now && robots::is_unreachable(copy))
     }
 
-    /// What the next visit would be, without its clock. Pages of an origin that is unreachable for now are
-    /// put aside on the way. What the gate refuses is excluded before its robots.txt is asked for.
-    pub fn want(&mut self, slot: bool, now: Timestamp, gate: &dyn Gate) -> Want {
+    /// What the next visit would be, without its clock, by the last look at the accounts.
+    pub fn want(&mut self, now: Timestamp, gate: &dyn Gate, held_back_max: usize) -> Want {
+        let want = self.want_in_time(now, gate, held_back_max);
+        let has_time_to_spare =
+            matches!(want, Want::Exclude { .. } | Want::Event | Want::Shut(_) | Want::Nothing);
+        if has_time_to_spare { want } else { self.out_of_time(now).unwrap_or(want) }
+    }
+
+    fn out_of_time(&self, now: Timestamp) -> Option<Want> {
+        let day_max = self.busy_lanes().filter_map(|lane| lane.terms.day_time_max).min();
+        if let Some(at) = self.turn.tomorrow(day_max, now) {
+            return Some(Want::Tomorrow(at));
+        }
+        self.turn_ends().filter(|end| *end <= now).map(|_| Want::TurnOver)
+    }
+
+    /// Pages of an origin that is unreachable for now are put aside on the way. What the gate refuses is
+    /// excluded before its robots.txt is asked for.
+    fn want_in_time(&mut self, now: Timestamp, gate: &dyn Gate, held_back_max: usize) -> Want {
         self.frontier.promote(now);
         loop {
-            let page = match self.frontier.head(slot) {
+            let page = match self.frontier.head(held_back_max) {
                 Head::Page(page) => page,
                 Head::Barrier => return Want::Event,
                 Head::Refill => return Want::Refill,
-                Head::NoSlot => return Want::NoSlot,
+                Head::Wait(lines) => return Want::Wait(lines),
+                Head::Shut(entry) => return Want::Shut(entry),
                 Head::Later(at) => return Want::Later(at),
                 Head::Empty => return Want::Nothing,
             };
@@ -146,7 +204,10 @@ impl Seat {
                     // Without its robots.txt (which may be redirected elsewhere) no page is visited.
                     return match gate.refuses_url(&url) {
                         Some(refusal) => Want::Exclude { fp, refusal },
-                        None => Want::Robots { fp, origin, url, hops },
+                        None => {
+                            let spider = page.spider;
+                            Want::Robots { fp, spider, origin, url, hops }
+                        }
                     };
                 }
                 Standing::HeldUntil(until) => {
@@ -197,6 +258,11 @@ impl Seat {
         let holds = matches!(copy.answer, RobotsAnswer::Rules(_));
         (holds && condition != Condition::default()).then_some(condition)
     }
+
+    /// Of spiders that have pages in hand here.
+    fn busy_lanes(&self) -> impl Iterator<Item = &Lane> {
+        self.frontier.lanes().iter().filter(|lane| lane.pages > 0)
+    }
 }
 
 /// Where an origin stands with its robots.txt.
@@ -231,7 +297,7 @@ fn verdict(rules: &Rules, page: &Page) -> Want {
     let fp = page.url.fingerprint();
     let verdict = rules.verdict(page.url.path_and_query());
     if verdict.allowed {
-        return Want::Page { fp, url: page.url.clone() };
+        return Want::Page { fp, spider: page.spider, url: page.url.clone() };
     }
     let rule = format!("robots.txt: {}", verdict.rule.unwrap_or_default());
     Want::Exclude { fp, refusal: Refusal { reason: RefusalReason::Robots, rule } }

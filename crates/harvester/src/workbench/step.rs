@@ -4,7 +4,7 @@ use std::{net::IpAddr, time::Duration};
 
 use model::{
     Condition, CrawlUrl, FetchFailure, Page, Purpose, Refusal, RobotsCopy, SiteClock, SiteId,
-    SiteKey, Timestamp,
+    SiteKey, SpiderId, Timestamp,
 };
 
 use crate::failure::PageAfter;
@@ -47,12 +47,16 @@ pub struct Assignment {
     pub id: AssignmentId,
     /// The site on whose behalf: for a robots.txt that was redirected, not the host of `url`.
     pub site: SiteRef,
+    /// Whose page it is, or for whose page the robots.txt is asked for.
+    pub spider: SpiderId,
     pub url: CrawlUrl,
     pub purpose: Purpose,
     pub addresses: Vec<IpAddr>,
     pub condition: Option<Condition>,
     /// The page, when `purpose` is `Page`.
     pub page: Option<Page>,
+    /// This visit's share of the byte limits that hold for it: an answer must be cut there.
+    pub wire_bytes_max: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -73,6 +77,8 @@ pub struct Released {
     /// What becomes of the page, when it was one. For a retry soon, hand the page back with
     /// [`super::Workbench::retry`]; later ones come back from the Global Frontier.
     pub page: Option<PageAfter>,
+    /// How long the visit kept the site busy: for [`model::SiteDelta::worked`].
+    pub worked: Duration,
     /// What the operator should be told.
     pub notes: Vec<Note>,
 }
@@ -88,6 +94,9 @@ pub enum Note {
 pub struct Drained {
     pub site: SiteRef,
     pub reason: Reason,
+    /// Spiders that have used up a limit of their own, of the site or of its domain, whatever the reason
+    /// is: for [`model::SiteDelta::full`]. The limits in all are not among them: they end the crawl.
+    pub full: Vec<SpiderId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +105,17 @@ pub enum Reason {
     NeedsRefill,
     /// Nothing left: settle and `remove`.
     Done,
-    /// Only pages never fetched are left and the limit on pages is reached: settle and `remove`.
+    /// Only pages never fetched are left and a limit on pages is reached: settle and `remove`. Which
+    /// spiders are full is in [`Drained::full`] and [`Removed::full`].
     Limit,
+    /// Like `Limit`, but of the bytes of a spider or the site: not even pages fetched before may be visited.
+    /// Settle and `remove`, to rest until the limit is lifted. (Bytes in all are `Limit`: the crawl is over.)
+    Spent,
+    /// Only pages of paused spiders are left: settle and `remove`.
+    Paused,
+    /// It was in hand for as long as its terms allow: settle and `remove`; it is due again at once, behind
+    /// the others.
+    TurnOver,
     /// Nothing before this moment: settle and `remove`, not to be checked out earlier.
     NotBefore(Timestamp),
     /// A robots.txt could not be read, so nothing may be visited; it is asked for again at this moment.
@@ -112,4 +130,6 @@ pub struct Removed {
     pub clock: SiteClock,
     /// Pages that were waiting; they are in the Global Frontier too.
     pub pages: Vec<Page>,
+    /// As in [`Drained::full`], at this moment.
+    pub full: Vec<SpiderId>,
 }

@@ -5,7 +5,7 @@ use std::{collections::HashMap, net::IpAddr, time::Duration};
 use model::{
     Condition, CrawlUrl, Exchange, FailureKind, FetchFailure, Fingerprint, Headers, LastVersion,
     Origin, Page, PageState, Purpose, Resolution, RobotsAnswer, RobotsCopy, Site, SiteClock,
-    SiteCounters, SiteId, SiteKey, SiteLease, SpiderId, Timestamp, Timing,
+    SiteCounters, SiteId, SiteKey, SiteLease, Spent, SpiderId, Timestamp, Timing,
 };
 
 use super::{
@@ -39,7 +39,7 @@ pub(super) fn page(text: &str, level: u16) -> Page {
     }
 }
 
-fn fetched_page(text: &str, level: u16) -> Page {
+pub(super) fn fetched_page(text: &str, level: u16) -> Page {
     let last = LastVersion {
         whole: true,
         visited: START,
@@ -86,7 +86,7 @@ pub(super) fn lease(host: &str, pages: Vec<Page>, robots: Vec<RobotsCopy>) -> Si
 }
 
 /// A lease of `host` with these paths at level 0 and a robots.txt that says `text`.
-fn open_lease(host: &str, paths: &[&str], text: &str) -> SiteLease {
+pub(super) fn open_lease(host: &str, paths: &[&str], text: &str) -> SiteLease {
     let origin = format!("http://{host}");
     let pages = paths.iter().map(|path| page(&format!("{origin}{path}"), 0)).collect();
     lease(host, pages, vec![rules(&origin, text)])
@@ -107,6 +107,7 @@ pub(super) fn answer(assignment: &Assignment, status: u16, started: Timestamp) -
         body: Default::default(),
         stopped: None,
         timing: Timing::default(),
+        protocol: Default::default(),
     }
 }
 
@@ -119,26 +120,30 @@ pub(super) fn address(number: u8) -> IpAddr {
     IpAddr::from([192, 0, 2, number])
 }
 
-struct Bench {
-    bench: Workbench,
+pub(super) struct Bench {
+    pub(super) bench: Workbench,
     /// The address of every name; `None`: one per host name's first letter.
-    shared: Option<IpAddr>,
+    pub(super) shared: Option<IpAddr>,
     started: HashMap<AssignmentId, Timestamp>,
 }
 
 impl Bench {
-    fn new(options: Options) -> Bench {
-        Bench { bench: Workbench::new(options, 0), shared: None, started: HashMap::new() }
+    pub(super) fn new(options: Options) -> Bench {
+        Bench {
+            bench: Workbench::new(options, Spent::default()),
+            shared: None,
+            started: HashMap::new(),
+        }
     }
 
-    fn with(leases: Vec<SiteLease>) -> Bench {
+    pub(super) fn with(leases: Vec<SiteLease>) -> Bench {
         let mut bench = Bench::new(Options::default());
         leases.into_iter().for_each(|lease| bench.bench.add(lease, START));
         bench
     }
 
     /// The next step, names resolved on the way.
-    fn step(&mut self, now: Timestamp) -> Step {
+    pub(super) fn step(&mut self, now: Timestamp) -> Step {
         loop {
             match self.bench.acquire(now) {
                 Step::Resolve(site) => {
@@ -154,7 +159,7 @@ impl Bench {
         }
     }
 
-    fn visit(&mut self, now: Timestamp) -> Assignment {
+    pub(super) fn visit(&mut self, now: Timestamp) -> Assignment {
         match self.step(now) {
             Step::Visit(assignment) => {
                 self.started.insert(assignment.id, now);
@@ -164,24 +169,29 @@ impl Bench {
         }
     }
 
-    fn wait(&mut self, now: Timestamp) -> Timestamp {
+    pub(super) fn wait(&mut self, now: Timestamp) -> Timestamp {
         match self.step(now) {
             Step::Wait(until) => until,
             step => panic!("no wait at {now:?} but {step:?}"),
         }
     }
 
-    fn idle(&mut self, now: Timestamp) {
+    pub(super) fn idle(&mut self, now: Timestamp) {
         let step = self.step(now);
         assert!(matches!(step, Step::Idle), "not idle at {now:?} but {step:?}");
     }
 
     /// Answers with a plain status, gathered at once.
-    fn answer(&mut self, assignment: &Assignment, status: u16, now: Timestamp) -> Released {
+    pub(super) fn answer(
+        &mut self,
+        assignment: &Assignment,
+        status: u16,
+        now: Timestamp,
+    ) -> Released {
         self.answer_with(assignment, status, &[], Duration::ZERO, now)
     }
 
-    fn answer_with(
+    pub(super) fn answer_with(
         &mut self,
         assignment: &Assignment,
         status: u16,
@@ -199,23 +209,33 @@ impl Bench {
         released
     }
 
-    fn robots(&mut self, assignment: &Assignment, text: &str, now: Timestamp) -> Released {
+    pub(super) fn robots(
+        &mut self,
+        assignment: &Assignment,
+        text: &str,
+        now: Timestamp,
+    ) -> Released {
         assert_eq!(assignment.purpose, Purpose::Robots);
         let mut exchange = answer(assignment, 200, self.started[&assignment.id]);
         exchange.body = text.to_owned().into();
         self.bench.release(assignment.id, Ok(&exchange), now)
     }
 
-    fn fail(&mut self, assignment: &Assignment, kind: FailureKind, now: Timestamp) -> Released {
+    pub(super) fn fail(
+        &mut self,
+        assignment: &Assignment,
+        kind: FailureKind,
+        now: Timestamp,
+    ) -> Released {
         self.bench.release(assignment.id, Err(&failure(kind)), now)
     }
 
-    fn reasons(&mut self) -> Vec<Reason> {
+    pub(super) fn reasons(&mut self) -> Vec<Reason> {
         self.bench.drained().into_iter().map(|Drained { reason, .. }| reason).collect()
     }
 }
 
-fn key(host: &str) -> SiteKey {
+pub(super) fn key(host: &str) -> SiteKey {
     SiteKey::stored(host)
 }
 
@@ -766,7 +786,7 @@ fn limits_are_exact_slots_come_back_and_revisits_are_free() {
     assert!(old.condition.is_some());
     bench.answer(&old, 304, START);
     assert_eq!(bench.reasons(), [Reason::Limit]);
-    assert_eq!(bench.bench.pages_fetched(), 2);
+    assert_eq!(bench.bench.spent().pages, 2);
 }
 
 #[test]
@@ -818,7 +838,7 @@ fn parts_of_pages_need_no_slot_and_take_none() {
         .collect();
     assert_eq!(order, ["/1", "/x.png", "/y.png"]);
     assert_eq!(bench.reasons(), [Reason::Limit]);
-    assert_eq!(bench.bench.pages_fetched(), 1);
+    assert_eq!(bench.bench.spent().pages, 1);
 }
 
 #[test]

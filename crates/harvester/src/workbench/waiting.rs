@@ -6,9 +6,11 @@ use model::{SiteClock, SiteKey, Timestamp};
 
 use super::{
     Reason, Workbench,
+    account::{Account, Entry},
     bench::{Host, Name, Who},
+    lines::Line,
     pace::Pace,
-    seat::Want,
+    seat::{Seat, Want},
 };
 
 impl Workbench {
@@ -30,17 +32,24 @@ impl Workbench {
     pub(super) fn reschedule(&mut self, site: &SiteKey, now: Timestamp) {
         self.unschedule(site);
         self.recount(site);
-        let slot = self.slot_free(site);
+        self.refresh(site);
+        let queue_max = self.options.site_queue_max;
         let Some(seat) = self.seats.get_mut(site) else { return };
-        let (quiet, want) = (seat.is_quiet(), seat.want(slot, now, &*self.gate));
+        let (quiet, want) = (seat.is_quiet(), seat.want(now, &*self.gate, queue_max));
         let held = matches!(want, Want::Later(_)) && seat.is_unreachable(now);
         let (host, not_before) = match want {
             Want::Exclude { .. } => (None, now),
             Want::Robots { url, .. } => (Some(url.site()), now),
             Want::Page { .. } => (Some(site.clone()), now),
             Want::Later(at) => (Some(site.clone()), at),
-            Want::NoSlot => return self.wait_for_slot(site),
+            Want::Wait(lines) => return self.wait_for_account(site, lines),
+            Want::Shut(entry) => return self.drain(site, quiet, why_shut(&entry)),
             Want::Refill => return self.drain(site, quiet, Reason::NeedsRefill),
+            Want::TurnOver => return self.drain(site, quiet, Reason::TurnOver),
+            Want::Tomorrow(at) => {
+                self.schedule(site, at);
+                return self.drain(site, quiet, Reason::NotBefore(at));
+            }
             Want::Nothing => return self.drain(site, quiet, Reason::Done),
             Want::Event => return,
         };
@@ -48,7 +57,7 @@ impl Workbench {
         match self.moment_of(&host) {
             Some(moment) => {
                 let at = moment.max(not_before);
-                self.schedule(site, at);
+                self.schedule(site, self.no_later_than_its_turn(site, at, now));
                 if held {
                     self.drain(site, quiet, Reason::RobotsUnreachable(at));
                 } else if at > now.plus(self.options.far) {
@@ -66,9 +75,8 @@ impl Workbench {
 
     /// `None`: only an event will tell.
     pub(super) fn moment_of(&mut self, host: &SiteKey) -> Option<Timestamp> {
-        let connections = self.options.connections;
         let host = self.host(host);
-        let free = host.in_flight < connections && !matches!(host.name, Name::Resolving);
+        let free = host.in_flight < host.connections && !matches!(host.name, Name::Resolving);
         free.then(|| host.pace.moment(host.gap))
     }
 
@@ -82,7 +90,9 @@ impl Workbench {
 
     pub(super) fn unschedule(&mut self, site: &SiteKey) {
         self.drained.remove(site);
+        self.leave_lines(site);
         let Some(seat) = self.seats.get_mut(site) else { return };
+        let baton = seat.baton.take();
         if let Some((at, number)) = seat.scheduled.take() {
             self.ready.remove(&(at, number, Who::Site(site.clone())));
         }
@@ -94,6 +104,9 @@ impl Workbench {
         {
             host.waiting.retain(|waiting| waiting != site);
         }
+        if let Some(line) = baton {
+            self.pass_on(line);
+        }
     }
 
     pub(super) fn drain(&mut self, site: &SiteKey, quiet: bool, reason: Reason) {
@@ -102,20 +115,20 @@ impl Workbench {
         }
     }
 
-    pub(super) fn wait_for_slot(&mut self, site: &SiteKey) {
-        let Some(seat) = self.seats.get_mut(site) else { return };
-        let site_full =
-            self.options.site_pages_max.is_some_and(|max| seat.fetched + seat.reserved >= max);
-        if site_full && seat.reserved > 0 {
-            return; // Its own visit under way will tell.
+    /// Visits under way hold what it would need: it stands in line, but not past what has its own moment.
+    fn wait_for_account(&mut self, site: &SiteKey, lines: Vec<Line>) {
+        self.stand_in(site, lines);
+        let Some(seat) = self.seats.get(site) else { return };
+        let moments = [seat.frontier.later(), seat.turn_ends()];
+        if let Some(at) = moments.into_iter().flatten().min() {
+            self.schedule(site, at);
         }
-        if site_full || self.pages_reserved == 0 {
-            let quiet = seat.is_quiet();
-            return self.drain(site, quiet, Reason::Limit);
-        }
-        if !std::mem::replace(&mut seat.waits_for_slot, true) {
-            self.wait_for_slot.push(site.clone());
-        }
+    }
+
+    /// A site is looked at when its turn is over, not only when it may be visited again.
+    fn no_later_than_its_turn(&self, site: &SiteKey, at: Timestamp, now: Timestamp) -> Timestamp {
+        let ends = self.seats.get(site).and_then(Seat::turn_ends);
+        ends.map_or(at, |ends| at.min(ends.max(now)))
     }
 
     /// Everybody who waited for this host looks again.
@@ -136,11 +149,16 @@ impl Workbench {
         }
     }
 
-    pub(super) fn slot_free(&self, site: &SiteKey) -> bool {
-        let room = |max: Option<u64>, taken: u64| max.is_none_or(|max| taken < max);
-        let Some(seat) = self.seats.get(site) else { return false };
-        room(self.options.pages_max, self.pages_fetched + self.pages_reserved)
-            && room(self.options.site_pages_max, seat.fetched + seat.reserved)
+    /// Looks at accounts and lanes: who may visit now, and what the site's spiders ask of its clock.
+    pub(super) fn refresh(&mut self, site: &SiteKey) {
+        let Some(seat) = self.seats.get_mut(site) else { return };
+        let Some(host) = self.hosts.get_mut(site) else { return };
+        for lane in seat.frontier.lanes_mut() {
+            let whose = (lane.spider, &seat.domain);
+            lane.access = self.books.access(whose, &lane.terms, &host.account, &self.options);
+        }
+        host.gap = seat.gap(&self.options).unwrap_or(host.gap);
+        host.connections = seat.connections().unwrap_or(host.connections);
     }
 
     pub(super) fn recount(&mut self, site: &SiteKey) {
@@ -159,7 +177,9 @@ impl Workbench {
                 Host {
                     pace: Pace::default(),
                     gap: self.options.pause,
+                    connections: self.options.connections,
                     in_flight: 0,
+                    account: Account::default(),
                     name: Name::Unknown,
                     waiting: Vec::new(),
                 },
@@ -196,5 +216,13 @@ impl Workbench {
         if self.addresses.len() > bound {
             self.addresses.prune(now);
         }
+    }
+}
+
+fn why_shut(entry: &Entry) -> Reason {
+    match entry {
+        Entry::Paused => Reason::Paused,
+        Entry::Spent => Reason::Spent,
+        Entry::Full | Entry::Wait(_) | Entry::Open => Reason::Limit,
     }
 }

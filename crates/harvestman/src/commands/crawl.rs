@@ -12,16 +12,20 @@ use crate::{
 
 pub fn crawl(context: &Context, args: &CrawlArgs) -> Result<Exit, Failure> {
     let seeds = seeds(&args.urls)?;
-    let config = context.config(args.flags.values())?;
+    let flags = args.flags.values();
+    let config = context.config(flags.clone())?;
     if args.dry_run {
         return dry_run::run(context, config, seeds);
     }
-    Crawl { context, config, seeds, fresh: args.fresh, forever: false, preview: None }.run()
+    let fresh = args.fresh;
+    Crawl { context, config, flags, seeds, fresh, forever: false, preview: None }.run()
 }
 
 pub fn run(context: &Context, args: &RunArgs) -> Result<Exit, Failure> {
-    let config = context.config(args.flags.values())?;
-    Crawl { context, config, seeds: Vec::new(), fresh: false, forever: true, preview: None }.run()
+    let flags = args.flags.values();
+    let config = context.config(flags.clone())?;
+    let seeds = Vec::new();
+    Crawl { context, config, flags, seeds, fresh: false, forever: true, preview: None }.run()
 }
 
 /// What was typed as URLs; the first that is none ends the command before anything is touched.

@@ -38,10 +38,11 @@ pub fn run(context: &Context, args: &DemoArgs) -> Result<Exit, Failure> {
         ("fetch.resolve", web.rules.clone()),
         ("fetch.allow_address", vec!["127.0.0.0/8".to_owned()]),
     ];
-    let config = context.config(flags)?;
+    let config = context.config(flags.clone())?;
     let exit = Crawl {
         context: &context,
         config,
+        flags,
         seeds: web.homes,
         fresh: true,
         forever: false,

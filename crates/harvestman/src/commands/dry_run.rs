@@ -43,6 +43,7 @@ pub fn run(context: &Context, mut config: Config, seeds: Vec<CrawlUrl>) -> Resul
     let crawl = Crawl {
         context: &inside,
         config,
+        flags: Vec::new(),
         seeds,
         fresh: false,
         forever: false,
@@ -85,7 +86,7 @@ fn seeds_of(folder: &Path) -> Result<Vec<CrawlUrl>, Failure> {
             "wait for the crawl, stop it with Ctrl-C, or ask about one URL with explain",
         ));
     }
-    Ok(Census::open(&collection)?.seeds()?)
+    Ok(Census::open(&collection)?.seeds()?.into_iter().map(|seed| seed.url).collect())
 }
 
 /// What one page has to offer.

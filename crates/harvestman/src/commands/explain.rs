@@ -34,8 +34,9 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
     census.each_block(|entry| {
         rules.blocks.add(Block::parse(&entry.pattern));
     })?;
+    setup::keep_out_forgotten(&rules.blocks, census.tombstones()?);
     let mut seeds = SeedSet::default();
-    census.seeds()?.iter().for_each(|seed| seeds.join(seed));
+    census.seeds()?.iter().for_each(|seed| seeds.join(&seed.url));
     let (url, story) = known_as(&census, &rules.form, url)?;
     let candidate = Candidate {
         url: url.clone(),
@@ -43,13 +44,16 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
         level: story.as_ref().map_or(0, |story| story.page.level),
         hops: 0,
         seed: story.as_ref().is_some_and(|story| story.page.seed),
+        // How far outside it lies is known of links alone: as if a page inside linked to it.
         terms: PageTerms {
             requisite: story.as_ref().is_some_and(|story| story.page.requisite),
+            outside: 1,
             ..PageTerms::default()
         },
         referrer: None,
     };
-    let mut steps = rules.explain(&candidate, &seeds);
+    let media_type = story.as_ref().and_then(answered_type);
+    let mut steps = rules.explain_answer(&candidate, media_type, &seeds);
     let decisions = census.decisions_on(url.site().as_str(), DECISIONS_SHOWN)?;
     if let Some(step) = block_step(&census, &rules.blocks, &url, story.as_ref(), &decisions)? {
         steps[0] = step;
@@ -64,6 +68,13 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
         false => explanation.text(),
     })?;
     Ok(Exit::Done)
+}
+
+/// The media type of its last answer, if it had content.
+fn answered_type(story: &PageStory) -> Option<&str> {
+    let is_content = story.visits.last().is_some_and(|visit| (200..300).contains(&visit.status));
+    let facts = story.facts.as_ref().filter(|facts| is_content && !facts.media_type.is_empty());
+    facts.map(|facts| facts.media_type.as_str())
 }
 
 struct Explanation {
@@ -82,8 +93,10 @@ impl Explanation {
             .map(|step| {
                 let refused = step.verdict == StepVerdict::Decided;
                 let admitted = step.verdict == StepVerdict::Admitted;
+                let open = step.verdict == StepVerdict::Open;
                 json!({
-                    "rule": step.rule, "refused": refused, "admitted": admitted, "why": step.why,
+                    "rule": step.rule, "refused": refused, "admitted": admitted, "open": open,
+                    "why": step.why,
                 })
             })
             .collect();
@@ -110,6 +123,7 @@ impl Explanation {
             let sign = match step.verdict {
                 StepVerdict::Passed => "passed ",
                 StepVerdict::Admitted => "accepts",
+                StepVerdict::Open => "open   ",
                 StepVerdict::Decided => "refused",
             };
             let _ =
@@ -162,6 +176,7 @@ impl Explanation {
 
     fn verdict(&self) -> String {
         let refused = self.steps.iter().find(|step| step.verdict == StepVerdict::Decided);
+        let open = self.steps.iter().find(|step| step.verdict == StepVerdict::Open);
         match (refused, &self.story) {
             (Some(step), _) => format!("not crawled: {}", step.rule),
             (None, Some(story)) if story.page.state == PageState::Excluded => {
@@ -174,7 +189,10 @@ impl Explanation {
                     .to_owned()
             }
             (None, Some(_)) => "crawled: every rule lets it pass".to_owned(),
-            (None, None) => "would be crawled, but no link or seed has led to it yet".to_owned(),
+            (None, None) => match open {
+                Some(step) => format!("depends on {}: {}", step.rule, step.why),
+                None => "would be crawled, but no link or seed has led to it yet".to_owned(),
+            },
         }
     }
 }

@@ -20,16 +20,22 @@ mod block;
 mod check;
 mod completions;
 mod config;
+mod config_check;
 mod crawl;
 mod decisions;
 mod demo;
 mod dry_run;
 mod explain;
+mod forget;
 mod init;
+mod man;
 mod seed;
 mod show;
 mod simweb;
+mod spider;
 mod status;
+
+pub use forget::finish_forgetting;
 
 /// Where a collection lives when nobody says otherwise.
 pub const COLLECTION: &str = "./harvest";
@@ -115,12 +121,15 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
     start_log(cli.verbose);
     match cli.command {
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
         Command::Config(args) => config::run(&context, &args),
         Command::Init => init::run(&context),
         Command::Crawl(args) => crawl::crawl(&context, &args),
         Command::Run(args) => crawl::run(&context, &args),
         Command::Seed(args) => seed::run(&context, &args),
+        Command::Spider(args) => spider::run(&context, args.command.as_ref()),
         Command::Block(args) => block::run(&context, &args),
+        Command::Forget(args) => forget::run(&context, &args),
         Command::Status => status::run(&context),
         Command::Explain(args) => explain::run(&context, &args),
         Command::Decisions(args) => decisions::run(&context, &args),

@@ -7,8 +7,8 @@ use std::{
     path::Path,
 };
 
-use seeder::{SeedError, SeedKind, parse_seed, read_seeds, unpacked};
-use store::{census::Census, collection::Collection};
+use seeder::{Seed, SeedError, SeedKind, read_seeds, unpacked};
+use store::{census::Census, collection::Collection, spiders::SpiderRow};
 
 use super::Context;
 use crate::{
@@ -24,18 +24,17 @@ const BUFFER_BYTES: usize = 1 << 16;
 const HOMES_AT_ONCE: u32 = 10_000;
 
 pub fn run(context: &Context, args: &SeedArgs) -> Result<Exit, Failure> {
-    let rules = setup::rules(&context.config(Vec::new())?, &context.folder)?;
-    let mut seeding = Seeding::new(context, rules);
+    let mut seeding = seeding(context, args.spider.as_deref())?;
     // What was typed wrong ends the command before anything is taken; so does a file that is not there.
     let mut typed = Vec::new();
     for text in args.urls.iter().filter(|text| *text != "-") {
-        typed.push(parse_seed(text).map_err(|why| Failure::bad_url(text, &why))?);
+        typed.push(Seed::parse(text).map_err(|why| Failure::bad_url(text, &why))?);
     }
     for path in &args.file {
         path.metadata().map_err(|error| cannot_read(&path.display().to_string(), &error))?;
     }
-    for url in &typed {
-        seeding.offer(url)?;
+    for seed in &typed {
+        seeding.offer(seed)?;
     }
     if args.urls.iter().any(|text| text == "-") {
         read(&mut seeding, args.from, "standard input", io::stdin().lock())?;
@@ -53,6 +52,28 @@ pub fn run(context: &Context, args: &SeedArgs) -> Result<Exit, Failure> {
         }
     }
     seeding.finish()
+}
+
+/// Seeds are judged by the rules of the spider they are for.
+fn seeding<'a>(context: &'a Context, spider: Option<&str>) -> Result<Seeding<'a>, Failure> {
+    let base = context.config(Vec::new())?;
+    let (rows, forgotten) = match Collection::open(&context.folder) {
+        Ok(collection) => {
+            let census = Census::open(&collection)?;
+            (census.spiders()?, census.tombstones()?)
+        }
+        Err(_) => (vec![SpiderRow::default()], None),
+    };
+    let row = super::spider::find(rows, spider.unwrap_or("default"))?;
+    let config = base.for_spider(&row.name, &row.settings)?.config;
+    let rules = setup::rules(&config, &context.folder)?;
+    // Refused here, before it is written into the database.
+    setup::keep_out_forgotten(&rules.blocks, forgotten);
+    let seeding = Seeding::new(context, rules);
+    Ok(match spider {
+        Some(name) => seeding.of_spider(name),
+        None => seeding,
+    })
 }
 
 fn read(
@@ -79,7 +100,7 @@ fn read(
     };
     for seed in read_seeds(kind, name, reader) {
         match seed {
-            Ok(url) => seeding.offer(&url)?,
+            Ok(seed) => seeding.offer(&seed)?,
             Err(SeedError::Io { line, source }) => {
                 let taken = seeding.deliver()?;
                 let what = format!(
@@ -110,8 +131,8 @@ fn read_collection(
     let census = Census::open(&Collection::open(folder)?)?;
     let mut after = 0;
     while let (homes, Some(last)) = census.homes_after(after, HOMES_AT_ONCE)? {
-        for home in &homes {
-            seeding.offer(home)?;
+        for home in homes {
+            seeding.offer(&Seed::from(home))?;
         }
         after = last;
     }

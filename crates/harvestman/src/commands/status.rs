@@ -10,6 +10,7 @@ use store::{
     census::{Census, SiteEntry},
     collection::Collection,
     runs::{Run, RunState},
+    spiders::SpiderRow,
 };
 
 use super::Context;
@@ -30,6 +31,7 @@ pub fn run(context: &Context) -> Result<Exit, Failure> {
         counts: census.counts()?,
         run: census.last_run()?,
         sites: census.sites(SITES_SHOWN)?,
+        spiders: census.spiders()?,
         refusals: census.refusals()?,
         next_due: census.next_pages(1)?.first().and_then(|page| page.due),
         folder: collection.dir().display().to_string(),
@@ -43,6 +45,7 @@ struct Report {
     counts: Counts,
     run: Option<Run>,
     sites: Vec<SiteEntry>,
+    spiders: Vec<SpiderRow>,
     refusals: Vec<(String, u64)>,
     next_due: Option<Timestamp>,
     folder: String,
@@ -71,6 +74,7 @@ impl Report {
                 "candidates": counts.candidates,
             },
             "sites": { "known": counts.sites_known },
+            "spiders": self.spiders.iter().map(super::spider::as_json).collect::<Vec<Value>>(),
             "visits": counts.visits,
             "versions": counts.versions,
             "bytes": counts.bytes,
@@ -108,6 +112,7 @@ impl Report {
         if let Some(due) = self.next_due {
             let _ = writeln!(text, "next due    {}", times::until(due, self.now));
         }
+        self.write_spiders(&mut text);
         self.write_refusals(&mut text);
         self.write_sites(&mut text);
         text
@@ -143,6 +148,29 @@ impl Report {
         let shares =
             tally.time.shares().map(|(name, share)| format!("{name} {:.1} %", share * 100.0));
         let _ = writeln!(text, "time        {}", shares.join(", "));
+    }
+
+    /// A single one that crawls needs no words.
+    fn write_spiders(&self, text: &mut String) {
+        if self.spiders.len() == 1 && !self.spiders.iter().any(|spider| spider.paused) {
+            return;
+        }
+        let _ = writeln!(text, "spiders     {}", number(self.spiders.len() as u64));
+        for spider in &self.spiders {
+            let why = match (spider.paused, spider.why.is_empty()) {
+                (false, _) => String::new(),
+                (true, true) => "  paused".to_owned(),
+                (true, false) => format!("  paused: {}", printable(&spider.why)),
+            };
+            let _ = writeln!(
+                text,
+                "  {:<40} {:>8} known {:>8} fetched {:>6} failed{why}",
+                spider.name,
+                number(spider.counts.known),
+                number(spider.counts.fetched),
+                number(spider.counts.failed),
+            );
+        }
     }
 
     fn write_refusals(&self, text: &mut String) {

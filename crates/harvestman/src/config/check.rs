@@ -5,7 +5,7 @@
 
 use harvester::http::{Cidr, Override, Proxy};
 use regex::Regex;
-use seeder::{ListedRule, Rewrite, parse_host_pattern};
+use seeder::{ListedRule, LogList, Rewrite, parse_host_pattern};
 
 /// Either nothing is wrong, or what is and what to write instead.
 pub type Check = fn(&str) -> Result<(), Wrong>;
@@ -45,6 +45,21 @@ pub fn rule(text: &str) -> Result<(), Wrong> {
     text.parse::<ListedRule>().map(drop).or_else(|error| wrong(error.to_string(), instead))
 }
 
+/// A group of extensions whose links are only logged, or an extension with its dot.
+pub fn logged(text: &str) -> Result<(), Wrong> {
+    let instead = "write a group such as images, or an extension with its dot such as .iso";
+    LogList::parse(&[text]).map(drop).or_else(|what| wrong(what, instead))
+}
+
+/// `php`, with or without its dot.
+pub fn extension(text: &str) -> Result<(), Wrong> {
+    let bare = text.strip_prefix('.').unwrap_or(text);
+    if bare.is_empty() || bare.contains(['/', '.', '?', '#', ' ']) {
+        return wrong("it is no extension", "write one such as php");
+    }
+    Ok(())
+}
+
 pub fn rewrite(text: &str) -> Result<(), Wrong> {
     let instead = r"write REGEX => REPLACEMENT such as ';jsessionid=\w+ => ', in single quotes";
     Rewrite::parse(text).map(drop).or_else(|what| wrong(what, instead))
@@ -69,8 +84,16 @@ pub fn resolve(text: &str) -> Result<(), Wrong> {
 }
 
 pub fn proxy(text: &str) -> Result<(), Wrong> {
-    let instead = "write an HTTP proxy such as http://proxy.example:3128";
-    text.parse::<Proxy>().map(drop).or_else(|error| wrong(error.to_string(), instead))
+    let instead = "write http://host:port, socks5://host:port or socks5h://host:port; user:password@ may \
+         stand before the host";
+    let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+    // The parts after the scheme are the same for all. A refusal never repeats them: they may hold a
+    // password.
+    let is_known = ["http", "socks5", "socks5h"].iter().any(|s| s.eq_ignore_ascii_case(scheme));
+    match is_known && format!("http://{rest}").parse::<Proxy>().is_ok() {
+        true => Ok(()),
+        false => wrong("it is no proxy the crawler knows", instead),
+    }
 }
 
 /// Something a webmaster can write to or look up, safe inside a header.
@@ -100,6 +123,12 @@ pub fn header(text: &str) -> Result<(), Wrong> {
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     if name.is_empty() || !name.bytes().all(token) {
         return wrong(format!("{name:?} is no name of a header"), instead);
+    }
+    if ["authorization", "proxy-authorization"].contains(&name.to_ascii_lowercase().as_str()) {
+        return wrong(
+            "a secret among the headers would go to every site",
+            "write it as [[credential]], which is bound to one origin, or as part of fetch.proxy",
+        );
     }
     const OURS: [&str; 10] = [
         "host",
@@ -227,12 +256,16 @@ mod tests {
             &["*.example=127.0.0.1", "a.example=::1", "*=127.0.0.1", "a=[::1]", "a=127.0.0.1:80"],
             &["a.example", "=1.2.3.4", "a*.b=1.2.3.4", "a=b", "http://a/=1.2.3.4", "*.=1.2.3.4"],
         );
-        check(proxy, &["http://p:3128"], &["https://p:1", "socks5://p:1", "http://p", ""]);
+        check(
+            proxy,
+            &["http://p:3128", "socks5://u:p@p:1", "SOCKS5H://[::1]:1", "http://u:p@p:3128", "p:1"],
+            &["https://p:1", "socks4://p:1", "http://p", "socks5://:1", ""],
+        );
         check(contact, &["a@b.org", "https://b.org/bot"], &["me", "", "ü@b.org", "a@b\r\nX: y"]);
         check(
             header,
             &["Accept-Language: pt", "X-A:b"],
-            &["a", ": b", "Host: x", "A b: c", "A: \n"],
+            &["a", ": b", "Host: x", "A b: c", "A: \n", "authorization: Bearer x"],
         );
         check(
             media_type,
@@ -250,6 +283,8 @@ mod tests {
         check(file_name, &["index.html"], &["", "a/b", "x?y"]);
         check(parameter, &["sid", "utm_*"], &["", "a*b", "a=b"]);
         check(tag, &["a/href", "x-y/data-href"], &["", "a", "A/HREF", "a/b/c", "<a>/b"]);
+        check(logged, &["images", ".iso"], &["", "imagse", "iso", ".tar.gz"]);
+        check(extension, &["php", ".asp"], &["", ".", "a.b", "a/b"]);
         check(port, &["8080"], &["0", "65536", "http", ""]);
     }
 

@@ -4,6 +4,7 @@ use std::{
     fs::File,
     io::{ErrorKind, Read},
     path::Path,
+    sync::Arc,
 };
 
 use toml::{
@@ -13,6 +14,7 @@ use toml::{
 
 use super::{
     Written,
+    item::{Entry, Item},
     keys::{KEYS, Key, sections},
     origin::Origin,
     suggest::nearest,
@@ -20,33 +22,68 @@ use super::{
 };
 use crate::exit::{Failure, io_advice};
 
-/// A configuration above this is something else under a wrong name.
-const FILE_BYTES_MAX: u64 = 1_000_000;
+/// A configuration above this is something else under a wrong name; ten thousand overrides fit.
+const FILE_BYTES_MAX: u64 = 4_000_000;
 
-/// The values of the file; none when there is no file.
-pub fn read(path: &Path) -> Result<Vec<Written>, Failure> {
-    match text_of(path)? {
-        Some(text) => parse(&text, path),
-        None => Ok(Vec::new()),
+/// Lists of tables, written `[[override]]`.
+const LISTS: [&str; 3] = ["override", "credential", "login"];
+
+/// What a file says: values of keys, and lists of tables.
+#[derive(Debug, Default)]
+pub struct Document {
+    pub written: Vec<Written>,
+    pub overrides: Vec<Item>,
+    pub credentials: Vec<Item>,
+    pub logins: Vec<Item>,
+}
+
+impl From<Vec<Written>> for Document {
+    fn from(written: Vec<Written>) -> Document {
+        Document { written, ..Document::default() }
     }
 }
 
-pub fn parse(text: &str, path: &Path) -> Result<Vec<Written>, Failure> {
-    let document = DeTable::parse(text).map_err(|error| syntax(text, path, &error))?;
-    let mut written = Vec::new();
-    for (section, value) in document.get_ref().iter() {
-        let at = Place { text, path };
-        let Some(table) = value.get_ref().as_table() else {
-            return Err(at.outside_a_section(section));
-        };
-        if !sections().contains(&section.get_ref().as_ref()) {
-            return Err(at.unknown_section(section));
-        }
-        for (name, value) in table.iter() {
-            written.push(at.written(section.get_ref(), name, value)?);
+/// What the file says; nothing when there is no file. Mistakes are left out and told.
+pub fn read(path: &Path, mistakes: &mut Vec<Failure>) -> Document {
+    match text_of(path) {
+        Ok(Some(text)) => parse(&text, path, mistakes),
+        Ok(None) => Document::default(),
+        Err(failure) => {
+            mistakes.push(failure);
+            Document::default()
         }
     }
-    Ok(written)
+}
+
+pub fn parse(text: &str, path: &Path, mistakes: &mut Vec<Failure>) -> Document {
+    let lines = text.match_indices('\n').map(|(at, _)| at).collect();
+    let at = Place { path: path.into(), lines };
+    let (document, errors) = DeTable::parse_recoverable(text);
+    let mut read = Document::default();
+    if !errors.is_empty() {
+        // What comes after broken syntax may be read as anything.
+        mistakes.extend(errors.iter().map(|error| at.syntax(error)));
+        return read;
+    }
+    for (section, value) in document.get_ref().iter() {
+        let name = section.get_ref().as_ref();
+        match value.get_ref() {
+            value if LISTS.contains(&name) => at.list(section, value, &mut read, mistakes),
+            DeValue::Table(_) if !sections().contains(&name) => {
+                mistakes.push(at.unknown_section(section));
+            }
+            DeValue::Table(table) => {
+                for (key, value) in table.iter() {
+                    match at.written(name, key, value) {
+                        Ok(written) => read.written.push(written),
+                        Err(failure) => mistakes.push(failure),
+                    }
+                }
+            }
+            _ => mistakes.push(at.outside_a_section(section)),
+        }
+    }
+    read
 }
 
 /// A value alone, as in the table of defaults or a variable: `["a", "b"]`.
@@ -56,15 +93,63 @@ pub fn parse_value(text: &str) -> Result<Raw, String> {
 }
 
 /// What is being read, for naming places in it.
-#[derive(Clone, Copy)]
-struct Place<'a> {
-    text: &'a str,
-    path: &'a Path,
+struct Place {
+    path: Arc<Path>,
+    /// Where each line ends.
+    lines: Vec<usize>,
 }
 
-impl Place<'_> {
+impl Place {
+    /// The tables of one list.
+    fn list(
+        &self,
+        name: &Spanned<impl AsRef<str>>,
+        value: &DeValue<'_>,
+        read: &mut Document,
+        mistakes: &mut Vec<Failure>,
+    ) {
+        let (kind, items) = match name.get_ref().as_ref() {
+            "override" => (LISTS[0], &mut read.overrides),
+            "credential" => (LISTS[1], &mut read.credentials),
+            _ => (LISTS[2], &mut read.logins),
+        };
+        for item in value.as_array().into_iter().flatten() {
+            let Some(table) = item.get_ref().as_table() else { continue };
+            let mut entries = Vec::new();
+            self.flatten("", table, &mut entries);
+            // The parser sorts by name.
+            entries.sort_by_key(|(offset, _)| *offset);
+            let entries = entries.into_iter().map(|(_, entry)| entry).collect();
+            let line = self.line(item.span().start);
+            items.push(Item { kind, path: self.path.clone(), line, entries });
+        }
+        let is_list = value
+            .as_array()
+            .is_some_and(|items| items.iter().all(|item| item.get_ref().is_table()));
+        if !is_list {
+            let line = self.line(name.span().start);
+            let sentence = self.sentence(line, &format!("[{kind}] is one of a list of tables"));
+            mistakes.push(Failure::usage(sentence, format!("write [[{kind}]]")));
+        }
+    }
+
+    /// Inner tables as dotted names; each with its place in the file.
+    fn flatten(&self, start: &str, table: &DeTable<'_>, entries: &mut Vec<(usize, Entry)>) {
+        for (name, value) in table.iter() {
+            let full = format!("{start}{}", name.get_ref());
+            match value.get_ref() {
+                DeValue::Table(inner) => self.flatten(&format!("{full}."), inner, entries),
+                value => {
+                    let offset = name.span().start;
+                    let raw = raw(value, &|offset| self.line(offset));
+                    entries.push((offset, Entry { name: full, raw, line: self.line(offset) }));
+                }
+            }
+        }
+    }
+
     fn written(
-        self,
+        &self,
         section: &str,
         name: &Spanned<impl AsRef<str>>,
         value: &Spanned<DeValue<'_>>,
@@ -75,38 +160,52 @@ impl Place<'_> {
             return Err(self.unknown_key(section, name.get_ref().as_ref(), line));
         };
         let raw = raw(value.get_ref(), &|offset| self.line(offset));
-        Ok(Written { key, raw, origin: Origin::File { path: self.path.to_owned(), line } })
+        Ok(Written { key, raw, origin: Origin::File { path: self.path.to_path_buf(), line } })
     }
 
-    fn line(self, offset: usize) -> usize {
-        line_of(self.text, offset)
+    /// From 1.
+    fn line(&self, offset: usize) -> usize {
+        self.lines.partition_point(|end| *end < offset) + 1
     }
 
-    fn sentence(self, line: usize, what: &str) -> String {
+    fn syntax(&self, error: &toml::de::Error) -> Failure {
+        let line = self.line(error.span().map_or(0, |span| span.start));
+        let message = error.message().lines().next().unwrap_or("not TOML");
+        Failure::usage(
+            self.sentence(line, message),
+            "write one `key = value` per line under a [section]; texts, times and sizes stand in quotes",
+        )
+    }
+
+    fn sentence(&self, line: usize, what: &str) -> String {
         format!("{} line {line}: {what}", self.path.display())
     }
 
-    fn outside_a_section(self, name: &Spanned<impl AsRef<str>>) -> Failure {
+    fn outside_a_section(&self, name: &Spanned<impl AsRef<str>>) -> Failure {
         let short = name.get_ref().as_ref();
         let line = self.line(name.span().start);
         let what_to_do = match KEYS.iter().find(|key| key.short() == short) {
             Some(key) => format!("write it under [{}]", key.section()),
+            None if nearest(short, LISTS).is_some() => {
+                format!("did you mean [[{}]]?", nearest(short, LISTS).unwrap_or_default())
+            }
             None => format!("write keys under one of the sections {}", section_list()),
         };
         Failure::usage(self.sentence(line, &format!("{short:?} is in no section")), what_to_do)
     }
 
-    fn unknown_section(self, name: &Spanned<impl AsRef<str>>) -> Failure {
+    fn unknown_section(&self, name: &Spanned<impl AsRef<str>>) -> Failure {
         let typed = name.get_ref().as_ref();
         let line = self.line(name.span().start);
-        let what_to_do = match nearest(typed, sections()) {
+        let what_to_do = match nearest(typed, sections().into_iter().chain(LISTS)) {
+            Some(near) if LISTS.contains(&near) => format!("did you mean [[{near}]]?"),
             Some(near) => format!("did you mean [{near}]?"),
             None => format!("known sections are {}", section_list()),
         };
         Failure::usage(self.sentence(line, &format!("unknown section [{typed}]")), what_to_do)
     }
 
-    fn unknown_key(self, section: &str, name: &str, line: usize) -> Failure {
+    fn unknown_key(&self, section: &str, name: &str, line: usize) -> Failure {
         let sentence = self.sentence(line, &format!("unknown key {name:?} in [{section}]"));
         Failure::usage(sentence, meant(section, name))
     }
@@ -161,19 +260,6 @@ fn text_of(path: &Path) -> Result<Option<String>, Failure> {
             "save the file as UTF-8",
         )
     })
-}
-
-fn syntax(text: &str, path: &Path, error: &toml::de::Error) -> Failure {
-    let line = line_of(text, error.span().map_or(0, |span| span.start));
-    let message = error.message().lines().next().unwrap_or("not TOML").to_owned();
-    Failure::usage(
-        format!("{} line {line}: {message}", path.display()),
-        "write one `key = value` per line under a [section]; texts, times and sizes stand in quotes",
-    )
-}
-
-fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
 fn raw(value: &DeValue<'_>, line: &dyn Fn(usize) -> usize) -> Raw {

@@ -21,6 +21,36 @@ pub struct Key {
     pub common: bool,
     /// The flag of `crawl` and `run` that sets it, without the dashes.
     pub flag: Option<&'static str>,
+    /// How far down it can be set.
+    pub reach: Reach,
+    /// Set for a spider, it takes effect while a crawl runs; otherwise with the next start.
+    pub live: bool,
+    /// A URL in it may carry a password, which is never shown.
+    pub secret: bool,
+}
+
+/// For what a key can have a value of its own; each includes those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// One value for all.
+    Collection,
+    /// Each spider can have its own.
+    Spider,
+    /// An `[[override]]` can give it to sites.
+    Site,
+    /// An `[[override]]` can give it to single pages.
+    Page,
+}
+
+impl Reach {
+    pub fn word(self) -> &'static str {
+        match self {
+            Reach::Collection => "collection",
+            Reach::Spider => "spider",
+            Reach::Site => "site",
+            Reach::Page => "page",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +67,8 @@ pub enum Kind {
         max: f64,
     },
     Flag,
+    /// `"off"`, `"on"` (also `false` and `true`), or the name of a file.
+    Switch,
     OneOf(&'static [&'static str]),
     Text(Check),
     /// `commas`: in an environment variable the items may be separated by commas. Regular expressions
@@ -58,6 +90,9 @@ impl Key {
             optional: false,
             common: false,
             flag: None,
+            reach: Reach::Collection,
+            live: false,
+            secret: false,
         }
     }
 
@@ -80,6 +115,21 @@ impl Key {
 
     pub const fn flag(mut self, flag: &'static str) -> Key {
         self.flag = Some(flag);
+        self
+    }
+
+    pub const fn reach(mut self, reach: Reach) -> Key {
+        self.reach = reach;
+        self
+    }
+
+    pub const fn live(mut self) -> Key {
+        self.live = true;
+        self
+    }
+
+    pub const fn secret(mut self) -> Key {
+        self.secret = true;
         self
     }
 

@@ -16,24 +16,26 @@ pub type FlagValues = Vec<(&'static str, Vec<String>)>;
 /// as a slip; other variables of our prefix (tests have some) are none of ours to judge.
 pub fn from_environment(
     variables: impl IntoIterator<Item = (String, String)>,
-) -> Result<Vec<Written>, Failure> {
+    mistakes: &mut Vec<Failure>,
+) -> Vec<Written> {
     let mut written = Vec::new();
     for (variable, text) in variables {
         let Some(rest) = variable.strip_prefix("HARVESTMAN_") else { continue };
         if let Some(key) = KEYS.iter().find(|key| key.variable() == variable) {
-            written.push(Written {
-                key,
-                raw: from_text(key, &text, &variable)?,
-                origin: Origin::Environment(variable),
-            });
+            match from_text(key, &text, &format!("the variable {variable}")) {
+                Ok(raw) => {
+                    written.push(Written { key, raw, origin: Origin::Environment(variable) });
+                }
+                Err(failure) => mistakes.push(failure),
+            }
         } else if let Some((section, name)) = slip(rest) {
-            return Err(Failure::usage(
+            mistakes.push(Failure::usage(
                 format!("the variable {variable} names no key of [{section}]"),
                 meant(section, &name),
             ));
         }
     }
-    Ok(written)
+    written
 }
 
 pub fn from_flags(flags: FlagValues) -> Vec<Written> {
@@ -51,12 +53,14 @@ pub fn from_flags(flags: FlagValues) -> Vec<Written> {
     flags.into_iter().filter_map(written).collect()
 }
 
-fn from_text(key: &'static Key, text: &str, variable: &str) -> Result<Raw, Failure> {
+/// A value outside a file: lists as in TOML or, where the key takes it so, with commas. `place` begins a
+/// sentence about it.
+pub(super) fn from_text(key: &'static Key, text: &str, place: &str) -> Result<Raw, Failure> {
     let Kind::List { commas, .. } = key.kind else { return Ok(Raw::Text(text.to_owned())) };
     if text.trim_start().starts_with('[') {
         return parse_value(text.trim()).map_err(|error| {
             Failure::usage(
-                format!("the variable {variable} holds a broken list: {error}"),
+                format!("{place} holds a broken list: {error}"),
                 format!("write a list such as {}", key.example),
             )
         });

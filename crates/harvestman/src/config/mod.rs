@@ -2,20 +2,26 @@
 //!
 //! - One table ([`keys::KEYS`]) says what there is; everything else here is made from it.
 //! - Unknown keys are refused with the nearest known one, wrong values with what to write instead.
+//! - A spider's own values lie between file and environment ([`Config::for_spider`]); what is otherwise
+//!   on some sites or pages is asked of [`Overrides`].
 //! - The result is immutable. Lists are replaced by the higher layer, never joined.
 //!
 //! Not here: what the values mean. Crates have `Options` of their own; the commands fill them from this.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, fmt, path::Path, sync::Arc};
 
 use crate::exit::Failure;
 
+pub mod access;
 mod check;
 mod file;
+mod item;
 pub mod keys;
 mod layers;
 mod origin;
+pub mod overrides;
 mod sections;
+mod spider;
 mod suggest;
 mod table;
 mod template;
@@ -24,16 +30,19 @@ mod tests;
 pub mod units;
 mod value;
 
+pub use access::{Credential, Login, Secret};
 pub use check::Wrong;
-pub use keys::Key;
+pub use keys::{Key, Reach};
 pub use layers::FlagValues;
 pub use origin::Origin;
+pub use overrides::{Overrides, PageOverride, SiteOverride};
 pub use sections::{
-    Crawl, Etiquette, External, Fetch, Gather, Harvester, Policy, Reject, Revisit, Scope, Store,
-    Url,
+    Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Policy, Reject,
+    Revisit, Scope, Store, Url,
 };
+pub use spider::{OwnLimits, SpiderConfig, parse_setting};
 pub use template::template;
-pub use value::{Raw, Value};
+pub use value::{Raw, Value, quoted};
 
 /// The name of the file inside a collection's folder.
 pub const FILE_NAME: &str = "harvest.toml";
@@ -49,16 +58,37 @@ pub struct Config {
     pub store: Store,
     pub revisit: Revisit,
     pub harvester: Harvester,
+    pub overrides: Overrides,
+    pub credentials: Vec<Credential>,
+    pub logins: Vec<Login>,
     settings: Vec<Setting>,
+    layers: Arc<Layers>,
+}
+
+/// What the values were merged from, so that a spider's can be laid between.
+#[derive(Debug)]
+struct Layers {
+    file: Vec<Written>,
+    /// Environment and flags.
+    above: Vec<Written>,
 }
 
 impl Config {
     /// Reads `harvest.toml` in `folder` (if there is one) and the environment, and lays the flags on top.
     pub fn load(folder: &Path, flags: FlagValues) -> Result<Config, Failure> {
+        let (config, mistakes) = Config::examine(folder, flags);
+        mistakes.into_iter().next().map_or(Ok(config), Err)
+    }
+
+    /// The same, with every mistake and not only the first; what is wrong is left out.
+    pub fn examine(folder: &Path, flags: FlagValues) -> (Config, Vec<Failure>) {
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
-        Config::merge(file::read(&folder.join(FILE_NAME))?, variables, flags)
+        let mut mistakes = Vec::new();
+        let document = file::read(&folder.join(FILE_NAME), &mut mistakes);
+        let config = Config::build(document, variables, flags, &mut mistakes);
+        (config, mistakes)
     }
 
     /// Nothing but the defaults.
@@ -67,26 +97,44 @@ impl Config {
     }
 
     fn merge(
-        file: Vec<Written>,
+        document: impl Into<file::Document>,
         variables: impl IntoIterator<Item = (String, String)>,
         flags: FlagValues,
     ) -> Result<Config, Failure> {
-        let mut layers = file;
-        layers.extend(layers::from_environment(variables)?);
-        layers.extend(layers::from_flags(flags));
-        let mut settings: Vec<Setting> = keys::KEYS.iter().map(Setting::of_default).collect();
-        for written in layers {
-            // Every layer is checked, also where a higher one wins: a mistake should not lie in wait.
-            let value = written.value()?;
-            if let Some(setting) = settings.iter_mut().find(|s| s.key.name == written.key.name) {
-                *setting =
-                    Setting { key: written.key, value, origin: written.origin, raw: written.raw };
-            }
-        }
-        Ok(Config::typed(settings))
+        let mut mistakes = Vec::new();
+        let config = Config::build(document.into(), variables, flags, &mut mistakes);
+        mistakes.into_iter().next().map_or(Ok(config), Err)
     }
 
-    fn typed(settings: Vec<Setting>) -> Config {
+    fn build(
+        document: file::Document,
+        variables: impl IntoIterator<Item = (String, String)>,
+        flags: FlagValues,
+        mistakes: &mut Vec<Failure>,
+    ) -> Config {
+        let mut above = layers::from_environment(variables, mistakes);
+        above.extend(layers::from_flags(flags));
+        let layers = Arc::new(Layers { file: document.written, above });
+        let settings = layers.settings(&[], mistakes);
+        Config {
+            overrides: overrides::read(document.overrides, mistakes),
+            credentials: access::credentials(document.credentials, mistakes),
+            logins: access::logins(document.logins, mistakes),
+            ..Config::typed(settings, layers)
+        }
+    }
+
+    /// What was read from the other layers was checked when this was made.
+    fn with_spider(&self, spider: &[Written]) -> Config {
+        Config {
+            overrides: self.overrides.clone(),
+            credentials: self.credentials.clone(),
+            logins: self.logins.clone(),
+            ..Config::typed(self.layers.settings(spider, &mut Vec::new()), self.layers.clone())
+        }
+    }
+
+    fn typed(settings: Vec<Setting>, layers: Arc<Layers>) -> Config {
         let by_name: BTreeMap<&'static str, Value> =
             settings.iter().map(|s| (s.key.name, s.value.clone())).collect();
         let mut values = sections::Values(by_name);
@@ -100,7 +148,11 @@ impl Config {
             store: values.store(),
             revisit: values.revisit(),
             harvester: values.harvester(),
+            overrides: Overrides::default(),
+            credentials: Vec::new(),
+            logins: Vec::new(),
             settings,
+            layers,
         };
         assert!(values.0.is_empty(), "keys that no field takes: {:?}", values.0);
         config
@@ -138,8 +190,29 @@ impl Config {
     }
 }
 
+impl Layers {
+    /// Every layer is checked, also where a higher one wins: a mistake should not lie in wait.
+    fn settings(&self, spider: &[Written], mistakes: &mut Vec<Failure>) -> Vec<Setting> {
+        let mut settings: Vec<Setting> = keys::KEYS.iter().map(Setting::of_default).collect();
+        for written in self.file.iter().chain(spider).chain(&self.above) {
+            let value = match written.value() {
+                Ok(value) => value,
+                Err(failure) => {
+                    mistakes.push(failure);
+                    continue;
+                }
+            };
+            if let Some(setting) = settings.iter_mut().find(|s| s.key.name == written.key.name) {
+                let (origin, raw) = (written.origin.clone(), written.raw.clone());
+                *setting = Setting { key: written.key, value, origin, raw };
+            }
+        }
+        settings
+    }
+}
+
 /// One key's value and where it comes from.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Setting {
     pub key: &'static Key,
     pub value: Value,
@@ -156,12 +229,24 @@ impl Setting {
     }
 }
 
+impl fmt::Debug for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {} ({})", self.key.name, self.value.shown(self.key), self.origin)
+    }
+}
+
 /// A value somebody wrote for a known key.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Written {
     key: &'static Key,
     raw: Raw,
     origin: Origin,
+}
+
+impl fmt::Debug for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {} ({})", self.key.name, self.raw.shown(self.key), self.origin)
+    }
 }
 
 impl Written {
@@ -182,13 +267,17 @@ impl Written {
 
 /// File, line, key, value, what is wrong, what to write.
 fn refusal(key: &Key, raw: &Raw, origin: &Origin, item: Option<&str>, wrong: Wrong) -> Failure {
-    let shown = item.map_or_else(|| raw.to_string(), value::quoted);
+    let shown = match item {
+        Some(item) => Raw::Text(item.to_owned()).shown(key).to_string(),
+        None => raw.shown(key).to_string(),
+    };
     let sentence = match origin {
         Origin::Default => format!("{} = {shown}: {}", key.name, wrong.what),
         Origin::File { path, line } => {
             let line = item.and_then(|item| raw.line_of(item)).unwrap_or(*line);
             format!("{} line {line}: {} = {shown}: {}", path.display(), key.name, wrong.what)
         }
+        Origin::Spider(name) => format!("spider {name}: {} = {shown}: {}", key.name, wrong.what),
         Origin::Environment(variable) => format!("{variable}={shown}: {}", wrong.what),
         Origin::Flag(flag) => format!("{flag} {shown}: {}", wrong.what),
     };

@@ -1,4 +1,4 @@
-//! Where a value comes from. The later layer wins: default, file, environment, flag.
+//! Where a value comes from. The later layer wins: default, file, spider, environment, flag.
 
 use std::{fmt, path::PathBuf};
 
@@ -12,6 +12,8 @@ pub enum Origin {
         /// From 1.
         line: usize,
     },
+    /// The settings of the spider of this name.
+    Spider(String),
     /// Name of the variable.
     Environment(String),
     /// With its dashes.
@@ -25,6 +27,7 @@ impl Origin {
             Origin::File { path, line } => {
                 json!({ "kind": "file", "path": path.to_string_lossy(), "line": line })
             }
+            Origin::Spider(name) => json!({ "kind": "spider", "name": name }),
             Origin::Environment(variable) => json!({ "kind": "environment", "variable": variable }),
             Origin::Flag(flag) => json!({ "kind": "flag", "flag": flag }),
         }
@@ -36,6 +39,7 @@ impl fmt::Display for Origin {
         match self {
             Origin::Default => f.write_str("default"),
             Origin::File { path, line } => write!(f, "{} line {line}", path.display()),
+            Origin::Spider(name) => write!(f, "spider {name}"),
             Origin::Environment(variable) => write!(f, "variable {variable}"),
             Origin::Flag(flag) => write!(f, "flag {flag}"),
         }

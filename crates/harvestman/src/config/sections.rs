@@ -11,13 +11,24 @@ use super::value::Value;
 pub struct Crawl {
     pub pages: Option<u64>,
     pub site_pages: Option<u64>,
+    pub domain_pages: Option<u64>,
+    pub bytes: Option<u64>,
+    pub site_bytes: Option<u64>,
+    pub sites: Option<u64>,
     pub depth: Option<u16>,
     pub depth_dynamic: Option<u16>,
     /// `crawl.for`.
     pub time: Option<Duration>,
+    pub site_time: Option<Duration>,
+    pub site_day_time: Option<Duration>,
     pub scope: Scope,
+    pub outside: u8,
+    pub expansion: Expansion,
     /// Rules of the seeder's language, checked.
     pub rules: Vec<String>,
+    /// Groups and extensions of the seeder's, checked.
+    pub log_extensions: Vec<String>,
+    pub dynamic_extensions: Vec<String>,
     /// A path, relative to the folder of `harvest.toml`.
     pub filter: Option<String>,
     pub external: External,
@@ -33,7 +44,15 @@ pub enum Scope {
     Site,
     Domain,
     Prefix,
+    Listed,
     Any,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expansion {
+    After,
+    Mixed,
+    Off,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +126,25 @@ pub struct Fetch {
     /// Paths, relative to the folder of `harvest.toml`.
     pub extra_roots: Vec<String>,
     pub insecure_tls: bool,
-    pub cookies: bool,
+    pub cookies: Cookies,
+    pub http2: bool,
+    /// Paths, relative to the folder of `harvest.toml`.
+    pub client_certificate: Option<String>,
+    pub client_key: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cookies {
+    Off,
+    On,
+    /// On, beginning with those of this file; relative to the folder of `harvest.toml`.
+    File(String),
+}
+
+impl Cookies {
+    pub fn are_kept(&self) -> bool {
+        *self != Cookies::Off
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -124,6 +161,7 @@ pub struct Url {
 pub struct Gather {
     /// `tag/attribute`, checked.
     pub link_tags: Vec<String>,
+    pub log_tags: Vec<String>,
     pub language: bool,
     pub threads: Option<usize>,
 }
@@ -138,18 +176,29 @@ pub struct Reject {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Store {
     pub volume_bytes_max: u64,
+    pub content_bytes_max: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Revisit {
     pub policy: Policy,
     pub period: Duration,
+    pub importance: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     Once,
     Fixed,
+}
+
+impl Policy {
+    pub(super) fn named(word: &str) -> Policy {
+        match word {
+            "fixed" => Policy::Fixed,
+            _ => Policy::Once,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -166,16 +215,31 @@ impl Values {
         Crawl {
             pages: self.count_or_none("crawl.pages"),
             site_pages: self.count_or_none("crawl.site_pages"),
+            domain_pages: self.count_or_none("crawl.domain_pages"),
+            bytes: self.size_or_none("crawl.bytes"),
+            site_bytes: self.size_or_none("crawl.site_bytes"),
+            sites: self.count_or_none("crawl.sites"),
             depth: self.count_or_none("crawl.depth").map(narrow),
             depth_dynamic: self.count_or_none("crawl.depth_dynamic").map(narrow),
             time: self.time_or_none("crawl.for"),
+            site_time: self.time_or_none("crawl.site_time"),
+            site_day_time: self.time_or_none("crawl.site_day_time"),
             scope: match self.text("crawl.scope").as_str() {
                 "domain" => Scope::Domain,
                 "prefix" => Scope::Prefix,
+                "listed" => Scope::Listed,
                 "any" => Scope::Any,
                 _ => Scope::Site,
             },
+            outside: narrow(self.count("crawl.outside")),
+            expansion: match self.text("crawl.expansion").as_str() {
+                "after" => Expansion::After,
+                "off" => Expansion::Off,
+                _ => Expansion::Mixed,
+            },
             rules: self.list("crawl.rules"),
+            log_extensions: self.list("crawl.log_extensions"),
+            dynamic_extensions: self.list("crawl.dynamic_extensions"),
             filter: self.text_or_none("crawl.filter"),
             external: match self.text("crawl.external").as_str() {
                 "ignore" => External::Ignore,
@@ -226,7 +290,14 @@ impl Values {
             allow_address: self.list("fetch.allow_address"),
             extra_roots: self.list("fetch.extra_roots"),
             insecure_tls: self.flag("fetch.insecure_tls"),
-            cookies: self.flag("fetch.cookies"),
+            cookies: match self.text("fetch.cookies") {
+                word if word == "off" => Cookies::Off,
+                word if word == "on" => Cookies::On,
+                file => Cookies::File(file),
+            },
+            http2: self.flag("fetch.http2"),
+            client_certificate: self.text_or_none("fetch.client_certificate"),
+            client_key: self.text_or_none("fetch.client_key"),
         }
     }
 
@@ -246,6 +317,7 @@ impl Values {
     pub fn gather(&mut self) -> Gather {
         Gather {
             link_tags: self.list("gather.link_tags"),
+            log_tags: self.list("gather.log_tags"),
             language: self.flag("gather.language"),
             threads: self.count_or_none("gather.threads").map(narrow),
         }
@@ -260,16 +332,17 @@ impl Values {
     }
 
     pub fn store(&mut self) -> Store {
-        Store { volume_bytes_max: self.size("store.volume_bytes_max") }
+        Store {
+            volume_bytes_max: self.size("store.volume_bytes_max"),
+            content_bytes_max: self.size_or_none("store.content_bytes_max"),
+        }
     }
 
     pub fn revisit(&mut self) -> Revisit {
         Revisit {
-            policy: match self.text("revisit.policy").as_str() {
-                "fixed" => Policy::Fixed,
-                _ => Policy::Once,
-            },
+            policy: Policy::named(&self.text("revisit.policy")),
             period: self.time("revisit.period"),
+            importance: self.factor("revisit.importance"),
         }
     }
 
@@ -292,6 +365,14 @@ impl Values {
     fn count(&mut self, name: &'static str) -> u64 {
         match self.take(name) {
             Value::Count(n) => n,
+            other => unfit(name, &other),
+        }
+    }
+
+    fn size_or_none(&mut self, name: &'static str) -> Option<u64> {
+        match self.take(name) {
+            Value::None => None,
+            Value::Size(bytes) => Some(bytes),
             other => unfit(name, &other),
         }
     }
@@ -360,11 +441,11 @@ fn unfit(name: &str, value: &Value) -> ! {
 }
 
 /// The table's bounds fit the field; where a machine's `usize` is smaller, its largest will do.
-fn narrow<T: TryFrom<u64> + Bounded>(number: u64) -> T {
+pub(super) fn narrow<T: TryFrom<u64> + Bounded>(number: u64) -> T {
     T::try_from(number).unwrap_or(T::LARGEST)
 }
 
-trait Bounded {
+pub(super) trait Bounded {
     const LARGEST: Self;
 }
 

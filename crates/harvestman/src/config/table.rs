@@ -4,7 +4,7 @@
 
 use super::{
     check,
-    keys::{Key, Kind},
+    keys::{Key, Kind, Reach},
 };
 
 const COUNT: Kind = Kind::Count { min: 0, max: u64::MAX };
@@ -14,7 +14,8 @@ const fn list(check: check::Check) -> Kind {
     Kind::List { check, commas: true }
 }
 
-pub const SCOPES: &[&str] = &["site", "domain", "prefix", "any"];
+pub const SCOPES: &[&str] = &["site", "domain", "prefix", "listed", "any"];
+pub const EXPANSIONS: &[&str] = &["after", "mixed", "off"];
 pub const EXTERNALS: &[&str] = &["ignore", "home", "deep", "combined"];
 pub const POLICIES: &[&str] = &["once", "fixed"];
 
@@ -24,65 +25,146 @@ pub static KEYS: &[Key] = &[
         .doc("Most pages to fetch in all; the crawl ends exactly there.")
         .example("10000")
         .flag("pages")
-        .common(),
+        .common()
+        .reach(Reach::Spider)
+        .live(),
     Key::none("crawl.site_pages", COUNT)
         .doc("Most pages to fetch from one site.")
         .example("500")
         .flag("site-pages")
-        .common(),
+        .common()
+        .reach(Reach::Site)
+        .live(),
+    Key::none("crawl.domain_pages", COUNT)
+        .doc("Most pages to fetch from one registrable domain, over all its hosts.")
+        .example("5000")
+        .reach(Reach::Spider)
+        .live(),
+    Key::none("crawl.bytes", Kind::Size { min: 1 })
+        .doc("Most bytes of answers in all, as they come over the wire; the last answers are cut to what is left.")
+        .example("\"50GB\"")
+        .reach(Reach::Spider)
+        .live(),
+    Key::none("crawl.site_bytes", Kind::Size { min: 1 })
+        .doc("Most bytes of answers from one site.")
+        .example("\"500MB\"")
+        .reach(Reach::Site)
+        .live(),
+    Key::none("crawl.sites", AT_LEAST_ONE)
+        .doc("Most sites to know; links to further sites are refused.")
+        .example("100000"),
     Key::none("crawl.depth", Kind::Count { min: 0, max: 65_535 })
         .doc("Most links to follow from a site's entry page; 0 fetches the entry page alone.")
         .example("5")
         .flag("depth")
-        .common(),
+        .common()
+        .reach(Reach::Page)
+        .live(),
     Key::none("crawl.depth_dynamic", Kind::Count { min: 0, max: 65_535 })
         .doc("The depth for pages that are made on demand (they have a query, or the name of a script); without it, crawl.depth is for all.")
-        .example("3"),
+        .example("3")
+        .reach(Reach::Page)
+        .live(),
     Key::none("crawl.for", Kind::Time)
         .doc("End after this time: what is in flight is finished and settled.")
         .example("\"2h\"")
         .flag("for")
-        .common(),
+        .common()
+        .reach(Reach::Spider)
+        .live(),
+    Key::none("crawl.site_time", Kind::Time)
+        .doc("Longest time to stay with a site before others have their turn.")
+        .example("\"10m\"")
+        .reach(Reach::Site)
+        .live(),
+    Key::none("crawl.site_day_time", Kind::Time)
+        .doc("Most time that visits to one site may take in a day (UTC).")
+        .example("\"1h\"")
+        .reach(Reach::Site)
+        .live(),
     Key::new("crawl.scope", Kind::OneOf(SCOPES), "\"site\"")
-        .doc("What may be crawled: the seeds' sites, their registrable domains, URLs that begin like a seed, or anything.")
+        .doc("What may be crawled: the seeds' sites, their registrable domains, URLs that begin like a seed, the seeds alone, or anything.")
         .example("\"domain\"")
         .flag("scope")
-        .common(),
+        .common()
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("crawl.outside", Kind::Count { min: 0, max: 255 }, "0")
+        .doc("Links to follow beyond the scope.")
+        .example("1")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("crawl.expansion", Kind::OneOf(EXPANSIONS), "\"mixed\"")
+        .doc("What becomes of sites that no seed names: visited after the seeds' sites, among them, or not at all.")
+        .example("\"after\"")
+        .reach(Reach::Spider)
+        .live(),
     Key::new("crawl.rules", Kind::List { check: check::rule, commas: false }, "[]")
         .doc("Rules that accept or reject URLs, in order: the first whose condition holds decides, and where none does the scope.")
         .example(r#"["reject extension jpg png or path ~ '^/cgi-bin/'", "accept suffix .pt and not path ~ '/private/'"]"#)
-        .common(),
+        .common()
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("crawl.log_extensions", list(check::logged), "[]")
+        .doc("Links that are counted and not crawled: groups of extensions, or single ones with their dot.")
+        .example("[\"images\", \"audio\", \"video\", \".iso\"]")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new(
+        "crawl.dynamic_extensions",
+        list(check::extension),
+        "[\"php\", \"php3\", \"php4\", \"php5\", \"php7\", \"phtml\", \"asp\", \"aspx\", \"ashx\", \"asmx\", \"jsp\", \"jspx\", \"do\", \"action\", \"cgi\", \"pl\", \"fcgi\", \"cfm\", \"cfml\", \"dll\"]",
+    )
+    .doc("Extensions of programs: pages that have one, or a query, count as made on demand.")
+    .example("[\"php\", \"asp\", \"xhtml\"]")
+        .reach(Reach::Spider)
+        .live(),
     Key::none("crawl.filter", Kind::Text(check::any))
         .doc("A script with a function crawl(url) that says true or false for every URL; its path starts at the folder of harvest.toml.")
-        .example("\"filter.rhai\""),
+        .example("\"filter.rhai\"")
+        .reach(Reach::Spider)
+        .live(),
     Key::new("crawl.external", Kind::OneOf(EXTERNALS), "\"deep\"")
         .doc("What becomes of links to other sites inside the scope: ignored, taken as that site's home page, taken as they are, or both.")
         .example("\"home\"")
         .flag("external")
-        .common(),
+        .common()
+        .reach(Reach::Spider)
+        .live(),
     Key::new("crawl.discovered_urls", COUNT, "5000")
         .doc("Most URLs to admit on a site that no seed names.")
-        .example("25000"),
+        .example("25000")
+        .reach(Reach::Spider)
+        .live(),
     Key::new("crawl.ports", list(check::port), "[]")
         .doc("Unusual ports that links may lead to, besides those that seeds name.")
-        .example("[\"8080\"]"),
+        .example("[\"8080\"]")
+        .reach(Reach::Spider)
+        .live(),
     Key::new("crawl.follow_nofollow", Kind::Flag, "false")
         .doc("Follow links that are marked rel=nofollow too.")
-        .example("true"),
+        .example("true")
+        .reach(Reach::Spider)
+        .live(),
     Key::new("crawl.redirects", Kind::Count { min: 0, max: 100 }, "10")
         .doc("Most redirects to follow in a row.")
-        .example("5"),
+        .example("5")
+        .reach(Reach::Spider)
+        .live(),
     Key::new("crawl.requisites", Kind::Flag, "false")
-        .doc("Fetch the parts of every page too (images, styles, scripts, fonts), from other hosts as well; they count as no pages.")
+        .doc("Fetch and archive the images, styles, scripts and fonts of pages, also from other hosts.")
         .example("true")
         .flag("requisites")
-        .common(),
+        .reach(Reach::Spider)
+        .live(),
     // How servers are treated.
     Key::new("etiquette.delay", Kind::Time, "\"2s\"")
         .doc("Courtesy pause between two requests to one site, start to start; 0 (for your own site) switches the pauses off.")
         .example("\"5s\"")
         .flag("delay")
-        .common(),
+        .common()
+        .reach(Reach::Site)
+        .live(),
     Key::none("etiquette.big_site_delay", Kind::Time)
         .doc("Another courtesy pause for big sites, which can bear more (WIRE: 5 s instead of 15 s).")
         .example("\"1s\""),
@@ -99,10 +181,14 @@ pub static KEYS: &[Key] = &[
         .doc("Connections to one site at the same time.")
         .example("2")
         .flag("connections")
-        .common(),
+        .common()
+        .reach(Reach::Site)
+        .live(),
     Key::new("etiquette.max_fetches", Kind::Count { min: 1, max: 10_000 }, "200")
         .doc("Fetches at the same time over all sites.")
-        .example("64"),
+        .example("64")
+        .reach(Reach::Spider)
+        .live(),
     Key::new("etiquette.crawl_delay_max", Kind::Time, "\"5m\"")
         .doc("A crawl-delay in robots.txt is obeyed up to this time; a cap that bites is said.")
         .example("\"1m\""),
@@ -123,44 +209,69 @@ pub static KEYS: &[Key] = &[
         .flag("user-agent"),
     Key::new("etiquette.headers", list(check::header), "[]")
         .doc("More request headers.")
-        .example("[\"Accept-Language: pt, en;q=0.5\"]"),
+        .example("[\"Accept-Language: pt, en;q=0.5\"]")
+        .reach(Reach::Spider)
+        .live(),
     // One fetch.
     Key::new("fetch.timeout", Kind::Time, "\"1m\"")
         .doc("Longest time for one fetch, from the first connect to the last byte.")
-        .example("\"20s\""),
+        .example("\"20s\"")
+        .reach(Reach::Page)
+        .live(),
     Key::new("fetch.connect_timeout", Kind::Time, "\"10s\"")
         .doc("Longest time to wait for a connection.")
-        .example("\"30s\""),
+        .example("\"30s\"")
+        .reach(Reach::Page)
+        .live(),
     Key::new("fetch.tls_timeout", Kind::Time, "\"10s\"")
         .doc("Longest time to agree on encryption.")
-        .example("\"20s\""),
+        .example("\"20s\"")
+        .reach(Reach::Page)
+        .live(),
     Key::new("fetch.first_byte_timeout", Kind::Time, "\"30s\"")
         .doc("Longest time from the request to the first byte of the answer.")
-        .example("\"15s\""),
+        .example("\"15s\"")
+        .reach(Reach::Page)
+        .live(),
     Key::new("fetch.idle_timeout", Kind::Time, "\"20s\"")
         .doc("Longest silence while a body comes.")
-        .example("\"10s\""),
+        .example("\"10s\"")
+        .reach(Reach::Page)
+        .live(),
     Key::new("fetch.body_bytes_max", Kind::Size { min: 1 }, "\"2MB\"")
         .doc("Largest body, after decompression; what is longer is cut and marked as cut.")
         .example("\"400KB\"")
-        .common(),
+        .common()
+        .reach(Reach::Page)
+        .live(),
     Key::new("fetch.requisite_bytes_max", Kind::Size { min: 1 }, "\"10MB\"")
         .doc("The same for the parts of pages that crawl.requisites asks for.")
-        .example("\"50MB\""),
+        .example("\"50MB\"")
+        .reach(Reach::Spider)
+        .live(),
     Key::new("fetch.ratio_max", Kind::Count { min: 10, max: 100_000 }, "200")
         .doc("A compressed body that grows by more than this factor is taken for a bomb and cut.")
-        .example("1000"),
+        .example("1000")
+        .reach(Reach::Page)
+        .live(),
     Key::new("fetch.media_types", list(check::media_type), "[\"text/html\", \"text/plain\"]")
         .doc("Media types to fetch; others stop after the head.")
         .example("[\"text/*\", \"application/pdf\"]")
-        .common(),
+        .common()
+        .reach(Reach::Page)
+        .live(),
     Key::new("fetch.accept_encoding", list(check::coding), "[\"gzip\", \"deflate\", \"br\", \"zstd\"]")
         .doc("Compressions to offer to servers.")
-        .example("[\"gzip\"]"),
+        .example("[\"gzip\"]")
+        .reach(Reach::Spider)
+        .live(),
     Key::none("fetch.proxy", Kind::Text(check::proxy))
-        .doc("HTTP proxy for all requests.")
+        .doc("Proxy for all requests: http, socks5, or socks5h (which leaves names to the proxy).")
         .example("\"http://proxy.example:3128\"")
-        .flag("proxy"),
+        .flag("proxy")
+        .secret()
+        .reach(Reach::Spider)
+        .live(),
     Key::new("fetch.resolve", list(check::resolve), "[]")
         .doc("Addresses to use for hosts instead of DNS, as PATTERN=ADDRESS.")
         .example("[\"*.example=127.0.0.1\"]")
@@ -175,13 +286,32 @@ pub static KEYS: &[Key] = &[
     Key::new("fetch.insecure_tls", Kind::Flag, "false")
         .doc("Take every certificate, also false and expired ones.")
         .example("true"),
-    Key::new("fetch.cookies", Kind::Flag, "true")
-        .doc("Keep a site's cookies while it is being crawled.")
-        .example("false"),
+    Key::new("fetch.cookies", Kind::Switch, "\"on\"")
+        .doc("Keep a site's cookies while it is being crawled: off, on, or a file of cookies to begin with.")
+        .example("\"cookies.txt\"")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("fetch.http2", Kind::Flag, "false")
+        .doc("Offer HTTP/2 to servers over TLS.")
+        .example("true")
+        .reach(Reach::Spider)
+        .live(),
+    Key::none("fetch.client_certificate", Kind::Text(check::any))
+        .doc("PEM file of the certificate by which servers know this crawler.")
+        .example("\"crawler.pem\"")
+        .reach(Reach::Spider)
+        .live(),
+    Key::none("fetch.client_key", Kind::Text(check::any))
+        .doc("PEM file of the client certificate's key; without it, the key stands in the certificate's file.")
+        .example("\"crawler.key\"")
+        .reach(Reach::Spider)
+        .live(),
     // What counts as the same URL.
     Key::new("url.bytes_max", Kind::Count { min: 64, max: 65_536 }, "2083")
         .doc("Longest URL to take.")
-        .example("200"),
+        .example("200")
+        .reach(Reach::Spider)
+        .live(),
     Key::new("url.index_names", list(check::file_name), "[]")
         .doc("File names that mean their folder and are removed.")
         .example("[\"index.html\", \"index.php\"]"),
@@ -204,37 +334,64 @@ pub static KEYS: &[Key] = &[
         "[\"a/href\", \"area/href\", \"frame/src\", \"iframe/src\", \"link/href\", \"meta/content\"]",
     )
     .doc("Where links are taken from, as tag/attribute.")
-    .example("[\"a/href\", \"area/href\", \"img/src\"]"),
+    .example("[\"a/href\", \"area/href\", \"img/src\"]")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("gather.log_tags", list(check::tag), "[]")
+        .doc("Where links are found that are counted and not crawled, as tag/attribute.")
+        .example("[\"img/src\", \"embed/src\"]")
+        .reach(Reach::Spider)
+        .live(),
     Key::new("gather.language", Kind::Flag, "true")
         .doc("Judge the language of a page's text.")
-        .example("false"),
+        .example("false")
+        .reach(Reach::Spider)
+        .live(),
     Key::none("gather.threads", Kind::Count { min: 1, max: 256 })
         .doc("Threads that parse pages; without it, as many as there are cores.")
         .example("2"),
     // What is never crawled.
     Key::new("reject.use_default", Kind::Flag, "true")
         .doc("Use the shipped list of URLs that are no content: login, logout, register, cart and the like.")
-        .example("false"),
+        .example("false")
+        .reach(Reach::Spider)
+        .live(),
     Key::new("reject.disable", list(check::any), "[]")
         .doc("Rules of the shipped list to switch off, by name.")
-        .example("[\"login\"]"),
+        .example("[\"login\"]")
+        .reach(Reach::Spider)
+        .live(),
     Key::new("reject.patterns", Kind::List { check: check::regex, commas: false }, "[]")
         .doc("Regular expressions; a URL that matches one is not crawled.")
         .example(r"['/calendar/\d{4}', 'print=1']")
-        .common(),
+        .common()
+        .reach(Reach::Spider)
+        .live(),
     // Where it lasts.
     Key::new("store.volume_bytes_max", Kind::Size { min: 1_000_000 }, "\"1GB\"")
         .doc("A volume is sealed at this size and the next one begun.")
         .example("\"100MB\""),
+    Key::none("store.content_bytes_max", Kind::Size { min: 1 })
+        .doc("Most bytes of a body to archive; what is beyond is parsed, then cut and marked as cut.")
+        .example("\"300KB\""),
     // Coming back.
     Key::new("revisit.policy", Kind::OneOf(POLICIES), "\"fixed\"")
         .doc("When a fetched page is due again: never, or after a fixed period.")
         .example("\"once\"")
-        .common(),
+        .common()
+        .reach(Reach::Page)
+        .live(),
     Key::new("revisit.period", Kind::Time, "\"7d\"")
         .doc("The period of the policy \"fixed\".")
         .example("\"1d\"")
-        .common(),
+        .common()
+        .reach(Reach::Page)
+        .live(),
+    Key::new("revisit.importance", Kind::Factor { max: 1_000_000.0 }, "1")
+        .doc("How much a page counts against the others of its site: the higher come first.")
+        .example("5")
+        .reach(Reach::Page)
+        .live(),
     // The machine.
     Key::new("harvester.sites_in_hand", AT_LEAST_ONE, "1000")
         .doc("Sites in memory at the same time; memory follows this figure.")

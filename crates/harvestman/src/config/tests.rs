@@ -7,9 +7,14 @@ use proptest::prelude::*;
 use super::{keys::KEYS, *};
 use crate::exit::Exit;
 
-fn read(text: &str) -> Result<Config, Failure> {
-    let written = file::parse(text, Path::new("harvest/harvest.toml"))?;
-    Config::merge(written, [], Vec::new())
+fn parsed(text: &str, path: &str) -> Result<file::Document, Failure> {
+    let mut mistakes = Vec::new();
+    let document = file::parse(text, Path::new(path), &mut mistakes);
+    mistakes.into_iter().next().map_or(Ok(document), Err)
+}
+
+pub(super) fn read(text: &str) -> Result<Config, Failure> {
+    Config::merge(parsed(text, "harvest/harvest.toml")?, [], Vec::new())
 }
 
 #[track_caller]
@@ -38,6 +43,18 @@ fn every_default_and_every_example_is_a_valid_value_of_its_key() {
 }
 
 #[test]
+fn what_counts_as_made_on_demand_by_default_is_what_the_model_knows() {
+    let crawl = read("").expect("the defaults").crawl;
+    let marking = seeder::Marking::new(&crawl.dynamic_extensions);
+    let known = crawl.dynamic_extensions.iter().map(String::as_str);
+    for extension in known.chain(["html", "htm", "pdf", "xml", "php6", "phps", "js", "py", "rb"]) {
+        let url = model::CrawlUrl::parse(&format!("http://a.org/x.{extension}")).expect("a URL");
+        assert_eq!(marking.is_dynamic(&url), url.is_dynamic(), "{extension}");
+    }
+    assert_eq!(crawl.dynamic_extensions.len(), 20);
+}
+
+#[test]
 fn names_are_unique_sections_together_and_words_plain() {
     let mut names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
     names.sort_unstable();
@@ -48,7 +65,8 @@ fn names_are_unique_sections_together_and_words_plain() {
     sections.dedup();
     assert_eq!(sections.len(), keys::sections().len(), "a section is split in the table");
     for name in names {
-        assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_' || b == b'.'), "{name}");
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_.".contains(&b);
+        assert!(name.bytes().all(plain), "{name}");
     }
 }
 
@@ -71,7 +89,7 @@ fn the_defaults_are_those_of_the_design() {
 #[test]
 fn flags_win_over_environment_over_file_over_defaults() {
     let text = "[etiquette]\ndelay = 3\nconnections = 2\n[crawl]\npages = 10\n";
-    let written = file::parse(text, Path::new("h.toml")).unwrap();
+    let written = parsed(text, "h.toml").unwrap();
     let variables = [
         variable("HARVESTMAN_ETIQUETTE_DELAY", "4s"),
         variable("HARVESTMAN_CRAWL_PAGES", "20"),
@@ -163,7 +181,12 @@ fn wrong_values_are_told_with_file_line_key_value_and_what_to_write() {
     );
     refused(
         "[fetch]\ncookies = 'yes'\n",
-        &format!("{at} 2: fetch.cookies = \"yes\": it is neither true nor false"),
+        &format!("{at} 2: fetch.cookies = \"yes\": it is neither on nor off"),
+        "or a file",
+    );
+    refused(
+        "[fetch]\nhttp2 = 'yes'\n",
+        &format!("{at} 2: fetch.http2 = \"yes\": it is neither true nor false"),
         "without quotes",
     );
     refused(
@@ -230,7 +253,7 @@ fn the_user_agent_names_the_crawler_and_its_operator() {
 
 #[test]
 fn none_lifts_a_limit_of_a_lower_layer() {
-    let written = file::parse("[crawl]\npages = 10\n", Path::new("h.toml")).unwrap();
+    let written = parsed("[crawl]\npages = 10\n", "h.toml").unwrap();
     let flags = vec![("crawl.pages", vec!["none".to_owned()])];
     assert_eq!(Config::merge(written, [], flags).unwrap().crawl.pages, None);
 }
@@ -303,7 +326,33 @@ fn docs_configuration_has_every_key_with_its_default_and_example_and_no_other() 
         if let Some(flag) = key.flag {
             told(&format!("`--{flag}`"));
         }
+        let reach = match key.reach {
+            Reach::Collection => "collection",
+            Reach::Spider => "collection, spider",
+            Reach::Site => "collection, spider, site",
+            Reach::Page => "collection, spider, site, page",
+        };
+        told(&format!("Set for: {reach}{}.", if key.live { " (live)" } else { "" }));
     }
+}
+
+#[test]
+fn every_example_in_docs_configuration_can_be_read() {
+    let docs = include_str!("../../../../docs/configuration.md");
+    let mut tables = [0; 3];
+    let mut examples = 0;
+    for block in docs.split("```toml\n").skip(1) {
+        let text = block.split("\n```").next().unwrap();
+        let config = read(text).unwrap_or_else(|failure| panic!("{text}\n{failure}"));
+        let set = config.settings().iter().filter(|s| s.origin != Origin::Default).count();
+        let here =
+            [config.overrides.listing().count(), config.credentials.len(), config.logins.len()];
+        assert!(set + here.iter().sum::<usize>() > 0, "{text} says nothing");
+        examples += 1;
+        (0..3).for_each(|kind| tables[kind] += here[kind]);
+    }
+    assert!(examples >= 4, "the chapters show examples");
+    assert!(tables.iter().all(|shown| *shown > 1), "each kind of table is shown: {tables:?}");
 }
 
 #[test]
@@ -328,7 +377,32 @@ fn docs_configuration_maps_every_variable_of_wire_to_a_key_or_says_later() {
     }
 }
 
+#[test]
+fn every_mistake_of_a_file_is_found_not_only_the_first() {
+    let mut mistakes = Vec::new();
+    let text = "[crawl]\npgaes = 1\npages = 'x'\n[zebra]\n[[login]]\n";
+    let document = file::parse(text, Path::new("h.toml"), &mut mistakes);
+    Config::build(document, [variable("HARVESTMAN_CRAWL_X", "1")], vec![], &mut mistakes);
+    let lines: Vec<&str> = mistakes.iter().map(|mistake| mistake.sentence.as_str()).collect();
+    assert!(lines.len() >= 6, "{lines:#?}");
+    for part in ["\"pgaes\"", "[zebra]", "CRAWL_X", "crawl.pages", "no success", "no page"] {
+        assert!(lines.iter().any(|line| line.contains(part)), "{part}: {lines:#?}");
+    }
+}
+
 proptest! {
+    #[test]
+    fn no_text_makes_tables_panic(
+        kind in "override|credential|login",
+        lines in prop::collection::vec(
+            "(when|file|spider|origin|basic|bearer|page|success|action|fields.a|crawl.depth|etiquette.delay) \
+             = ('\\PC{0,20}'|[0-9]{1,3}|\\['any', 'host a.org'\\]|'(text|cookie|redirect|status) [a-z0-9/]{0,5}')",
+            0..6,
+        ),
+    ) {
+        let _ = read(&format!("[[{kind}]]\n{}\n", lines.join("\n")));
+    }
+
     #[test]
     fn no_text_makes_the_reader_panic(text in "\\PC{0,80}|(\\[[a-z]{1,9}\\]\n)?([a-z_.]{1,12} = [-0-9a-z'\"\\[\\], .]{0,12}\n){0,4}") {
         let _ = read(&text);

@@ -48,6 +48,7 @@ impl Value {
             Kind::Time => time(raw),
             Kind::Factor { max } => factor(raw, max),
             Kind::Flag => flag(raw),
+            Kind::Switch => switch(raw),
             Kind::OneOf(words) => one_of(raw, words),
             Kind::Text(check) => match raw {
                 Raw::Text(text) => check(text).map(|()| Value::Text(text.clone())),
@@ -67,6 +68,14 @@ impl Value {
                     format!("write a list such as {}", key.example),
                 ),
             },
+        }
+    }
+
+    /// As it is shown: without passwords, where the key's values can carry one.
+    pub fn shown(&self, key: &Key) -> Value {
+        match self {
+            Value::Text(text) if key.secret => Value::Text(veiled(text)),
+            other => other.clone(),
         }
     }
 
@@ -107,6 +116,14 @@ impl Raw {
     pub fn line_of(&self, item: &str) -> Option<usize> {
         let Raw::List(items) = self else { return None };
         items.iter().find(|(text, line)| text == item && *line > 0).map(|(_, line)| *line)
+    }
+
+    /// As it is shown: without passwords, where the key's values can carry one.
+    pub fn shown(&self, key: &Key) -> Raw {
+        match self {
+            Raw::Text(text) if key.secret => Raw::Text(veiled(text)),
+            other => other.clone(),
+        }
     }
 
     fn kind(&self) -> &'static str {
@@ -155,6 +172,15 @@ pub fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// `http://user:password@host` without what is in front of the host.
+fn veiled(text: &str) -> String {
+    let start = text.find("://").map_or(0, |at| at + 3);
+    match text.rfind('@').filter(|at| *at >= start) {
+        Some(at) => format!("{}***{}", &text[..start], &text[at..]),
+        None => text.to_owned(),
+    }
 }
 
 fn count(raw: &Raw, min: u64, max: u64) -> Result<Value, Wrong> {
@@ -223,6 +249,23 @@ fn flag(raw: &Raw) -> Result<Value, Wrong> {
         Raw::Text(text) if text == "true" => Ok(Value::Flag(true)),
         Raw::Text(text) if text == "false" => Ok(Value::Flag(false)),
         _ => wrong("it is neither true nor false", "write true or false, without quotes"),
+    }
+}
+
+fn switch(raw: &Raw) -> Result<Value, Wrong> {
+    match raw {
+        Raw::Flag(true) => Ok(Value::Text("on".to_owned())),
+        Raw::Flag(false) => Ok(Value::Text("off".to_owned())),
+        Raw::Text(text) => match text.as_str() {
+            "on" | "true" => Ok(Value::Text("on".to_owned())),
+            "off" | "false" => Ok(Value::Text("off".to_owned())),
+            "" | "yes" | "no" => wrong("it is neither on nor off", "write on, off, or a file"),
+            file => Ok(Value::Text(file.to_owned())),
+        },
+        other => wrong(
+            format!("it is {}, not on or off", other.kind()),
+            "write \"on\", \"off\", or the name of a file in quotes",
+        ),
     }
 }
 

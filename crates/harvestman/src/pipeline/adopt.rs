@@ -99,7 +99,6 @@ impl Adopter<'_> {
             pages_max: 0,
             slack: std::time::Duration::ZERO,
             known_max: 0,
-            site_pages_max: None,
             paused: Vec::new(),
             requisites_only: false,
             seeded_first: false,

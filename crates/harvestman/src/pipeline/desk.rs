@@ -2,9 +2,10 @@
 
 use model::{Frontier, StoreError, Timestamp};
 use store::{
-    control::Request,
+    control::{Request, SpiderChange},
     frontier::{Lifted, SqliteFrontier},
     runs::{RunId, RunState},
+    spiders::SpiderRow,
 };
 
 use super::messages::BlockChange;
@@ -18,6 +19,18 @@ pub trait Desk: Frontier {
     /// Changes the list of blocks; what became of it, in words.
     fn change_blocks(&mut self, change: &BlockChange, now: Timestamp)
     -> Result<String, StoreError>;
+
+    fn change_spider(
+        &mut self,
+        name: &str,
+        change: &SpiderChange,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
+
+    fn spiders(&mut self) -> Result<Vec<SpiderRow>, StoreError>;
+
+    /// Sites that had reached a limit are looked at again if limits are others than this number's.
+    fn limits_are(&mut self, fingerprint: u64, now: Timestamp) -> Result<(), StoreError>;
 
     fn heartbeat(
         &mut self,
@@ -59,6 +72,38 @@ impl Desk for SqliteFrontier {
         }
         let new = self.block(&change.patterns, &change.reason, now)?;
         Ok(format!("{new} blocks added"))
+    }
+
+    fn change_spider(
+        &mut self,
+        name: &str,
+        change: &SpiderChange,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let id = match change {
+            SpiderChange::Add { settings } => {
+                return self.add_spider(name, settings, now).map(drop);
+            }
+            _ => SqliteFrontier::spiders(self)?.into_iter().find(|row| row.name == name),
+        };
+        let Some(SpiderRow { id, .. }) = id else {
+            return Err(StoreError::Refused { why: format!("there is no spider {name:?}") });
+        };
+        match change {
+            SpiderChange::Add { .. } => Ok(()),
+            SpiderChange::Edit { changes } => self.edit_spider(id, changes, now),
+            SpiderChange::Pause { why } => self.pause_spider(id, Some(why), now),
+            SpiderChange::Resume => self.pause_spider(id, None, now),
+            SpiderChange::Remove => self.remove_spider(id, now),
+        }
+    }
+
+    fn spiders(&mut self) -> Result<Vec<SpiderRow>, StoreError> {
+        SqliteFrontier::spiders(self)
+    }
+
+    fn limits_are(&mut self, fingerprint: u64, now: Timestamp) -> Result<(), StoreError> {
+        self.terms_changed(fingerprint, now).map(drop)
     }
 
     fn heartbeat(

@@ -5,18 +5,18 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, PoisonError, RwLock, mpsc::Receiver},
+    sync::{Arc, Mutex, PoisonError, mpsc::Receiver},
     time::Duration,
 };
 
-use gatherer::{GatherOptions, Gathered, gather, gather_part};
+use gatherer::{Gathered, gather, gather_part};
 use harvester::failure::PageAfter;
 use model::{
-    Archive, ArchiveEntry, Clock, Decision, EntryKind, Exchange, Page, RecordId, RecordLocation,
-    RefersTo, StoreError,
+    Archive, ArchiveEntry, Clock, Decision, EntryKind, Exchange, Page, PageUpdate, RecordId,
+    RecordLocation, RefersTo, Refusal, Stopped, StoreError,
 };
-use seeder::{Requisites, SeedSet, Sorted, SpiderRules, sort_links, sort_requisites};
-use store::warc::{RecordIds, sha1};
+use seeder::{Blocks, Requisites, Sorted, sort_links, sort_requisites};
+use store::warc::{RecordIds, dechunk, sha1};
 use tokio::sync::mpsc::Sender;
 
 use super::{
@@ -24,6 +24,7 @@ use super::{
     payloads::Payloads,
     preview::Preview,
     settle::{self, Seen},
+    spiders::{Spider, Spiders},
 };
 
 /// How often a full disk is tried again.
@@ -35,11 +36,10 @@ const UNWRITTEN_MAX: usize = 16;
 /// What all gather threads work with.
 pub struct GatherStage {
     pub archive: Arc<dyn Archive>,
-    pub options: GatherOptions,
-    pub rules: Arc<SpiderRules>,
-    pub seeds: Arc<RwLock<SeedSet>>,
-    pub policy: manager::Policy,
+    pub spiders: Arc<Spiders>,
     pub payloads: Mutex<Payloads>,
+    /// Of a longer body only so much is archived (WIRE's maxstoredsize); all of it is read.
+    pub stored_bytes_max: Option<u64>,
     pub ids: RecordIds,
     pub clock: Arc<dyn Clock>,
     /// What would be taken is told here instead of being taken.
@@ -106,10 +106,13 @@ impl GatherStage {
         events: &Sender<Event>,
     ) -> Result<Filed, StoreError> {
         let digest = sha1(&[&exchange.entity]);
-        let (kind, seen) = self.kind_of(exchange, page, &digest);
+        let cut = self.cut(exchange, page);
+        let stored = cut.as_ref().map_or(digest, |cut| sha1(&[&cut.entity]));
+        let (kind, seen) = self.kind_of(exchange, page, Digests { whole: &digest, stored });
         let revisit = !matches!(kind, EntryKind::Response);
         let record_id = self.ids.make();
-        let entry = ArchiveEntry { exchange, record_id, payload_digest: digest, kind };
+        let archived = cut.as_ref().unwrap_or(exchange);
+        let entry = ArchiveEntry { exchange: archived, record_id, payload_digest: stored, kind };
         let location = self.append_when_there_is_room(&entry, events)?;
         if seen == Seen::New && exchange.status == 200 && exchange.stopped.is_none() {
             let mut payloads = self.payloads.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,11 +121,27 @@ impl GatherStage {
         Ok(Filed { location, record_id, digest, seen, revisit })
     }
 
+    /// The exchange as it is archived, when it is longer than what is to be kept of a page.
+    fn cut(&self, exchange: &Exchange, page: Option<&Page>) -> Option<Exchange> {
+        let max = usize::try_from(self.stored_bytes_max?).unwrap_or(usize::MAX);
+        if page.is_none() || exchange.wire_body.len() <= max {
+            return None;
+        }
+        let wire_body = exchange.wire_body.slice(..max);
+        let framed = exchange.wire_body.len() != exchange.entity.len();
+        Some(Exchange {
+            entity: if framed { dechunk(&wire_body).into() } else { wire_body.clone() },
+            wire_body,
+            stopped: Some(exchange.stopped.unwrap_or(Stopped::Length)),
+            ..exchange.clone()
+        })
+    }
+
     fn kind_of(
         &self,
         exchange: &Exchange,
         page: Option<&Page>,
-        digest: &[u8; 20],
+        Digests { whole: digest, stored }: Digests<'_>,
     ) -> (EntryKind, Seen) {
         let last = page.and_then(|page| page.last.as_ref());
         if exchange.status == 304
@@ -141,7 +160,7 @@ impl GatherStage {
         let before = last.filter(|last| last.payload_digest == *digest);
         if let Some(last) = before.filter(|last| last.whole) {
             let target_uri = exchange.url.as_str().to_owned();
-            let refers = RefersTo { target_uri, date: last.record_date, payload_digest: *digest };
+            let refers = RefersTo { target_uri, date: last.record_date, payload_digest: stored };
             return (EntryKind::SamePayload(refers), Seen::Before);
         }
         let payloads = self.payloads.lock().unwrap_or_else(PoisonError::into_inner);
@@ -151,7 +170,7 @@ impl GatherStage {
             {
                 let duplicate_of = (url.site() == exchange.url.site()).then(|| url.fingerprint());
                 let refers =
-                    RefersTo { target_uri: url.as_str().to_owned(), date, payload_digest: *digest };
+                    RefersTo { target_uri: url.as_str().to_owned(), date, payload_digest: stored };
                 (EntryKind::SamePayload(refers), Seen::Elsewhere(duplicate_of))
             }
             _ if before.is_some() => (EntryKind::Response, Seen::Before),
@@ -190,24 +209,36 @@ impl GatherStage {
         filed: &Filed,
         after: PageAfter,
     ) -> (PageReport, Vec<Decision>) {
+        let spider = self.spiders.of(page.spider);
         // The gatherer promises not to panic; should it break the promise, one page is poor, not the crawl.
         let take = if page.terms.requisite { gather_part } else { gather };
-        let gathered = catch_unwind(AssertUnwindSafe(|| take(exchange, &self.options)))
+        let mut gathered = catch_unwind(AssertUnwindSafe(|| take(exchange, &spider.gather)))
             .unwrap_or_else(|_| {
                 tracing::error!(url = %exchange.url, "the gatherer panicked on this page");
                 Gathered::default()
             });
-        let mut sorted = self.sort(&page, &gathered);
-        let mut parts = self.sort_parts(&page, &gathered, &sorted);
+        let refusal = refusal(&spider, &page, exchange, &gathered);
+        let (mut sorted, mut parts) = match refusal {
+            None => sort(&spider, &page, &gathered),
+            Some(_) => (Sorted::default(), Requisites::default()),
+        };
         if let Some(preview) = &self.preview {
             sorted = preview.keep(&page, sorted);
             parts = Requisites::default();
         }
         let now = self.clock.now();
-        let verdict =
-            settle::Answered { exchange, gathered: &gathered, filed, now, policy: &self.policy };
-        let (update, refused) = settle::update(&page, &verdict, after, &sorted);
+        let policy = spider.policy_of(&page);
+        let verdict = settle::Answered {
+            exchange,
+            gathered: &gathered,
+            filed,
+            now,
+            policy: &policy,
+            refusal,
+        };
+        let (mut update, refused) = settle::update(&page, &verdict, after, &sorted);
         let again = settle::asks_again(&page, exchange, &gathered);
+        leave_out_forgotten(&self.spiders.blocks, &mut gathered, &mut update);
         let mut decisions = sorted.refused;
         decisions.extend(parts.refused);
         decisions.extend(refused);
@@ -224,31 +255,12 @@ impl GatherStage {
         };
         (report, decisions)
     }
+}
 
-    fn sort(&self, page: &Page, gathered: &Gathered) -> Sorted {
-        if page.terms.requisite {
-            return Sorted::default();
-        }
-        if page.seed {
-            self.follow_seed(gathered);
-        }
-        let seeds = self.seeds.read().unwrap_or_else(PoisonError::into_inner);
-        sort_links(page, &gathered.links, gathered.nofollow, &self.rules, &seeds)
-    }
-
-    /// The redirect of a page is a link; that of a part says where the part is.
-    fn sort_parts(&self, page: &Page, gathered: &Gathered, sorted: &Sorted) -> Requisites {
-        let redirect = gathered.redirect.as_ref().filter(|_| page.terms.requisite);
-        let seeds = self.seeds.read().unwrap_or_else(PoisonError::into_inner);
-        sort_requisites(page, &gathered.requisites, redirect, sorted, &self.rules, &seeds)
-    }
-
-    /// What a seed redirects to joins the seeds' scope: http to https, bare to www.
-    fn follow_seed(&self, gathered: &Gathered) {
-        if let Some(target) = &gathered.redirect {
-            self.seeds.write().unwrap_or_else(PoisonError::into_inner).join(target);
-        }
-    }
+/// Of a payload as it came, which tells whether it has changed, and as it is archived.
+struct Digests<'a> {
+    whole: &'a [u8; 20],
+    stored: [u8; 20],
 }
 
 /// Where an exchange is, and whether its payload was there before.
@@ -259,4 +271,57 @@ pub struct Filed {
     pub seen: Seen,
     /// The record is a revisit.
     pub revisit: bool,
+}
+
+/// The redirect of a page is a link; that of a part says where the part is, and links of a part are none.
+fn sort(spider: &Spider, page: &Page, gathered: &Gathered) -> (Sorted, Requisites) {
+    let is_part = page.terms.requisite;
+    if page.seed
+        && let Some(target) = &gathered.redirect
+    {
+        // What a seed redirects to joins the seeds' scope: http to https, bare to www.
+        spider.join(target);
+    }
+    let seeds = spider.seeds.read().unwrap_or_else(PoisonError::into_inner);
+    let sorted = match is_part {
+        true => Sorted::default(),
+        false => sort_links(page, &gathered.links, gathered.nofollow, &spider.rules, &seeds),
+    };
+    let redirect = gathered.redirect.as_ref().filter(|_| is_part);
+    let found = &gathered.requisites;
+    let parts = sort_requisites(page, found, redirect, &sorted, &spider.rules, &seeds);
+    (sorted, parts)
+}
+
+/// What the rules say of content of this type, where they had to wait for it.
+fn refusal(
+    spider: &Spider,
+    page: &Page,
+    exchange: &Exchange,
+    gathered: &Gathered,
+) -> Option<Refusal> {
+    if page.terms.requisite || !(200..300).contains(&exchange.status) {
+        return None;
+    }
+    // A server that does not say is believed to mean what its bytes are.
+    let media_type = match gathered.declared_type.as_str() {
+        "" => gathered.media_type.as_str(),
+        declared => declared,
+    };
+    spider.judge_answer(page, media_type)
+}
+
+/// What was forgotten is not written down again because somebody links to it.
+fn leave_out_forgotten(blocks: &Blocks, gathered: &mut Gathered, update: &mut PageUpdate) {
+    if blocks.is_empty() {
+        return;
+    }
+    gathered.links.retain(|link| !blocks.is_forgotten(&link.url));
+    let Some(facts) = &mut update.facts else { return };
+    if gathered.canonical.as_ref().is_some_and(|url| blocks.is_forgotten(url)) {
+        facts.canonical = None;
+    }
+    if gathered.redirect.as_ref().is_some_and(|url| blocks.is_forgotten(url)) {
+        facts.location = None;
+    }
 }

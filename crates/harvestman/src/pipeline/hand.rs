@@ -3,13 +3,18 @@
 //! The workbench knows *when* a site may be visited; this room knows *under which lease* what happens
 //! is checked in.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    time::Duration,
+};
 
 use harvester::{http::CookieJar, workbench::Reason};
 use model::{
     Candidate, Fingerprint, PageUpdate, Release, SiteClock, SiteDelta, SiteId, SiteKey, SiteLease,
-    Timestamp, limits,
+    SpiderId, Timestamp, limits,
 };
+
+use super::spiders::Spider;
 
 #[derive(Default)]
 pub struct Hand {
@@ -24,8 +29,8 @@ pub struct Held {
     pub seeded: bool,
     /// Pages of the site that are known, counting what was admitted since check-out.
     pub known: u64,
-    /// None when the user wants no cookies.
-    pub cookies: Option<CookieJar>,
+    /// Spiders do not share their cookies: one may be logged in.
+    jars: BTreeMap<SpiderId, CookieJar>,
     /// Answers that are being gathered.
     pub gathering: usize,
     pub in_flight: usize,
@@ -33,6 +38,8 @@ pub struct Held {
     pub refilling: bool,
     /// The workbench has nothing more for it, but something of it is still on its way.
     pub drained: Option<Reason>,
+    /// Time that visits took since the last check-in.
+    pub worked: Duration,
     /// Parts of pages met since check-out: each is given to the store once.
     pub parts: HashSet<Fingerprint>,
     /// Links to parts that are being visited: to be admitted as pages when the visit is over.
@@ -42,7 +49,7 @@ pub struct Held {
 }
 
 impl Hand {
-    pub fn add(&mut self, lease: &SiteLease, cookies: bool, now: Timestamp) {
+    pub fn add(&mut self, lease: &SiteLease, now: Timestamp) {
         let held = Held {
             id: lease.site.id,
             key: lease.site.key.clone(),
@@ -50,11 +57,12 @@ impl Hand {
             until: lease.until,
             seeded: lease.site.seeded,
             known: lease.site.counters.known,
-            cookies: cookies.then(CookieJar::new),
+            jars: BTreeMap::new(),
             gathering: 0,
             in_flight: 0,
             refilling: false,
             drained: None,
+            worked: Duration::ZERO,
             parts: HashSet::new(),
             promoted: Vec::new(),
             free_since: now,
@@ -94,8 +102,12 @@ impl Hand {
     }
 
     /// These check-ins go to the frontier: only now are the leases in them renewed.
-    pub fn sent(&mut self, deltas: &[SiteDelta]) {
+    /// What visits took of the site's time goes with them.
+    pub fn sent(&mut self, deltas: &mut [SiteDelta]) {
         for delta in deltas {
+            if let Some(held) = self.sites.get_mut(&delta.key) {
+                delta.worked += std::mem::take(&mut held.worked);
+            }
             if let (Release::Renew(until), Some(held)) =
                 (delta.release, self.sites.get_mut(&delta.key))
             {
@@ -106,6 +118,13 @@ impl Hand {
 }
 
 impl Held {
+    /// The spider's cookies of this site; none when it keeps none.
+    pub fn jar(&mut self, spider: &Spider, now: Timestamp) -> Option<&mut CookieJar> {
+        let stock = spider.cookies.as_ref()?;
+        let fresh = || CookieJar::with_preset(stock, &self.key, now);
+        Some(self.jars.entry(spider.id).or_insert_with(fresh))
+    }
+
     /// An empty check-in that renews the lease.
     pub fn delta(&self, now: Timestamp) -> SiteDelta {
         let release = Release::Renew(now.plus(limits::LEASE));
@@ -123,7 +142,7 @@ impl Held {
         release: Release,
         now: Timestamp,
     ) -> SiteDelta {
-        SiteDelta { clock, release, ..self.delta(now) }
+        SiteDelta { clock, release, worked: self.worked, ..self.delta(now) }
     }
 
     /// Nothing of this site is on its way any more.
@@ -161,15 +180,15 @@ mod tests {
             worked_today: Default::default(),
         };
         let mut hand = Hand::default();
-        hand.add(&lease, false, start);
+        hand.add(&lease, start);
         let later = start.plus(limits::LEASE * 3 / 4);
 
         // A link from elsewhere to a page that is known: prepared, and then not needed.
         let dropped = hand.get(&key).map(|held| held.delta(later));
         assert!(dropped.is_some());
-        let renewals = hand.renew(later);
+        let mut renewals = hand.renew(later);
         assert_eq!(renewals.len(), 1, "the frontier still has the old lease");
-        hand.sent(&renewals);
+        hand.sent(&mut renewals);
         assert!(hand.renew(later).is_empty());
     }
 }

@@ -5,37 +5,41 @@
 //! limits are exact; it never blocks, because it takes on no more than the bounded channels can hold.
 
 use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{
-        Arc, RwLock, Weak,
+        Arc, Weak,
         mpsc::{SyncSender, TrySendError},
     },
     time::Duration,
 };
 
-use harvester::workbench::{Drained, Reason, Step, Workbench};
-use manager::Policy;
+use harvester::workbench::{Drained, LimitInAll, Reason, Step, Workbench};
 use model::{
-    CheckOut, Clock, Counts, FetchLimits, Refill, Release, SiteKey, SiteLease, StoreError,
-    Timestamp, limits,
+    CheckOut, Clock, Counts, FetchLimits, Refill, Release, SiteKey, SiteLease, SpiderId,
+    StoreError, Timestamp, limits,
 };
-use seeder::{SeedSet, SpiderRules};
+use store::{control::Request, spiders::SpiderRow};
 use tokio::sync::{mpsc::Receiver, watch};
 
 use super::{
     Spawner,
+    course::{Bounds, Helm},
     hand::Hand,
     messages::{Event, GatherJob, Order, Settle},
+    spiders::Spiders,
     tally::{Progress, Tally},
 };
 
 mod admit;
 mod answers;
+mod door;
 mod requests;
 mod requisites;
+mod steer;
 #[cfg(test)]
 mod tests;
 
-pub use requests::seed_candidate;
+pub use requests::{read_seeds, seed_candidate};
 
 /// A pass ends when nothing is due within this time: short waits (a retry, a pause) are sat out.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -48,7 +52,7 @@ const BEAT: Duration = Duration::from_millis(500);
 /// check-ins wait, and each one under way leaves another; a site leaves one when it comes, one with a
 /// refill, one when it goes, and has one refill under way. The rest is beats and other processes' requests.
 pub(super) fn orders_max(plan: &Plan) -> usize {
-    let visits = UNSETTLED_MAX + limits::GATHER_QUEUE + plan.fetches_max;
+    let visits = UNSETTLED_MAX + limits::GATHER_QUEUE + plan.fetches_room;
     visits + 4 * plan.sites_in_hand + UNSETTLED_MAX
 }
 
@@ -60,12 +64,11 @@ pub struct Plan {
     /// Stop at this moment.
     pub deadline: Option<Timestamp>,
     pub fetches_max: usize,
+    /// The most it can be raised to while the crawl runs: what the channels between the stages hold.
+    pub fetches_room: usize,
     pub sites_in_hand: usize,
-    pub site_pages_max: Option<u64>,
-    /// URLs of a site that no seed named.
-    pub discovered_urls_max: u64,
+    pub seeded_first: bool,
     pub holder: String,
-    pub cookies: bool,
 }
 
 /// Why a crawl is over.
@@ -75,6 +78,8 @@ pub enum Ended {
     Done { next_due: Option<Timestamp> },
     /// The user's limit on pages.
     PagesLimit,
+    /// The user's limit on bytes.
+    BytesLimit,
     /// The user's limit on time.
     TimeLimit,
     /// Ctrl-C, a signal, or `stop`.
@@ -90,14 +95,9 @@ pub struct Harvest {
     pub spawner: Spawner,
     pub jobs: SyncSender<GatherJob>,
     pub orders: SyncSender<Order>,
-    pub rules: Arc<SpiderRules>,
-    pub seeds: Arc<RwLock<SeedSet>>,
-    pub policy: Policy,
-    pub fetch_limits: Arc<FetchLimits>,
+    pub spiders: Arc<Spiders>,
+    pub helm: Box<dyn Helm>,
     pub robots_limits: Arc<FetchLimits>,
-    pub requisite_limits: Arc<FetchLimits>,
-    /// Parts of pages are fetched too.
-    pub requisites: bool,
     pub progress: watch::Sender<Progress>,
     pub state: State,
 }
@@ -120,8 +120,17 @@ pub struct State {
     paused: Option<String>,
     held_by_user: bool,
     stopping: Option<Stopping>,
-    /// The last request taken up: one is told again until the writer has marked it as done.
+    /// The last request taken up.
     requested: i64,
+    /// Requests that wait for a change of a spider to be written down.
+    requests: VecDeque<Request>,
+    changing: bool,
+    /// The spiders as the collection has them.
+    rows: Vec<SpiderRow>,
+    bounds: BTreeMap<SpiderId, Bounds>,
+    timed_out: BTreeSet<SpiderId>,
+    /// Of the limits in force.
+    fingerprint: Option<u64>,
     released: bool,
     /// All pages are in: only their parts are still to come.
     parts_only: bool,
@@ -132,9 +141,16 @@ pub struct State {
     fault: Option<StoreError>,
 }
 
+impl State {
+    /// `rows`: the spiders as the collection has them.
+    pub fn new(rows: Vec<SpiderRow>) -> State {
+        State { rows, ..State::default() }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stopping {
-    Pages,
+    Limit(LimitInAll),
     Time,
     Asked,
 }
@@ -146,6 +162,7 @@ impl Harvest {
         let mut awake = self.clock.busy();
         self.state.started = self.clock.now();
         self.state.check_at = Some(self.state.started);
+        self.steer(self.state.started);
         let ended = loop {
             let wake = self.advance();
             if let Some(ended) = self.over() {
@@ -205,7 +222,8 @@ impl Harvest {
                 self.state.counts = counts;
                 self.state.tally.time.store_us += store.as_micros() as u64;
             }
-            Event::Requests(requests) => requests.into_iter().for_each(|r| self.request(r)),
+            Event::Requests(requests) => self.take_requests(requests),
+            Event::Spiders(rows) => self.spiders_changed(rows),
             Event::Paused(why) => self.state.paused = why,
             Event::Stop => self.stop(Stopping::Asked),
             Event::Fault(_) => unreachable!("faults end the loop before they are handled"),
@@ -222,6 +240,8 @@ impl Harvest {
         // the sites in hand to ourselves a second time.
         if now.since(self.state.beat) >= BEAT {
             self.beat(false);
+            self.end_times(now);
+            self.look_at_helm(now);
         }
         let mut wake = now.plus(BEAT);
         if self.may_begin() {
@@ -267,7 +287,7 @@ impl Harvest {
     }
 
     fn give_back_drained(&mut self, now: Timestamp) {
-        for Drained { site, reason } in self.workbench.drained() {
+        for Drained { site, reason, .. } in self.workbench.drained() {
             let Some(held) = self.state.hand.get(&site.key) else { continue };
             if !held.is_quiet() {
                 // Something of it is on its way and will stir the workbench, which then tells again.
@@ -281,13 +301,20 @@ impl Harvest {
     fn put_down(&mut self, site: &SiteKey, reason: Reason, now: Timestamp) {
         match reason {
             Reason::NeedsRefill => self.ask_for_more(site, now),
-            Reason::Done | Reason::Limit => self.give_back(site, now, now),
-            Reason::NotBefore(at) | Reason::RobotsUnreachable(at) => self.give_back(site, at, now),
+            Reason::Done | Reason::Limit | Reason::Paused | Reason::TurnOver => {
+                self.give_back(site, Release::NotBefore(now), now);
+            }
+            // Not even what was fetched before may be visited, until the limit is another.
+            Reason::Spent => self.give_back(site, Release::Rest, now),
+            Reason::NotBefore(at) | Reason::RobotsUnreachable(at) => {
+                self.give_back(site, Release::NotBefore(at), now);
+            }
         }
     }
 
     fn ask_for_more(&mut self, site: &SiteKey, now: Timestamp) {
         let except = self.workbench.pages_of(site);
+        let paused = self.paused(now);
         let Some(held) = self.state.hand.get(site) else { return };
         held.refilling = true;
         let request = Refill {
@@ -295,17 +322,20 @@ impl Harvest {
             fence: held.fence,
             now,
             pages_max: limits::REFILL_PAGES,
-            paused: Vec::new(),
+            paused,
             except,
             only: Vec::new(),
         };
         self.order(Order::Refill(site.clone(), request, self.clock.busy()));
     }
 
-    fn give_back(&mut self, site: &SiteKey, not_before: Timestamp, now: Timestamp) {
-        let clock = self.workbench.remove(site, now).map(|removed| removed.clock);
+    /// `full`: see [`model::SiteDelta::full`].
+    fn give_back(&mut self, site: &SiteKey, release: Release, now: Timestamp) {
+        let removed = self.workbench.remove(site, now);
         let Some(held) = self.state.hand.remove(site) else { return };
-        let delta = held.farewell(clock, Release::NotBefore(not_before), now);
+        let clock = removed.as_ref().map(|removed| removed.clock);
+        let mut delta = held.farewell(clock, release, now);
+        delta.full = removed.map(|removed| removed.full).unwrap_or_default();
         self.settle(Settle { deltas: vec![delta], busy: self.clock.busy(), ..Settle::default() });
         self.state.check_at = Some(now);
     }
@@ -326,10 +356,9 @@ impl Harvest {
             pages_max: fair.clamp(limits::CHECK_OUT_PAGES_MIN, limits::REFILL_PAGES),
             slack: Duration::ZERO,
             known_max: limits::KNOWN_IN_MEMORY_MAX,
-            site_pages_max: self.plan.site_pages_max,
-            paused: Vec::new(),
+            paused: self.paused(now),
             requisites_only: self.state.parts_only,
-            seeded_first: false,
+            seeded_first: self.plan.seeded_first,
             only: None,
         };
         self.state.checking_out = true;
@@ -349,7 +378,7 @@ impl Harvest {
         self.state.check_at = [self.state.check_at, again].into_iter().flatten().min();
         self.state.next_due = next_due;
         for mut lease in leases {
-            self.state.hand.add(&lease, self.plan.cookies, now);
+            self.state.hand.add(&lease, now);
             let site = lease.site.key.clone();
             lease.pages = self.judge_candidates(&site, lease.pages);
             self.workbench.add(lease, now);
@@ -363,8 +392,13 @@ impl Harvest {
 
     /// Stopping: once nothing is in flight, every site is given back and the writer told to hurry.
     fn finish_if_stopping(&mut self, now: Timestamp) {
-        if self.state.stopping.is_none() && self.workbench.limit_reached() {
-            self.all_pages_are_in(now);
+        if self.state.stopping.is_none()
+            && let Some(limit) = self.workbench.which_limit()
+        {
+            match limit {
+                LimitInAll::Pages => self.all_pages_are_in(now),
+                LimitInAll::Bytes => self.stop(Stopping::Limit(limit)),
+            }
         }
         let quiet =
             self.state.in_flight == 0 && self.state.gathering == 0 && !self.state.checking_out;
@@ -372,7 +406,7 @@ impl Harvest {
             return;
         }
         for site in self.state.hand.keys() {
-            self.give_back(&site, now, now);
+            self.give_back(&site, Release::NotBefore(now), now);
         }
         self.order(Order::Flush);
         self.state.released = true;
@@ -397,7 +431,8 @@ impl Harvest {
                 Some(Ended::TimeLimit)
             }
             Some(why) if state.released && quiet => Some(match why {
-                Stopping::Pages => Ended::PagesLimit,
+                Stopping::Limit(LimitInAll::Pages) => Ended::PagesLimit,
+                Stopping::Limit(LimitInAll::Bytes) => Ended::BytesLimit,
                 Stopping::Time => Ended::TimeLimit,
                 Stopping::Asked => Ended::Stopped,
             }),
@@ -448,9 +483,9 @@ impl Harvest {
         }
     }
 
-    fn settle(&mut self, settle: Settle) {
+    fn settle(&mut self, mut settle: Settle) {
         self.state.unsettled += 1;
-        self.state.hand.sent(&settle.deltas);
+        self.state.hand.sent(&mut settle.deltas);
         self.order(Order::Settle(Box::new(settle)));
     }
 

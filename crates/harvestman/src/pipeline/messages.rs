@@ -12,7 +12,13 @@ use model::{
     RecordLocation, Refill, Resolution, RobotsCopy, SiteClock, SiteDelta, SiteKey, SiteLease,
     StoreError, Timestamp,
 };
-use store::control::Request;
+use store::{
+    control::{Request, SpiderChange},
+    spiders::SpiderRow,
+};
+
+/// How the answer to a request begins that was not carried out.
+pub const REFUSED: &str = "refused: ";
 
 /// To the harvest loop.
 pub enum Event {
@@ -47,6 +53,8 @@ pub enum Event {
     },
     /// What other processes ask for.
     Requests(Vec<Request>),
+    /// The spiders of the collection, after a change was written down.
+    Spiders(Vec<SpiderRow>),
     /// The disk is full, or is no longer.
     Paused(Option<String>),
     /// Our own machine failed: the crawl ends.
@@ -118,6 +126,10 @@ pub enum Order {
     RequestDone(i64, String),
     /// Write down that this is kept away from, or no longer, as that request asked.
     Block(i64, BlockChange),
+    /// Write down what is to become of the spider of this name, and tell of all of them.
+    Spider(Option<i64>, String, SpiderChange),
+    /// Limits are other than they were, if this number is: sites that had reached one are looked at again.
+    Limits(u64),
 }
 
 /// A change of the list of blocks.

@@ -28,6 +28,8 @@ pub struct Answered<'a> {
     pub filed: &'a Filed,
     pub now: Timestamp,
     pub policy: &'a Policy,
+    /// The rules do not want content of this type.
+    pub refusal: Option<Refusal>,
 }
 
 /// The page's new row, and the refusal when the answer was not wanted.
@@ -37,7 +39,10 @@ pub fn update(
     after: PageAfter,
     sorted: &Sorted,
 ) -> (PageUpdate, Option<Decision>) {
-    let state = state_after(page, answer.exchange, &after);
+    let state = match answer.refusal {
+        None => state_after(page, answer.exchange, &after),
+        Some(_) => PageState::Excluded,
+    };
     let change = change_of(page, answer, state);
     let failures =
         if matches!(state, PageState::Failing) { page.failures.saturating_add(1) } else { 0 };
@@ -49,7 +54,11 @@ pub fn update(
         visit: Some(visit_of(answer, change)),
         facts: facts_of(answer, change, sorted),
     };
-    (update, unwanted(page, answer.exchange))
+    let refused = match &answer.refusal {
+        None => unwanted(page, answer.exchange),
+        Some(refusal) => Some(decision(page, refusal.clone())),
+    };
+    (update, refused)
 }
 
 /// The page's new row after a visit that brought no answer.
@@ -60,6 +69,9 @@ pub fn failed(
     now: Timestamp,
     policy: &Policy,
 ) -> PageUpdate {
+    if let PageAfter::Later { at } = after {
+        return later(page, *at);
+    }
     let state = match after {
         PageAfter::GiveUp { state } => *state,
         _ => PageState::Failing,
@@ -92,6 +104,18 @@ pub fn failed(
     }
 }
 
+/// The site was never reached (our proxy is down): the page stays as it was and waits.
+fn later(page: &Page, at: Timestamp) -> PageUpdate {
+    PageUpdate {
+        fp: page.url.fingerprint(),
+        state: page.state,
+        due: Some(at),
+        failures: page.failures,
+        visit: None,
+        facts: None,
+    }
+}
+
 /// The page's new row when a rule keeps us from visiting it now.
 pub fn excluded(page: &Page, now: Timestamp, policy: &Policy) -> PageUpdate {
     let fp = page.url.fingerprint();
@@ -120,12 +144,14 @@ pub fn refused(page: &Page) -> PageUpdate {
 }
 
 pub fn decision(page: &Page, refusal: Refusal) -> Decision {
+    // What was forgotten is counted, and not named.
+    let name = |text: &str| if refusal.is_forgotten() { String::new() } else { text.to_owned() };
     Decision {
-        site: page.url.site().as_str().to_owned(),
+        site: name(page.url.site_text()),
+        example: name(page.url.as_str()),
         reason: refusal.reason,
         rule: refusal.rule,
         count: 1,
-        example: page.url.as_str().to_owned(),
         referrer: None,
     }
 }

@@ -1,16 +1,29 @@
 //! Crawls of a small simulated web in which one part of our own breaks.
 
-use harvester::{clock::SimClock, workbench};
-use model::{
-    ArchiveEntry, CrawlUrl, Exchange, Frontier, Mark, RecordLocation, Resolution, Timestamp,
+use std::sync::RwLock;
+
+use harvester::{
+    clock::SimClock,
+    workbench::{self, SiteTerms, SpiderLimits, Terms},
 };
+use model::{
+    ArchiveEntry, CrawlUrl, Exchange, Frontier, Mark, RecordLocation, Resolution, SiteKey, Spent,
+    SpiderId, Timestamp,
+};
+use seeder::{Blocks, Seed, SeedSet, SpiderRules};
 use simweb::{LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions};
 use store::{
     frontier::SqliteFrontier,
     warc::{RecordIds, WarcArchive, WarcOptions},
 };
 
-use super::{harvest::seed_candidate, payloads::Payloads, *};
+use super::{
+    course::{Bounds, Course},
+    harvest::seed_candidate,
+    payloads::Payloads,
+    spiders::Spider,
+    *,
+};
 
 #[test]
 fn a_writer_that_panics_ends_the_crawl() {
@@ -82,7 +95,11 @@ impl World {
 
     fn frontier(&self) -> SqliteFrontier {
         let mut frontier = SqliteFrontier::open_in_memory().unwrap();
-        let candidates: Vec<_> = self.seeds().into_iter().map(seed_candidate).collect();
+        let candidates: Vec<_> = self
+            .seeds()
+            .into_iter()
+            .map(|url| seed_candidate(Seed::from(url), &spider(&[])))
+            .collect();
         frontier.admit(&candidates, self.clock.now()).unwrap();
         frontier
     }
@@ -90,11 +107,9 @@ impl World {
     fn stage(&self, archive: Arc<dyn Archive>) -> GatherStage {
         GatherStage {
             archive,
-            options: gatherer::GatherOptions::default(),
-            rules: Arc::new(SpiderRules::default()),
-            seeds: Arc::new(RwLock::new(self.seeds().iter().collect::<SeedSet>())),
-            policy: Policy::Once,
+            spiders: Arc::new(Spiders::new(Blocks::default(), [spider(&self.seeds())])),
             payloads: Mutex::new(Payloads::new(100)),
+            stored_bytes_max: None,
             ids: RecordIds::from_seed(1),
             clock: self.clock.clone(),
             preview: None,
@@ -118,14 +133,13 @@ impl World {
             ),
             resolve: Arc::new(SimResolver::new(web, clock.clone())),
             clock,
-            workbench: Workbench::new(workbench::Options::default(), 0),
-            rules: stage.rules.clone(),
-            seeds: stage.seeds.clone(),
-            policy: stage.policy,
+            workbench: Workbench::new(workbench::Options::default(), Spent::default()),
+            spiders: stage.spiders.clone(),
+            helm: Box::new(Steady(self.seeds())),
+            rows: Vec::new(),
             stage,
             gather_threads: 1,
-            fetch_limits: fetch_limits(),
-            requisite_bytes_max: None,
+            robots_limits: fetch_limits(),
             settle_every: Duration::ZERO,
         }
     }
@@ -162,10 +176,25 @@ pub(super) fn plan() -> Plan {
         deadline: None,
         fetches_max: 10,
         sites_in_hand: 10,
-        site_pages_max: None,
-        discovered_urls_max: 5_000,
+        fetches_room: 10,
+        seeded_first: false,
         holder: "test".to_owned(),
-        cookies: true,
+    }
+}
+
+pub(super) fn spider(seeds: &[CrawlUrl]) -> Spider {
+    Spider {
+        id: SpiderId(1),
+        name: "default".to_owned(),
+        rules: SpiderRules::default(),
+        seeds: Arc::new(RwLock::new(seeds.iter().collect::<SeedSet>())),
+        policy: manager::Policy::Once,
+        period: Duration::from_secs(604_800),
+        overrides: crate::config::Overrides::default(),
+        gather: gatherer::GatherOptions::default(),
+        fetch_limits: Arc::new(fetch_limits()),
+        cookies: Some(Arc::new([])),
+        requisite_bytes_max: 10_000_000,
     }
 }
 
@@ -182,6 +211,48 @@ pub(super) fn fetch_limits() -> FetchLimits {
         media_types: vec!["text/html".to_owned()],
         ratio_max: 200,
         wire_bytes_max: None,
+    }
+}
+
+/// One spider, and nothing ever changes.
+pub(super) struct Steady(pub(super) Vec<CrawlUrl>);
+
+impl Helm for Steady {
+    fn course(&mut self, _: &[SpiderRow]) -> Result<Course, String> {
+        let bounds =
+            Bounds { limits: SpiderLimits::default(), time: None, spent: Spent::default() };
+        Ok(Course {
+            spiders: vec![(spider(&self.0), bounds)],
+            terms: Arc::new(Same(Duration::from_secs(2))),
+            pages_max: None,
+            bytes_max: None,
+            fetches_max: 10,
+            seeded_first: false,
+            fingerprint: 0,
+        })
+    }
+
+    fn has_changed(&mut self) -> bool {
+        false
+    }
+}
+
+struct Same(Duration);
+
+impl Terms for Same {
+    fn of(&self, _: SpiderId, _: &SiteKey) -> SiteTerms {
+        SiteTerms {
+            pause: self.0,
+            pause_big: None,
+            big_site_pages: 100,
+            connections: 1,
+            pages_max: None,
+            bytes_max: None,
+            domain_pages_max: None,
+            visit_time_max: None,
+            day_time_max: None,
+            answer_bytes_max: 4_000_000,
+        }
     }
 }
 

@@ -17,12 +17,12 @@ use model::{
     Archive, Busy, Clock, Fingerprint, NewPage, Settlement, SiteDelta, SiteId, StoreError,
     Timestamp, limits,
 };
-use store::{links::LinkWriter, runs::RunId};
+use store::{control::SpiderChange, links::LinkWriter, runs::RunId};
 use tokio::sync::mpsc::Sender;
 
 use super::{
     desk::Desk,
-    messages::{Event, Order, Settle},
+    messages::{Event, Order, REFUSED, Settle},
 };
 
 /// How often a full disk is tried again.
@@ -108,6 +108,17 @@ impl Writer {
                     writer.desk.request_done(id, &result, now)
                 })
             }
+            Order::Spider(id, name, change) => {
+                // Its pages must be there to be put to rest or woken.
+                self.commit(batch)?;
+                self.change_spider(id, &name, &change)
+            }
+            Order::Limits(fingerprint) => {
+                self.commit(batch)?;
+                self.until_there_is_room(|writer| {
+                    writer.desk.limits_are(fingerprint, writer.clock.now())
+                })
+            }
             Order::CheckOut(request, busy) => {
                 // What waits may change what is due.
                 self.commit(batch)?;
@@ -172,6 +183,31 @@ impl Writer {
         self.say(Event::Settled { messages: done.busy.len(), counts, store });
         drop(done.busy);
         Ok(())
+    }
+
+    fn change_spider(
+        &mut self,
+        id: Option<i64>,
+        name: &str,
+        change: &SpiderChange,
+    ) -> Result<(), StoreError> {
+        let (rows, result) = self.until_there_is_room(|writer| {
+            let now = writer.clock.now();
+            let result = match writer.desk.change_spider(name, change, now) {
+                Ok(()) => "done".to_owned(),
+                // Somebody else was quicker: not our machine's fault.
+                Err(StoreError::Refused { why }) => format!("{REFUSED}{why}"),
+                Err(error) => return Err(error),
+            };
+            Ok((writer.desk.spiders()?, result))
+        })?;
+        self.say(Event::Spiders(rows));
+        match id {
+            Some(id) => self.until_there_is_room(|writer| {
+                writer.desk.request_done(id, &result, writer.clock.now())
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Runs `write`; when the disk is full says so, waits, and runs it again.

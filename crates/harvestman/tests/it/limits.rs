@@ -91,6 +91,165 @@ fn the_limit_on_time_ends_a_crawl_and_the_next_goes_on() {
     assert_eq!(pages(&world).len(), 60.max(first));
 }
 
+#[test]
+fn the_limit_on_pages_of_a_domain_is_exact_over_its_sites_and_holds_for_the_next_run() {
+    for manners in MANNERS {
+        let world = world(3, 20);
+        let crawl = |limit: &str| {
+            configure(&world, &format!("[crawl]\ndomain_pages = {limit}\n"));
+            let seeds = world.web.seeds();
+            let mut args = vec!["crawl"];
+            args.extend(manners.iter().copied().chain(seeds.iter().map(String::as_str)));
+            world.run(&args).exits(0);
+            pages(&world).len()
+        };
+        // All of *.sim.test is one registrable domain.
+        assert_eq!(crawl("11"), 11, "{manners:?}");
+        assert_eq!(crawl("11"), 11, "{manners:?}: the same command fetches no more");
+        assert_eq!(crawl("17"), 17, "{manners:?}: a higher limit goes on");
+    }
+}
+
+#[test]
+fn a_limit_on_bytes_is_never_exceeded_and_used_to_the_last() {
+    for manners in MANNERS {
+        let world = world(2, 60);
+        configure(&world, "[crawl]\nbytes = \"50KB\"\n[fetch]\nbody_bytes_max = \"20KB\"\n");
+        let seeds = world.web.seeds();
+        let mut args = vec!["crawl"];
+        args.extend(manners.iter().copied().chain(seeds.iter().map(String::as_str)));
+        world.run(&args).exits(0).says(&["byte limit reached"]);
+        assert_eq!(world.number("SELECT sum(wire_bytes) FROM visits"), 50_000, "{manners:?}");
+        assert_eq!(world.status()["reason"], "byte limit reached");
+        let asked = world.visits().len();
+        world.run(&args).exits(0);
+        assert_eq!(world.visits().len(), asked, "the same command asks for nothing more");
+    }
+}
+
+#[test]
+fn a_limit_on_the_bytes_of_a_site_is_that_sites_alone() {
+    let world = world(2, 40);
+    configure(
+        &world,
+        "[fetch]\nbody_bytes_max = \"20KB\"\n\n[[override]]\nwhen = \"host s0.sim.test\"\n\
+         crawl.site_bytes = \"30KB\"\n",
+    );
+    world.run(&["crawl", "--delay", "0", "http://s0.sim.test/", "http://s1.sim.test/"]).exits(0);
+    let of = |site: &str| {
+        world.number(&format!(
+            "SELECT sum(v.wire_bytes) FROM visits v JOIN sites s ON s.id = v.site WHERE s.key = '{site}'"
+        ))
+    };
+    assert_eq!(of("s0.sim.test"), 30_000);
+    let whole = pages(&world).iter().filter(|(host, _)| host == "s1.sim.test").count();
+    assert_eq!(whole, 40, "the other is crawled to its end");
+}
+
+#[test]
+fn sites_take_turns_when_a_visit_to_one_is_limited_in_time() {
+    let world = world(3, 60);
+    configure(&world, "[crawl]\nsite_time = \"500ms\"\n[harvester]\nsites_in_hand = 1\n");
+    let seeds = world.web.seeds();
+    let mut args = vec!["crawl", "--delay", "20ms", "--for", "8s"];
+    args.extend(seeds.iter().map(String::as_str));
+    world.run(&args).exits(0);
+    let hosts: Vec<String> = world.visits().iter().map(|visit| visit.host.to_string()).collect();
+    let turns = hosts.windows(2).filter(|two| two[0] != two[1]).count();
+    assert!(turns >= 5, "{turns} changes of site in {} visits", hosts.len());
+}
+
+#[test]
+fn a_site_rests_for_the_day_when_its_time_is_used_up() {
+    let world = World::new(WebOptions {
+        sites: 2,
+        pages: PageCount::Fixed(50),
+        page: PageOptions { children: 3, bytes_mean: 2_000.0, ..PageOptions::default() },
+        latency: Latency { base: Duration::from_millis(100), spread: Duration::ZERO },
+        ..WebOptions::default()
+    });
+    configure(&world, "[[override]]\nwhen = \"host s0.sim.test\"\ncrawl.site_day_time = \"1s\"\n");
+    world.run(&["crawl", "--delay", "10ms", "http://s0.sim.test/", "http://s1.sim.test/"]).exits(0);
+    let of = |host: &str| world.visits().iter().filter(|visit| &*visit.host == host).count();
+    assert!((5..=10).contains(&of("s0.sim.test")), "{} visits", of("s0.sim.test"));
+    assert_eq!(of("s1.sim.test"), 50);
+    let before = of("s0.sim.test");
+    world.run(&["crawl", "--delay", "10ms"]).exits(0);
+    assert_eq!(of("s0.sim.test"), before, "also for the next crawl of the day");
+}
+
+#[test]
+fn no_more_sites_are_known_than_the_limit_allows() {
+    let world = world(6, 5);
+    configure(&world, "[crawl]\nsites = 3\nscope = \"any\"\n");
+    world.run(&["crawl", "--delay", "0", "http://s0.sim.test/"]).exits(0);
+    let hosts: BTreeSet<String> =
+        world.visits().iter().map(|visit| visit.host.to_string()).collect();
+    assert!(hosts.len() <= 3, "{hosts:?}");
+    assert_eq!(world.number("SELECT count(*) FROM sites"), 3);
+    let refused = world.run(&["decisions", "--reason", "limit"]);
+    assert!(refused.out.contains("crawl.sites = 3"), "{refused}");
+}
+
+#[test]
+fn long_bodies_are_read_whole_and_archived_cut() {
+    let world = world(1, 30);
+    configure(&world, "[store]\ncontent_bytes_max = \"1KB\"\n");
+    world.run(&["crawl", "--delay", "0", "http://s0.sim.test/"]).exits(0);
+    let got = pages(&world).len();
+    assert_eq!(got, 30, "links behind the cut are found");
+    world.run(&["check"]).exits(0);
+    let shown = world.run(&["show", "--raw", "http://s0.sim.test/"]);
+    assert!(shown.out.len() <= 1_000 + 2_000, "{} bytes shown", shown.out.len());
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    assert_eq!(world.status()["run"]["figures"]["versions"], 0, "nothing has changed");
+    world.run(&["check"]).exits(0);
+}
+
+#[test]
+fn overrides_give_single_pages_another_period_and_the_rest_keeps_its_own() {
+    let world = world(1, 20);
+    let often = format!("http://s0.sim.test{}", world.web.path(0, 1));
+    configure(
+        &world,
+        &format!(
+            "[revisit]\nperiod = \"30d\"\n\n[[override]]\nwhen = \"url {often}\"\n\
+             revisit.period = \"1h\"\n"
+        ),
+    );
+    world.run(&["crawl", "--delay", "0", "http://s0.sim.test/"]).exits(0);
+    let hours = |url: &str| {
+        world.number(&format!("SELECT (due - visited) / 3600000 FROM pages WHERE url = '{url}'"))
+    };
+    assert!(hours(&often) <= 1, "{} hours", hours(&often));
+    assert!(hours("http://s0.sim.test/") > 24 * 20);
+}
+
+#[test]
+fn seeds_have_levels_and_periods_of_their_own() {
+    let world = world(2, 30);
+    let list = "http://s0.sim.test/ level=1 period=2h\nhttp://s1.sim.test/\n";
+    world.run_with_input(&["seed", "-"], list).exits(0);
+    // What the other seed's pages link to would be found from there, as deep as that one goes.
+    world.run(&["crawl", "--delay", "0", "--external", "ignore"]).exits(0);
+    let got: BTreeSet<usize> = pages(&world)
+        .into_iter()
+        .filter(|(host, _)| host == "s0.sim.test")
+        .map(|(_, index)| index)
+        .collect();
+    let wanted: BTreeSet<usize> = (0..30).filter(|index| world.web.level(*index) <= 1).collect();
+    assert_eq!(got, wanted, "not deeper than its seed says");
+    let others = pages(&world).iter().filter(|(host, _)| host == "s1.sim.test").count();
+    assert_eq!(others, 30);
+    let due = "SELECT (due - visited) / 60000 FROM pages WHERE url = 'http://s0.sim.test/'";
+    assert!((60..=180).contains(&world.number(due)), "{} minutes", world.number(due));
+}
+
+fn configure(world: &World, text: &str) {
+    std::fs::create_dir_all(&world.folder).unwrap();
+    std::fs::write(world.folder.join("harvest.toml"), text).unwrap();
+}
+
 /// Pages given out, by host and number; each must have been given out once.
 fn pages(world: &World) -> Vec<(String, usize)> {
     let whole = world.visits().into_iter().filter(|visit| visit.status == 200);

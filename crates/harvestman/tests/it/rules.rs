@@ -5,7 +5,7 @@ use std::fs;
 use simweb::WebOptions;
 
 use crate::{
-    raw::Raw,
+    raw::{Raw, reply},
     world::{Done, World},
 };
 
@@ -116,4 +116,137 @@ fn broken_rules_and_scripts_are_refused_before_anything_is_asked() {
         assert!(done.err.contains(told), "{}", done.err);
         assert_eq!(asked, Vec::<String>::new());
     }
+}
+
+/// A crawl of `a.raw.test` as `serve` answers it, with this `harvest.toml`; what was asked for.
+fn crawl_raw(world: &World, raw: &Raw, config: &str) -> Vec<String> {
+    fs::create_dir_all(&world.folder).unwrap();
+    fs::write(world.folder.join("harvest.toml"), config).unwrap();
+    let rule = format!("*.raw.test=127.0.0.1:{}", raw.port);
+    world.run(&["crawl", "http://a.raw.test/", "--delay", "0", "--resolve", &rule]).exits(0);
+    raw.asked()
+}
+
+#[test]
+fn a_rule_on_the_media_type_decides_when_the_head_is_there_and_stops_the_rest() {
+    let raw = Raw::start(|place, stream| {
+        let (kind, body): (&str, &[u8]) = match place {
+            "a.raw.test/" => (
+                "text/html",
+                b"<a href='/picture'>1</a> <a href='/text'>2</a> <a href='/go'>3</a> \
+                  <a href='http://b.raw.test/page'>4</a> <a href='http://b.raw.test/text'>5</a>",
+            ),
+            "a.raw.test/go" => {
+                let fields = "Content-Type: image/png\r\nLocation: /text2";
+                return reply(stream, "302 Found", fields, b"moved");
+            }
+            "a.raw.test/picture" => ("image/png", &[7; 200_000]),
+            "b.raw.test/page" => ("text/html; charset=utf-8", b"<a href='/2'>2</a>"),
+            "b.raw.test/2" => ("text/html", b"another page of the other site"),
+            _ => ("text/plain", b"plain"),
+        };
+        reply(stream, "200 OK", &format!("Content-Type: {kind}"), body);
+    });
+    let world = World::new(WebOptions::default());
+    let config = "[fetch]\nmedia_types = ['*/*']\n[crawl]\nrules = [\n  \"reject type image/*\",\n  \
+                  \"accept host b.raw.test and type text/html\",\n]\n";
+    let asked = crawl_raw(&world, &raw, config);
+    let wanted = [
+        "a.raw.test/",
+        "a.raw.test/go",
+        "a.raw.test/picture",
+        "a.raw.test/text",
+        "a.raw.test/text2",
+        "b.raw.test/2",
+        "b.raw.test/page",
+        "b.raw.test/text",
+    ];
+    assert_eq!(asked, wanted, "the type is known by asking, and a redirect has none that counts");
+    let fetched = "SELECT url FROM pages WHERE state = 2 ORDER BY url";
+    let kept: Vec<String> = world.rows(fetched);
+    assert_eq!(
+        kept,
+        [
+            "http://a.raw.test/",
+            "http://a.raw.test/text",
+            "http://a.raw.test/text2",
+            "http://b.raw.test/2",
+            "http://b.raw.test/page"
+        ]
+    );
+    let rules: Vec<String> =
+        world.rows("SELECT reason || ' ' || rule || ' ' || example FROM decisions ORDER BY 1");
+    assert_eq!(
+        rules,
+        [
+            "rule crawl.rules 1: reject type image/* http://a.raw.test/picture",
+            "scope crawl.scope = \"site\" http://b.raw.test/text",
+        ]
+    );
+    assert_eq!(world.number("SELECT max(body_bytes) < 200000 FROM visits"), 1);
+
+    let explained = world.run(&["explain", "http://a.raw.test/picture"]);
+    assert!(explained.out.contains("not crawled: crawl.rules 1"), "{}", explained.out);
+    let explained = world.run(&["explain", "http://a.raw.test/unknown"]);
+    assert!(explained.out.contains("decided when the answer comes"), "{}", explained.out);
+}
+
+#[test]
+fn a_rule_on_the_text_of_links_decides_where_they_are_found() {
+    let raw = Raw::pages(&[
+        (
+            "a.raw.test/",
+            "<a href='/1'>Notícias</a> <a href='/2'>Old</a> <a href='/3'>Old</a> \
+             <a href='/3'><img alt='News'></a> <a href='http://b.raw.test/n'>news</a> \
+             <a href='http://b.raw.test/o'>old</a>",
+        ),
+        ("a.raw.test/1", "one"),
+        ("a.raw.test/2", "two"),
+        ("a.raw.test/3", "three"),
+        ("b.raw.test/n", "news elsewhere"),
+        ("b.raw.test/o", "old elsewhere"),
+    ]);
+    let world = World::new(WebOptions::default());
+    let config =
+        "[crawl]\nrules = [\"accept anchor ~ '(?i)^(news|notícias)$'\", \"reject level > 0\"]\n";
+    let asked = crawl_raw(&world, &raw, config);
+    assert_eq!(asked, ["a.raw.test/", "a.raw.test/1", "a.raw.test/3", "b.raw.test/n"]);
+}
+
+#[test]
+fn logged_links_are_counted_with_examples_and_never_asked_for() {
+    let raw = Raw::pages(&[
+        (
+            "a.raw.test/",
+            "<a href='/x.JPG'>1</a> <a href='/y.jpg'>2</a> <a href='/z.mp3'>3</a> <a href='/p.pdf'>4</a> \
+             <a href='/2'>2</a> <img src='/deep/pic.php'> <img src='/2'> <iframe src='/frame'></iframe>",
+        ),
+        ("a.raw.test/2", "two"),
+    ]);
+    let world = World::new(WebOptions::default());
+    let config = "[crawl]\nlog_extensions = ['images', 'audio', '.pdf']\n\
+                  [gather]\nlog_tags = ['img/src', 'iframe/src']\n";
+    let asked = crawl_raw(&world, &raw, config);
+    assert_eq!(asked, ["a.raw.test/", "a.raw.test/2"]);
+    let listed = world.run(&["decisions", "--reason", "logged", "--json"]);
+    listed.exits(0);
+    let decisions = listed.json()["decisions"].clone();
+    let counts: Vec<(String, u64)> = decisions
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["rule"].as_str().unwrap().to_owned(), row["count"].as_u64().unwrap()))
+        .collect();
+    for (rule, count) in [
+        ("crawl.log_extensions: images (jpg)", 2),
+        ("crawl.log_extensions: audio (mp3)", 1),
+        ("crawl.log_extensions: .pdf (pdf)", 1),
+        ("gather.log_tags", 2),
+    ] {
+        assert!(counts.contains(&(rule.to_owned(), count)), "{rule} {count}: {counts:?}");
+    }
+    assert_eq!(counts.len(), 4);
+    let text = world.run(&["decisions", "--reason", "logged"]);
+    assert!(text.out.contains("logged: 6 URLs; only counted"), "{}", text.out);
+    assert!(text.out.contains("such as http://a.raw.test/x.JPG"), "{}", text.out);
 }

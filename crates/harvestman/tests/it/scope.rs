@@ -4,7 +4,10 @@ use std::{collections::BTreeSet, time::Duration};
 
 use simweb::{Latency, PageCount, PageOptions, WebOptions, checks};
 
-use crate::{raw::Raw, world::World};
+use crate::{
+    raw::{Raw, reply},
+    world::World,
+};
 
 #[test]
 fn scope_site_stays_on_the_seeds_host() {
@@ -61,6 +64,76 @@ fn external_links_lead_nowhere_home_deep_or_both_as_asked() {
         let wanted: Vec<&str> = [&["a.raw.test/", "a.raw.test/2"], wanted].concat();
         assert_eq!(raw.asked(), wanted, "{policy}");
     }
+}
+
+/// A chain of sites: a, b, c and d link to the next one, and b back to a.
+const CHAIN: [(&str, &str); 7] = [
+    ("a.raw.test/", "<a href='/1'>1</a> <a href='http://b.raw.test/'>b</a>"),
+    ("a.raw.test/1", "one"),
+    (
+        "b.raw.test/",
+        "<a href='/1'>1</a> <a href='http://c.raw.test/'>c</a> <a href='http://a.raw.test/back'>a</a>",
+    ),
+    ("b.raw.test/1", "<a href='/2'>2</a>"),
+    ("b.raw.test/2", "three links from the scope"),
+    ("c.raw.test/", "<a href='http://d.raw.test/'>d</a>"),
+    ("a.raw.test/back", "<a href='http://e.raw.test/'>e</a>"),
+];
+
+/// What is asked for in a crawl of the chain with this `[crawl]` section.
+fn chain(section: &str) -> Vec<String> {
+    let raw = Raw::pages(&CHAIN);
+    let world = World::new(WebOptions::default());
+    std::fs::create_dir_all(&world.folder).unwrap();
+    let config = format!("[crawl]\n{section}\n");
+    std::fs::write(world.folder.join("harvest.toml"), config).unwrap();
+    let rule = format!("*.raw.test=127.0.0.1:{}", raw.port);
+    world.run(&["crawl", "http://a.raw.test/", "--delay", "0", "--resolve", &rule]).exits(0);
+    raw.asked()
+}
+
+#[test]
+fn links_beyond_the_scope_are_followed_as_far_as_asked_and_back_inside_without_end() {
+    assert_eq!(chain("outside = 0"), ["a.raw.test/", "a.raw.test/1"]);
+    let one = ["a.raw.test/", "a.raw.test/1", "a.raw.test/back", "b.raw.test/", "e.raw.test/"];
+    assert_eq!(chain("outside = 1"), one);
+    let two = [
+        "a.raw.test/",
+        "a.raw.test/1",
+        "a.raw.test/back",
+        "b.raw.test/",
+        "b.raw.test/1",
+        "c.raw.test/",
+        "e.raw.test/",
+    ];
+    assert_eq!(chain("outside = 2"), two);
+}
+
+#[test]
+fn without_expansion_only_sites_of_seeds_are_visited() {
+    assert_eq!(chain("scope = 'any'\nexpansion = 'off'"), ["a.raw.test/", "a.raw.test/1"]);
+    assert_eq!(chain("outside = 1\nexpansion = 'off'"), ["a.raw.test/", "a.raw.test/1"]);
+    assert_eq!(chain("scope = 'any'\nexpansion = 'after'").len(), 9);
+}
+
+#[test]
+fn only_the_listed_pages_and_what_they_redirect_to_are_asked_for() {
+    let raw = Raw::start(|place, stream| match place {
+        "a.raw.test/go" => reply(stream, "301 Moved", "Location: http://b.raw.test/new", b""),
+        "a.raw.test/go2" => reply(stream, "301 Moved", "Location: /new2", b""),
+        _ => {
+            let body = b"<a href='/go2'>2</a> <a href='/other'>3</a> <a href='/listed'>4</a>";
+            reply(stream, "200 OK", "Content-Type: text/html", body);
+        }
+    });
+    let world = World::new(WebOptions::default());
+    let rule = format!("*.raw.test=127.0.0.1:{}", raw.port);
+    let seeds = ["http://a.raw.test/go", "http://a.raw.test/listed"];
+    let rest = ["--scope", "listed", "--delay", "0", "--resolve", &rule];
+    world.run(&[&["crawl"], &seeds[..], &rest[..]].concat()).exits(0);
+    assert_eq!(raw.asked(), ["a.raw.test/go", "a.raw.test/listed", "b.raw.test/new"]);
+    let rules: Vec<String> = world.rows("SELECT DISTINCT rule FROM decisions");
+    assert_eq!(rules, ["crawl.scope = \"listed\""]);
 }
 
 #[test]

@@ -7,21 +7,26 @@ use std::{
 
 use harvester::{
     clock::SimClock,
-    workbench::{self, Workbench},
+    workbench::{self, SiteTerms, SpiderLimits, Terms, Workbench},
 };
 use harvestman::pipeline::{
     self, Mailbox, Outcome, Parts,
+    course::{Bounds, Course, Helm},
     gather::GatherStage,
     harvest::{Ended, Plan, seed_candidate},
     payloads::Payloads,
+    spiders::{Spider, Spiders},
     tally::Progress,
 };
-use model::{Archive, Clock, CrawlUrl, FetchLimits, Frontier, Mark, Timestamp};
-use seeder::{SeedSet, SpiderRules};
+use model::{
+    Archive, Clock, CrawlUrl, FetchLimits, Frontier, Mark, SiteKey, Spent, SpiderId, Timestamp,
+};
+use seeder::{Blocks, Seed, SeedSet, SpiderRules};
 use simweb::{LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions, checks};
 use store::{
     frontier::SqliteFrontier,
     links::LinkWriter,
+    spiders::SpiderRow,
     warc::{RecordIds, WarcArchive, WarcOptions},
 };
 
@@ -66,20 +71,18 @@ fn crawl(
     let seeds: Vec<CrawlUrl> =
         (0..web.sites()).map(|site| CrawlUrl::parse(&web.home(site)).unwrap()).collect();
     let mut frontier = SqliteFrontier::open_in_memory().unwrap();
-    let candidates: Vec<_> = seeds.iter().cloned().map(seed_candidate).collect();
+    let candidates: Vec<_> =
+        seeds.iter().map(|url| seed_candidate(Seed::from(url.clone()), &spider(&[]))).collect();
     frontier.admit(&candidates, clock.now()).unwrap();
     let (archive, _) =
         WarcArchive::open(&folder.join("volumes"), WarcOptions::default(), Mark::default())
             .unwrap();
     let archive: Arc<dyn Archive> = Arc::new(archive);
-    let policy = manager::Policy::Once;
     let stage = Arc::new(GatherStage {
         archive: archive.clone(),
-        options: gatherer::GatherOptions::default(),
-        rules: Arc::new(SpiderRules::default()),
-        seeds: Arc::new(RwLock::new(seeds.iter().collect::<SeedSet>())),
-        policy,
+        spiders: Arc::new(Spiders::new(Blocks::default(), [spider(&seeds)])),
         payloads: Mutex::new(Payloads::new(1_000)),
+        stored_bytes_max: None,
         ids: RecordIds::from_seed(1),
         clock: clock.clone(),
         preview: None,
@@ -92,14 +95,16 @@ fn crawl(
         fetch: fetcher,
         resolve: Arc::new(SimResolver::new(web.clone(), clock.clone())),
         clock: clock.clone(),
-        workbench: Workbench::new(workbench::Options::default().with_pause(PAUSE), 0),
-        rules: stage.rules.clone(),
-        seeds: stage.seeds.clone(),
-        policy,
+        workbench: Workbench::new(
+            workbench::Options::default().with_pause(PAUSE),
+            Spent::default(),
+        ),
+        spiders: stage.spiders.clone(),
+        helm: Box::new(Steady(seeds)),
+        rows: Vec::new(),
         stage,
         gather_threads: 2,
-        fetch_limits: limits(),
-        requisite_bytes_max: None,
+        robots_limits: limits(),
         settle_every: Duration::ZERO,
     };
     let plan = Plan {
@@ -107,10 +112,9 @@ fn crawl(
         deadline: None,
         fetches_max: 10,
         sites_in_hand: 10,
-        site_pages_max: None,
-        discovered_urls_max: 5_000,
+        fetches_room: 10,
+        seeded_first: false,
         holder: "test".to_owned(),
-        cookies: true,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mailbox = Mailbox::new(&plan);
@@ -130,5 +134,63 @@ fn limits() -> FetchLimits {
         media_types: vec!["text/html".to_owned(), "text/plain".to_owned()],
         ratio_max: 200,
         wire_bytes_max: None,
+    }
+}
+
+fn spider(seeds: &[CrawlUrl]) -> Spider {
+    Spider {
+        id: SpiderId(1),
+        name: "default".to_owned(),
+        rules: SpiderRules::default(),
+        seeds: Arc::new(RwLock::new(seeds.iter().collect::<SeedSet>())),
+        policy: manager::Policy::Once,
+        period: Duration::from_secs(604_800),
+        overrides: harvestman::config::Overrides::default(),
+        gather: gatherer::GatherOptions::default(),
+        fetch_limits: Arc::new(limits()),
+        cookies: Some(Arc::new([])),
+        requisite_bytes_max: 10_000_000,
+    }
+}
+
+/// One spider, and nothing ever changes.
+struct Steady(Vec<CrawlUrl>);
+
+impl Helm for Steady {
+    fn course(&mut self, _: &[SpiderRow]) -> Result<Course, String> {
+        let bounds =
+            Bounds { limits: SpiderLimits::default(), time: None, spent: Spent::default() };
+        Ok(Course {
+            spiders: vec![(spider(&self.0), bounds)],
+            terms: Arc::new(Same(PAUSE)),
+            pages_max: None,
+            bytes_max: None,
+            fetches_max: 10,
+            seeded_first: false,
+            fingerprint: 0,
+        })
+    }
+
+    fn has_changed(&mut self) -> bool {
+        false
+    }
+}
+
+struct Same(Duration);
+
+impl Terms for Same {
+    fn of(&self, _: SpiderId, _: &SiteKey) -> SiteTerms {
+        SiteTerms {
+            pause: self.0,
+            pause_big: None,
+            big_site_pages: 100,
+            connections: 1,
+            pages_max: None,
+            bytes_max: None,
+            domain_pages_max: None,
+            visit_time_max: None,
+            day_time_max: None,
+            answer_bytes_max: 4_000_000,
+        }
     }
 }

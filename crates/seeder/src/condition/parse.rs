@@ -1,33 +1,33 @@
 //! From the text of a rule to its condition; every refusal names the character where it was and what
 //! was expected there.
 //!
-//! Bounded: a rule has at most [`RULE_BYTES_MAX`] bytes, nests at most [`NESTING_MAX`] deep, and each of
-//! its regular expressions compiles to at most [`PATTERN_BYTES_MAX`].
+//! Bounded: a rule has at most [`RULE_BYTES_MAX`] bytes, nests at most [`NESTING_MAX`] deep, and its
+//! regular expressions are bounded in size ([`crate::pattern`]).
 
 use std::mem;
 
 use model::CrawlUrl;
-use regex::bytes::RegexBuilder;
+use regex::bytes::Regex;
 
 use super::{Comparison, Condition, Part, Pattern, Test};
+use crate::pattern;
 
 /// Room for a long list of extensions; a rule is read by people and stored with what it refuses.
 const RULE_BYTES_MAX: usize = 4_096;
 /// `not` and parentheses inside each other: far more than anybody reads, far less than a stack holds.
 const NESTING_MAX: usize = 32;
-/// Of a compiled pattern: refuses `(a{1000}){1000}`, takes all that people write.
-const PATTERN_BYTES_MAX: usize = 1 << 20;
 
 const KEYWORDS: [&str; 3] = ["and", "or", "not"];
 /// Words that begin a test. As the second of several words they are taken for a forgotten `and`; in quotes
 /// they are words like any other.
-const TESTS: [&str; 14] = [
+const TESTS: [&str; 17] = [
     "any",
     "dynamic",
     "static",
     "suffix",
     "domain",
     "host",
+    "url",
     "prefix",
     "scheme",
     "extension",
@@ -36,6 +36,8 @@ const TESTS: [&str; 14] = [
     "level",
     "path",
     "query",
+    "type",
+    "anchor",
 ];
 
 /// What is wrong with a rule.
@@ -150,8 +152,10 @@ impl<'a> Parser<'a> {
             "static" => Test::Static,
             "port" => return self.ports(),
             "level" => return self.level(),
-            "path" => return self.pattern().map(Test::Path),
-            "query" => return self.pattern().map(Test::Query),
+            "path" => return self.pattern(pattern::of_url).map(Test::Path),
+            "query" => return self.pattern(pattern::of_url).map(Test::Query),
+            "anchor" => return self.pattern(pattern::of_prose).map(Test::Anchor),
+            "type" => return self.types(),
             _ => return self.expected_test(),
         };
         self.advance()?;
@@ -203,7 +207,27 @@ impl<'a> Parser<'a> {
         Ok(Test::Level(comparison, bound))
     }
 
-    fn pattern(&mut self) -> Result<Pattern, RuleError> {
+    fn types(&mut self) -> Result<Test, RuleError> {
+        let example = "a media type, such as text/html or image/*";
+        self.advance()?;
+        let mut types = Vec::new();
+        while let Some(text) = self.value(types.is_empty()) {
+            match is_media_type(text) {
+                true => types.push(text.to_ascii_lowercase()),
+                false => return self.expected(example),
+            }
+            self.advance()?;
+        }
+        match types.is_empty() {
+            true => self.expected(example),
+            false => Ok(Test::Type(types)),
+        }
+    }
+
+    fn pattern(
+        &mut self,
+        compile: fn(&str) -> Result<Regex, String>,
+    ) -> Result<Pattern, RuleError> {
         self.advance()?;
         if self.token != Token::Word("~") {
             return self.expected("~ between spaces");
@@ -213,7 +237,10 @@ impl<'a> Parser<'a> {
             return self.expected("a regular expression in quotes, such as '^/docs/'");
         };
         match compile(text) {
-            Ok(pattern) => self.advance().map(|()| pattern),
+            Ok(regex) => {
+                let pattern = Pattern { text: text.to_owned(), regex };
+                self.advance().map(|()| pattern)
+            }
             Err(what) => self.refuse(format!("it is no valid regular expression ({what})")),
         }
     }
@@ -261,8 +288,8 @@ impl<'a> Parser<'a> {
 
     fn expected_test<T>(&self) -> Result<T, RuleError> {
         self.expected(
-            "not, ( or a condition (suffix, domain, host, prefix, scheme, port, extension, path, \
-             query, parameter, level, dynamic, static or any)",
+            "not, ( or a condition (suffix, domain, host, url, prefix, scheme, port, extension, path, \
+             query, parameter, level, type, anchor, dynamic, static or any)",
         )
     }
 
@@ -301,13 +328,16 @@ fn single(mut parts: Vec<Condition>, many: fn(Vec<Condition>) -> Condition) -> C
     }
 }
 
-fn compile(text: &str) -> Result<Pattern, String> {
-    let mut builder = RegexBuilder::new(text);
-    let builder = builder.unicode(false).size_limit(PATTERN_BYTES_MAX);
-    match builder.build() {
-        Ok(regex) => Ok(Pattern { text: text.to_owned(), regex }),
-        Err(error) => Err(crate::reject::last_line(&error.to_string())),
-    }
+/// `main/sub` or `main/*`; `*/*` is any.
+fn is_media_type(text: &str) -> bool {
+    let is_name = |part: &str| {
+        let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b);
+        !part.is_empty() && part.bytes().all(is_token)
+    };
+    text.split_once('/').is_some_and(|(main, sub)| match main {
+        "*" => sub == "*",
+        _ => is_name(main) && (sub == "*" || is_name(sub)),
+    })
 }
 
 /// As URLs have it.
@@ -321,7 +351,7 @@ fn canonical(part: Part, text: &str) -> Result<String, String> {
             is_name.then_some(host).ok_or_else(wrong)
         }
         Part::Host => host(text).ok_or_else(wrong),
-        Part::Prefix => match CrawlUrl::parse(text) {
+        Part::Prefix | Part::Url => match CrawlUrl::parse(text) {
             Ok(url) => Ok(url.as_str().to_owned()),
             Err(_) => Err(wrong()),
         },
@@ -354,6 +384,7 @@ fn example(part: Part) -> &'static str {
         Part::Suffix => "the end of a host name, such as .pt",
         Part::Domain => "a domain, such as example.org",
         Part::Host => "a host without port, such as www.example.org",
+        Part::Url => "a whole URL, such as https://example.org/news.html",
         Part::Prefix => "the beginning of a URL, such as https://example.org/docs/",
         Part::Scheme => "http or https",
         Part::Extension => "an extension, such as jpg",

@@ -18,6 +18,7 @@ pub(crate) fn any_condition() -> impl Strategy<Value = String> {
         "suffix org",
         "domain example.org",
         "host www.example.org b.pt",
+        "url http://example.org/docs/ http://b.pt/",
         "prefix http://example.org/docs/",
         "scheme https",
         "port 80 8080",
@@ -32,6 +33,8 @@ pub(crate) fn any_condition() -> impl Strategy<Value = String> {
         "level <= 2",
         "level > 1",
         "level = 0",
+        "type text/html",
+        "type IMAGE/* 'application/pdf'",
     ]);
     test.prop_map(str::to_owned).prop_recursive(4, 16, 3, |inner| {
         prop_oneof![
@@ -77,6 +80,11 @@ fn each_test_holds_for_what_it_names() {
         &["https://example.org/docs/x"],
         &["http://example.org/docs/x", "https://example.org/docs"],
     );
+    check(
+        "url https://Example.org/a http://b.org",
+        &["https://example.org/a", "http://b.org/"],
+        &["http://example.org/a", "https://example.org/a?b", "http://b.org/c"],
+    );
     check("scheme HTTP", &["http://a.org/"], &["https://a.org/"]);
     check("port 80 8080", &["http://a.org/", "http://a.org:8080/"], &["https://a.org/"]);
     check(
@@ -96,6 +104,57 @@ fn each_test_holds_for_what_it_names() {
     check("level < 2 or level > 2", &[], &["http://a.org/"]);
     check("dynamic", &["http://a.org/?x", "http://a.org/x.php"], &["http://a.org/x.html"]);
     check("static", &["http://a.org/x.html"], &["http://a.org/?x"]);
+}
+
+#[test]
+fn the_type_of_an_answer_is_asked_by_name_group_or_all() {
+    let url = CrawlUrl::parse("http://a.org/x").expect("a URL");
+    for (text, media_type, holds) in [
+        ("type text/html", Some("Text/HTML; charset=utf-8"), Some(true)),
+        ("type text/html application/pdf", Some("application/pdf"), Some(true)),
+        ("type text/html", Some("text/htm"), Some(false)),
+        ("type image/*", Some("image/png"), Some(true)),
+        ("type image/*", Some("imagery/png"), Some(false)),
+        ("type image/*", Some(""), Some(false)),
+        ("type */*", Some(""), Some(true)),
+        ("type text/html", None, None),
+    ] {
+        let condition = condition(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let asked = Asked::new(&url, 0);
+        let asked = media_type.map_or(asked, |media_type| asked.of_type(media_type));
+        assert_eq!(condition.truth(&asked), holds, "{text} of {media_type:?}");
+    }
+}
+
+#[test]
+fn one_link_of_several_with_the_text_is_enough() {
+    let url = CrawlUrl::parse("http://a.org/x").expect("a URL");
+    let read = condition(r"anchor ~ '(?i)notícias|^news$'").expect("a condition");
+    let truth = |anchors| read.truth(&Asked { anchors, ..Asked::new(&url, 0) });
+    assert_eq!(truth(Some(&["older", "NOTÍCIAS de hoje"][..])), Some(true));
+    assert_eq!(truth(Some(&["old news", ""][..])), Some(false));
+    assert_eq!(truth(Some(&[])), Some(false));
+    assert_eq!(truth(None), None);
+    assert_eq!(condition("anchor ~ ''").expect("a condition").to_string(), "anchor ~ ''");
+}
+
+#[test]
+fn what_is_not_known_leaves_open_only_what_depends_on_it() {
+    let url = CrawlUrl::parse("http://a.org/x").expect("a URL");
+    for (text, truth) in [
+        ("not type image/*", None),
+        ("host a.org and type image/*", None),
+        ("host b.org and type image/*", Some(false)),
+        ("type image/* and host b.org", Some(false)),
+        ("host a.org or type image/*", Some(true)),
+        ("type image/* or host a.org", Some(true)),
+        ("host b.org or type image/*", None),
+        ("not (host b.org and anchor ~ 'x')", Some(true)),
+    ] {
+        let read = condition(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(read.truth(&Asked::new(&url, 0)), truth, "{text}");
+        assert_eq!(read.holds(&url, 0), truth == Some(true), "{text}");
+    }
 }
 
 #[test]
@@ -129,8 +188,14 @@ fn a_refusal_says_where_and_what_was_expected() {
         ("host a.org:80", 6, "is not a host without port"),
         ("host http://a.org/", 6, "is not a host"),
         ("suffix .1", 8, "is not the end of a host name"),
+        ("url /docs/", 5, "is not a whole URL"),
         ("prefix /docs/", 8, "is not the beginning of a URL"),
         ("scheme ftp", 8, "is not http or https"),
+        ("type html", 6, "expected a media type, such as text/html or image/*, found `html`"),
+        ("type */html", 6, "expected a media type"),
+        ("type", 5, "expected a media type"),
+        ("anchor news", 8, "expected ~ between spaces"),
+        ("path ~ '(a{1000}){1000}'", 8, "it repeats too much"),
     ] {
         let error = condition(text).expect_err(text);
         assert_eq!(error.position, position, "{text}: {error}");
@@ -150,7 +215,7 @@ fn a_rule_is_bounded_in_length_and_depth() {
 proptest! {
     #[test]
     fn no_text_makes_the_parser_panic(
-        text in "\\PC{0,60}|((not|and|or|any|path|~|level|<=|host|[()]|'[a-z]*'|\"|é|[0-9]) ?){0,12}",
+        text in "\\PC{0,60}|((not|and|or|any|path|type|anchor|a/b|\\*/\\*|~|level|<=|host|[()]|'[a-z]*'|\"|é|[0-9]) ?){0,12}",
     ) {
         if let Ok(read) = condition(&text) {
             prop_assert_eq!(condition(&read.to_string()), Ok(read));

@@ -178,6 +178,97 @@ fn the_configured_form_decides_what_is_the_same_page() {
     assert_eq!(texts(&sort(&links, &rules).internal), ["http://example.org/b"]);
 }
 
+#[test]
+fn links_outside_are_counted_from_the_scope_on() {
+    let rules = SpiderRules { outside_max: 2, ..SpiderRules::default() };
+    let seeds = seeds(&["http://example.org/"]);
+    let outside = |from: &Page, kind: LinkKind, to: &str| {
+        let sorted = sort_links(from, &[of_kind(to, kind)], false, &rules, &seeds);
+        sorted.internal.iter().chain(&sorted.external).map(|c| c.terms.outside).next()
+    };
+    let at = |text: &str, outside| Page {
+        terms: PageTerms { outside, ..PageTerms::default() },
+        ..page(text)
+    };
+    let (inside, first, second) =
+        (at("http://example.org/a", 0), at("http://o.org/", 1), at("http://o.org/2", 2));
+    assert_eq!(outside(&inside, LinkKind::A, "http://example.org/b"), Some(0));
+    assert_eq!(outside(&inside, LinkKind::A, "http://o.org/"), Some(1));
+    assert_eq!(outside(&inside, LinkKind::Redirect, "http://o.org/"), Some(1));
+    assert_eq!(outside(&first, LinkKind::A, "http://o.org/2"), Some(2));
+    assert_eq!(outside(&first, LinkKind::Redirect, "http://p.org/"), Some(1));
+    assert_eq!(outside(&second, LinkKind::A, "http://p.org/"), None);
+    assert_eq!(outside(&second, LinkKind::Redirect, "http://p.org/"), Some(2));
+    assert_eq!(outside(&second, LinkKind::A, "http://example.org/c"), Some(0));
+}
+
+#[test]
+fn a_seeds_own_depth_goes_along_and_its_rest_to_other_sites() {
+    let depths = |level, to: &[&str]| {
+        let terms = PageTerms { depth: Some(3), ..PageTerms::default() };
+        let from = Page { level, terms, ..page("http://example.org/a") };
+        let seeds = seeds(&["http://example.org/", "http://friend.org/"]);
+        let links: Vec<Link> = to.iter().map(|to| link(to)).collect();
+        let sorted = sort_links(&from, &links, false, &SpiderRules::default(), &seeds);
+        let taken = sorted.internal.iter().chain(&sorted.external);
+        let taken: Vec<_> = taken.map(|c| (c.level, c.terms.depth)).collect();
+        (taken, sorted.refused.iter().map(|decision| decision.rule.clone()).collect::<Vec<_>>())
+    };
+    let both = ["http://example.org/b", "http://friend.org/"];
+    assert_eq!(depths(1, &both), (vec![(2, Some(3)), (0, Some(1))], vec![]));
+    assert_eq!(depths(2, &both), (vec![(3, Some(3)), (0, Some(0))], vec![]));
+    assert_eq!(depths(3, &both), (vec![], vec!["depth of its seed = 3".to_owned()]));
+}
+
+#[test]
+fn a_redirect_keeps_the_terms_of_its_page() {
+    let terms = PageTerms {
+        requisite: true,
+        depth: Some(2),
+        period: Some(std::time::Duration::from_secs(60)),
+        ..PageTerms::default()
+    };
+    let from = Page { terms, ..page("http://example.org/a") };
+    let target = of_kind("http://example.org/b", LinkKind::Redirect);
+    let seeds = seeds(&["http://example.org/"]);
+    let sorted = sort_links(&from, &[target], false, &SpiderRules::default(), &seeds);
+    assert_eq!(sorted.internal[0].terms, terms);
+}
+
+#[test]
+fn the_text_of_any_link_to_a_url_counts() {
+    let list = crate::RuleList::parse(&["reject anchor ~ '(?i)log ?in'"]).expect("rules");
+    let rules = SpiderRules { list, ..SpiderRules::default() };
+    let named = |text: &str, anchor: &str| Link { anchor: anchor.to_owned(), ..link(text) };
+    let links = [
+        named("http://example.org/b", "picture"),
+        named("http://example.org/c", "Log in"),
+        named("http://example.org/b", "LOGIN"),
+        named("http://example.org/d", ""),
+    ];
+    let sorted = sort(&links, &rules);
+    assert_eq!(texts(&sorted.internal), ["http://example.org/d"]);
+    assert_eq!((sorted.refused[0].reason, sorted.refused[0].count), (RefusalReason::Rule, 2));
+}
+
+#[test]
+fn links_from_logged_tags_are_counted_unless_another_link_leads_there() {
+    let logged = |text: &str| Link { rel: LinkRel::LOGGED, ..of_kind(text, LinkKind::Other) };
+    let links = [
+        logged("http://example.org/x.jpg"),
+        logged("http://cdn.org/y.jpg"),
+        logged("http://example.org/b"),
+        link("http://example.org/b"),
+    ];
+    let sorted = sort(&links, &SpiderRules::default());
+    assert_eq!(texts(&sorted.internal), ["http://example.org/b"]);
+    let told = &sorted.refused[0];
+    assert_eq!(
+        (told.reason, told.rule.as_str(), told.count),
+        (RefusalReason::Logged, "gather.log_tags", 2)
+    );
+}
+
 fn any_link() -> impl Strategy<Value = Link> {
     let host = prop::sample::select(vec!["example.org", "www.example.org", "o.net:8080", "o.net"]);
     let path = "(/(a|b|login|cart|x.php)){0,3}(/|[?](a|print)=1)?";
@@ -196,12 +287,14 @@ proptest! {
         links in prop::collection::vec(any_link(), 0..30),
         scope in prop::sample::select(Scope::ALL.to_vec()),
         external in prop::sample::select(ExternalPolicy::ALL.to_vec()),
-        depth_max in prop::option::of(0..4u16),
+        depth_max in prop::option::of(0..4u16), depth in prop::option::of(0..4u16),
+        outside_max in 0..3u8, outside in 0..3u8,
         nofollow_page: bool, seed: bool,
     ) {
-        let rules = SpiderRules { scope, external, depth_max, ..SpiderRules::default() };
+        let rules = SpiderRules { scope, external, depth_max, outside_max, ..SpiderRules::default() };
         let seeds = seeds(&["http://example.org/a/"]);
-        let from = Page { seed, ..page("http://example.org/a/a") };
+        let terms = PageTerms { depth, outside, ..PageTerms::default() };
+        let from = Page { seed, terms, ..page("http://example.org/a/a") };
         let sorted = sort_links(&from, &links, nofollow_page, &rules, &seeds);
         let mut seen = HashSet::new();
         for candidate in sorted.internal.iter().chain(&sorted.external) {

@@ -11,7 +11,6 @@ use foldhash::fast::RandomState;
 use model::CrawlUrl;
 use regex::bytes::{RegexSet, RegexSetBuilder};
 
-use super::ListedRule;
 use crate::condition::{Condition, Part, Test, parameters};
 
 /// For the lazily built automaton of all path patterns together; when it is full, matching gets slower.
@@ -20,8 +19,9 @@ const AUTOMATON_BYTES_MAX: usize = 16 << 20;
 type Places = HashMap<Box<str>, Vec<u32>, RandomState>;
 
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(crate) struct Index {
     hosts: Places,
+    urls: Places,
     extensions: Places,
     parameters: Places,
     paths: Patterns,
@@ -47,13 +47,14 @@ enum Key {
     Extension(String),
     /// This host or one below it.
     Host(String),
+    Url(String),
 }
 
 impl Index {
-    pub(super) fn new(rules: &[ListedRule]) -> Index {
+    pub(crate) fn new<'a>(conditions: impl IntoIterator<Item = &'a Condition>) -> Index {
         let mut index = Index::default();
-        for (at, rule) in (0..).zip(rules) {
-            match keys(&rule.condition) {
+        for (at, condition) in (0..).zip(conditions) {
+            match keys(condition) {
                 Some(keys) => keys.into_iter().for_each(|key| index.put(key, at)),
                 None => index.always.push(at),
             }
@@ -69,6 +70,7 @@ impl Index {
 
     fn put(&mut self, key: Key, rule: u32) {
         let (places, word) = match key {
+            Key::Url(url) => (&mut self.urls, url),
             Key::Host(host) => (&mut self.hosts, host),
             Key::Extension(extension) => (&mut self.extensions, extension),
             Key::Parameter(name) => (&mut self.parameters, name),
@@ -79,11 +81,12 @@ impl Index {
     }
 
     /// In the order of the list.
-    pub(super) fn may_hold(&self, url: &CrawlUrl) -> Vec<u32> {
+    pub(crate) fn may_hold(&self, url: &CrawlUrl) -> Vec<u32> {
         let mut found = self.always.clone();
         if !self.hosts.is_empty() {
             self.by_host(url.host(), &mut found);
         }
+        add(&self.urls, url.as_str(), &mut found);
         if !self.extensions.is_empty()
             && let Some(extension) = url.extension()
         {
@@ -163,6 +166,7 @@ fn keys_of_test(test: &Test) -> Option<Vec<Key>> {
         Test::Words(Part::Suffix | Part::Domain | Part::Host, words) => {
             Some(each(words, Key::Host))
         }
+        Test::Words(Part::Url, words) => Some(each(words, Key::Url)),
         Test::Words(Part::Prefix, words) => {
             words.iter().map(|word| host_of(word).map(Key::Host)).collect()
         }

@@ -4,7 +4,7 @@
 //! domain. What is not found is still judged rightly: the first rule decides.
 
 use super::ListedRule;
-use crate::condition::{Condition, Part, Test, is_below};
+use crate::condition::{Comparison, Condition, Part, Test, is_below};
 
 /// How deep conditions are compared: the ways to compare two nested ones multiply with each level.
 const DEPTH_MAX: u8 = 8;
@@ -55,6 +55,13 @@ fn test_covers(wide: &Test, narrow: &Test) -> bool {
             words.iter().all(is_covered)
         }
         (Test::Port(of), Test::Port(ports)) => ports.iter().all(|port| of.contains(port)),
+        (Test::Level(wide, of), Test::Level(narrow, level)) => {
+            let ((from, to), (first, last)) = (levels(*wide, *of), levels(*narrow, *level));
+            from <= first && last <= to
+        }
+        (Test::Type(of), Test::Type(types)) => {
+            types.iter().all(|narrow| of.iter().any(|wide| type_covers(wide, narrow)))
+        }
         _ => false,
     }
 }
@@ -67,6 +74,36 @@ fn word_covers(wide: Part, of: &str, narrow: Part, word: &str) -> bool {
         }
         (Part::Suffix, Part::Domain | Part::Host) => is_below(word, of),
         (Part::Prefix, Part::Prefix) => word.starts_with(of),
+        (Part::Domain | Part::Suffix | Part::Host, Part::Prefix) => {
+            word_covers(wide, of, Part::Host, host_of(word))
+        }
         _ => wide == narrow && word == of,
+    }
+}
+
+/// The first and the last level for which it holds; none when the last comes before the first.
+fn levels(comparison: Comparison, bound: u16) -> (i32, i32) {
+    let bound = i32::from(bound);
+    match comparison {
+        Comparison::AtMost => (0, bound),
+        Comparison::Below => (0, bound - 1),
+        Comparison::AtLeast => (bound, i32::MAX),
+        Comparison::Above => (bound + 1, i32::MAX),
+        Comparison::Equal => (bound, bound),
+    }
+}
+
+fn type_covers(wide: &str, narrow: &str) -> bool {
+    let group = wide.strip_suffix('*');
+    wide == "*/*" || wide == narrow || group.is_some_and(|group| narrow.starts_with(group))
+}
+
+/// Of a canonical beginning of a URL, which always has a path.
+fn host_of(prefix: &str) -> &str {
+    let rest = prefix.split_once("://").map_or(prefix, |(_, rest)| rest);
+    let authority = rest.split('/').next().unwrap_or(rest);
+    match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host,
+        _ => authority,
     }
 }

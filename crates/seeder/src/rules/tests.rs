@@ -1,6 +1,6 @@
 //! Each rule by example, and the promise that both readers agree.
 
-use model::{CrawlUrl, PageTerms, RefusalReason, SpiderId};
+use model::{CrawlUrl, PageState, PageTerms, RefusalReason, SpiderId, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
@@ -85,6 +85,9 @@ fn words_and_values_name_each_other() {
     for policy in ExternalPolicy::ALL {
         assert_eq!(ExternalPolicy::from_word(policy.word()), Some(policy));
     }
+    for expansion in Expansion::ALL {
+        assert_eq!(Expansion::from_word(expansion.word()), Some(expansion));
+    }
 }
 
 #[test]
@@ -116,25 +119,44 @@ fn a_block_decides_first_for_seeds_too_and_only_while_it_stands() {
 
 fn any_rules() -> impl Strategy<Value = SpiderRules> {
     let scope = prop::sample::select(Scope::ALL.to_vec());
-    (scope, prop::option::of(0..4u16), 10..100usize).prop_map(|(scope, depth_max, bytes)| {
-        let reject = RejectList::default().with_patterns(&["[xy]z"]).expect("valid");
-        SpiderRules { scope, depth_max, url_bytes_max: bytes, reject, ..SpiderRules::default() }
-    })
+    let expansion = prop::sample::select(Expansion::ALL.to_vec());
+    let list =
+        prop::sample::select(vec!["accept host o.net", "reject type image/*", "accept type a/b"]);
+    let more = (expansion, list, 0..3u8);
+    (scope, prop::option::of(0..4u16), 10..100usize, more).prop_map(
+        |(scope, depth_max, url_bytes_max, (expansion, list, outside_max))| {
+            let reject = RejectList::default().with_patterns(&["[xy]z"]).expect("valid");
+            let list = RuleList::parse(&[list]).expect("rules");
+            let logged = LogList::parse(&["images", ".zip"]).expect("a list");
+            SpiderRules {
+                scope,
+                depth_max,
+                url_bytes_max,
+                reject,
+                expansion,
+                list,
+                logged,
+                outside_max,
+                ..SpiderRules::default()
+            }
+        },
+    )
 }
 
 proptest! {
     #[test]
     fn any_url_is_judged_and_explained_alike(
-        rest in "(example.org|o.net|[a-z.]{1,9})(:[0-9]{1,4})?(/[ -~é]{0,9}){0,3}([?][ -~é&=]{0,9})?",
-        rules in any_rules(), level in 0..6u16, hops in 0..20u8, seed: bool,
+        rest in "(example.org|o.net|[a-z.]{1,9})(:[0-9]{1,4})?(/[ -~é]{0,9}){0,3}(/x.zip)?([?][ -~é&=]{0,9})?",
+        rules in any_rules(), level in 0..6u16, hops in 0..20u8, seed: bool, outside in 0..4u8,
+        depth in prop::option::of(0..4u16),
     ) {
         let Ok(url) = CrawlUrl::parse(&format!("http://{rest}")) else { return Ok(()) };
-        let candidate = Candidate { url, spider: SpiderId(1), level, hops, seed, terms: PageTerms::default(), referrer: None };
+        let candidate = Candidate { url, spider: SpiderId(1), level, hops, seed, terms: PageTerms { outside, depth, ..PageTerms::default() }, referrer: None };
         let verdict = rules.judge(&candidate, &seeds());
         let steps = rules.explain(&candidate, &seeds());
         let last = steps.last().expect("there are steps");
         match verdict {
-            Verdict::Accept => prop_assert_eq!(last.verdict, StepVerdict::Passed),
+            Verdict::Accept => prop_assert_ne!(last.verdict, StepVerdict::Decided),
             Verdict::Reject(refusal) => {
                 prop_assert_eq!(last.verdict, StepVerdict::Decided);
                 prop_assert_eq!(&refusal.rule, &last.rule);
@@ -212,4 +234,128 @@ fn an_explanation_goes_through_the_users_rules_to_the_one_that_decides() {
         told("http://other.org/x"),
         [step(1, passed), step(2, passed), step(3, passed), scope(decided)]
     );
+}
+
+fn page(text: &str) -> Page {
+    let Candidate { url, spider, level, hops, seed, terms, .. } = candidate(text);
+    let (state, due, last) = (PageState::Known, Timestamp::default(), None);
+    Page { url, spider, state, level, hops, seed, due, failures: 0, terms, last }
+}
+
+#[test]
+fn links_beyond_the_scope_are_taken_as_far_as_asked() {
+    let rules = SpiderRules { outside_max: 2, ..SpiderRules::default() };
+    let far = |outside| Candidate {
+        terms: PageTerms { outside, ..PageTerms::default() },
+        ..candidate("http://other.org/x")
+    };
+    let refused = Some((RefusalReason::Scope, "crawl.scope = \"site\", crawl.outside = 2"));
+    check(&rules, &far(0), refused);
+    check(&rules, &far(1), None);
+    check(&rules, &far(2), None);
+    check(&rules, &far(3), refused);
+    check(&rules, &Candidate { url: candidate("http://example.org/").url, ..far(9) }, None);
+    let scope = Some((RefusalReason::Scope, "crawl.scope = \"site\""));
+    check(&SpiderRules::default(), &far(1), scope);
+}
+
+#[test]
+fn only_the_listed_pages_are_taken_where_only_they_are_wanted() {
+    let rules = SpiderRules { scope: Scope::Listed, ..SpiderRules::default() };
+    check(&rules, &candidate("http://example.org/docs/a.html"), None);
+    check(&rules, &Candidate { seed: true, ..candidate("http://example.org/b") }, None);
+    let listed = Some((RefusalReason::Scope, "crawl.scope = \"listed\""));
+    check(&rules, &candidate("http://example.org/docs/b.html"), listed);
+}
+
+#[test]
+fn without_expansion_no_site_is_taken_that_no_seed_names() {
+    let list = RuleList::parse(&["accept host friend.org"]).expect("rules");
+    let rules = SpiderRules {
+        scope: Scope::Any,
+        expansion: Expansion::Off,
+        list,
+        ..SpiderRules::default()
+    };
+    check(&rules, &candidate("http://example.org/x"), None);
+    check(&rules, &Candidate { seed: true, ..candidate("http://new.org/") }, None);
+    let off = Some((RefusalReason::Scope, "crawl.expansion = \"off\""));
+    check(&rules, &candidate("http://other.org/x"), off);
+    check(&rules, &candidate("http://friend.org/x"), off);
+    check(&SpiderRules { expansion: Expansion::After, ..rules }, &candidate("http://o.org/"), None);
+}
+
+#[test]
+fn links_of_a_logged_extension_are_refused_by_group_inside_the_scope() {
+    let logged = LogList::parse(&["images", ".iso"]).expect("a list");
+    let rules = SpiderRules { logged, ..SpiderRules::default() };
+    let images = Some((RefusalReason::Logged, "crawl.log_extensions: images (jpg)"));
+    check(&rules, &candidate("http://example.org/x.JPG"), images);
+    let single = Some((RefusalReason::Logged, "crawl.log_extensions: .iso (iso)"));
+    check(&rules, &candidate("http://example.org/x.iso"), single);
+    check(&rules, &candidate("http://example.org/x.html"), None);
+    check(&rules, &Candidate { seed: true, ..candidate("http://example.org/x.jpg") }, None);
+    let scope = Some((RefusalReason::Scope, "crawl.scope = \"site\""));
+    check(&rules, &candidate("http://other.org/x.jpg"), scope);
+    let requisite = PageTerms { requisite: true, ..PageTerms::default() };
+    let part = Candidate { terms: requisite, ..candidate("http://example.org/x.jpg") };
+    check(&rules, &part, None);
+}
+
+#[test]
+fn a_seeds_own_depth_holds_besides_that_of_the_crawl() {
+    let rules = SpiderRules { depth_max: Some(3), ..SpiderRules::default() };
+    let at = |level, depth| Candidate {
+        level,
+        terms: PageTerms { depth, ..PageTerms::default() },
+        ..candidate("http://example.org/x")
+    };
+    check(&rules, &at(2, Some(2)), None);
+    check(&rules, &at(3, Some(2)), Some((RefusalReason::Depth, "depth of its seed = 2")));
+    check(&rules, &at(4, Some(5)), Some((RefusalReason::Depth, "crawl.depth = 3")));
+}
+
+#[test]
+fn what_waits_for_its_type_is_decided_by_the_answer() {
+    let list = RuleList::parse(&[
+        "reject host example.org and type image/*",
+        "accept type text/html and host other.org",
+    ]);
+    let rules = SpiderRules { list: list.expect("rules"), ..SpiderRules::default() };
+    let answered = |text: &str, media_type: &str| {
+        check(&rules, &candidate(text), None);
+        let refusal = rules.judge_answer(&page(text), media_type, &seeds());
+        refusal.map(|refusal| (refusal.reason, refusal.rule))
+    };
+    let told = |reason, rule: &str| Some((reason, rule.to_owned()));
+    assert_eq!(answered("http://example.org/x", "text/html"), None);
+    assert_eq!(
+        answered("http://example.org/x", "image/png"),
+        told(RefusalReason::Rule, "crawl.rules 1: reject host example.org and type image/*")
+    );
+    assert_eq!(answered("http://other.org/x", "text/html; charset=x"), None);
+    assert_eq!(
+        answered("http://other.org/x", "text/plain"),
+        told(RefusalReason::Scope, "crawl.scope = \"site\"")
+    );
+    // No rule speaks of it: its answer is not judged, whatever became of the scope since.
+    assert_eq!(rules.judge_answer(&page("http://third.org/"), "image/png", &seeds()), None);
+}
+
+#[test]
+fn an_explanation_tells_what_the_answer_will_decide() {
+    let list = RuleList::parse(&["reject type image/*", "accept any"]).expect("rules");
+    let rules = SpiderRules { list, ..SpiderRules::default() };
+    let told = |media_type| -> Vec<(StepVerdict, String)> {
+        let asked = candidate("http://example.org/x");
+        let steps = rules.explain_answer(&asked, media_type, &seeds());
+        steps.into_iter().skip(2).take(2).map(|step| (step.verdict, step.why)).collect()
+    };
+    let open = told(None);
+    assert_eq!(open[0].0, StepVerdict::Open);
+    assert!(open[0].1.starts_with("decided when the answer comes"), "{open:?}");
+    assert_eq!(open[1].0, StepVerdict::Open);
+    assert_eq!(told(Some("image/png")).len(), 1);
+    let page = told(Some("text/html"));
+    assert_eq!((page[0].0, page[1].0), (StepVerdict::Passed, StepVerdict::Admitted));
 }

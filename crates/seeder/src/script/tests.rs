@@ -11,7 +11,7 @@ fn script(source: &str) -> Script {
 }
 
 fn wants(source: &str, url: &str) -> Result<bool, ScriptFault> {
-    script(source).wants(&CrawlUrl::parse(url).expect("a URL"), 3)
+    script(source).wants(&CrawlUrl::parse(url).expect("a URL"), 3, true)
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_script_sees_every_part_of_a_url() {
     }
     let parts = "fn crawl(url) { url.query == \"\" && url.extension == \"\" && url.port == 80 }";
     let url = CrawlUrl::parse("http://a.org/").expect("a URL");
-    assert_eq!(script(parts).wants(&url, 0), Ok(true));
+    assert_eq!(script(parts).wants(&url, 0, false), Ok(true));
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn threads_share_a_script_and_nothing_else() {
         let shared = Arc::clone(&shared);
         thread::spawn(move || {
             let url = CrawlUrl::parse("http://a.org/").expect("a URL");
-            (0..100).all(|_| shared.wants(&url, level) == Ok(level < 2))
+            (0..100).all(|_| shared.wants(&url, level, false) == Ok(level < 2))
         })
     };
     let threads: Vec<_> = (0..4).map(ask).collect();

@@ -8,7 +8,7 @@ use std::io::{self, BufRead};
 use model::CrawlUrl;
 
 use super::{
-    SeedError, SeedReader, Seeds, parse_seed, shown,
+    SeedError, SeedReader, Urls, parse_seed, shown,
     xml::{Piece, Xml},
 };
 
@@ -17,7 +17,7 @@ const URLS_MAX: u64 = 50_000;
 /// Of one sitemap, unpacked; the protocol says 52,428,800.
 const BYTES_MAX: u64 = 50 << 20;
 
-pub(super) fn read<'a>(mut reader: impl BufRead + 'a) -> Seeds<'a> {
+pub(super) fn read<'a>(mut reader: impl BufRead + 'a) -> Urls<'a> {
     let is_xml = match reader.fill_buf() {
         Ok(head) => {
             let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);

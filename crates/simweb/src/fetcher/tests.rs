@@ -56,6 +56,8 @@ fn request(url: &str) -> FetchRequest {
         condition: None,
         spider: model::SpiderId(1),
         cookies: None,
+        withhold_cookies: false,
+        post: None,
         limits: Arc::new(FetchLimits {
             body_bytes_max: 2_000_000,
             head_bytes_max: 64 * 1024,
@@ -68,6 +70,7 @@ fn request(url: &str) -> FetchRequest {
             ratio_max: 200,
             wire_bytes_max: None,
         }),
+        type_gate: None,
     }
 }
 

@@ -154,6 +154,12 @@ fn strangers_can_read_the_views() {
         )
         .unwrap();
     assert_eq!(row, ("failing".into(), "1970-01-01T00:00:00.070Z".into(), "A title".into(), 3));
+    let spider: (String, String, i64) = connection
+        .query_row("SELECT name, state, visits FROM v_spiders", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })
+        .unwrap();
+    assert_eq!(spider, ("default".into(), "awake".into(), 3));
     let visits: String = connection
         .query_row("SELECT group_concat(change || ' ' || count) FROM v_visits", [], |r| r.get(0))
         .unwrap();

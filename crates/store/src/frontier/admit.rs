@@ -3,13 +3,14 @@
 //! Most are links to pages long known, so each is first asked of the memory of stored fingerprints; the
 //! rest is inserted in the order of the table's key.
 
-use model::{Candidate, PageState, SiteId};
-use rusqlite::{OptionalExtension, params};
+use model::{Candidate, PageState, PageTerms, SiteId, SpiderId, Timestamp};
+use rusqlite::params;
 
 use super::{
-    check_out, parts,
-    rows::{Fault, millis, stored_fp},
+    check_out, limits, parts,
+    rows::{Fault, millis, state_of, stored_fp},
     sqlite::Work,
+    tally::{Share, Standing, change_site},
 };
 
 /// How many were new.
@@ -18,8 +19,13 @@ pub(super) fn admit(work: &mut Work<'_>, candidates: &[Candidate]) -> Result<u64
     for candidate in candidates {
         let fp = candidate.url.fingerprint();
         // A seed may have to change a row that is there.
-        if candidate.seed || !work.stored.covers(fp, level_to_remember(candidate)) {
-            batch.push((work.site_id(candidate.url.site_text())?, stored_fp(fp), candidate));
+        let settled = !candidate.seed && work.stored.covers(fp, level_to_remember(candidate));
+        if settled || work.asleep.removed.contains(&candidate.spider) {
+            continue;
+        }
+        match work.site_id(candidate.url.site_text(), candidate.seed)? {
+            Some(site) => batch.push((site, stored_fp(fp), candidate)),
+            None => limits::refuse_site(work, candidate)?,
         }
     }
     batch.sort_unstable_by_key(|(site, fp, candidate)| (*site, *fp, candidate.level));
@@ -37,13 +43,11 @@ fn admit_to_site(work: &mut Work<'_>, group: &[(SiteId, i64, &Candidate)]) -> Re
         seeded |= candidate.seed;
         if insert(work, site, *fp, candidate)? {
             new += 1;
-            work.moved(None, PageState::Candidate);
+            let (spider, requisite) = (candidate.spider, candidate.terms.requisite);
+            let state = PageState::Candidate;
+            work.moved(None, Standing { spider, requisite, state, fetched: requisite });
         } else {
-            if !candidate.terms.requisite {
-                awake |= parts::becomes_candidate(work, site, *fp, candidate)?;
-                lower_level(work, site, *fp, candidate.level)?;
-            }
-            awake |= candidate.seed && mark_seed(work, site, *fp)?;
+            awake |= meet(work, site, *fp, candidate)?;
         }
         work.newly_stored.push((candidate.url.fingerprint(), level_to_remember(candidate)));
     }
@@ -53,12 +57,40 @@ fn admit_to_site(work: &mut Work<'_>, group: &[(SiteId, i64, &Candidate)]) -> Re
     Ok(new)
 }
 
+/// The page is there already. Says whether it may be due earlier than before.
+fn meet(work: &mut Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Result<bool, Fault> {
+    let is_part = candidate.terms.requisite;
+    if !is_part && parts::becomes_candidate(work, site, fp, candidate)? {
+        return Ok(true);
+    }
+    if candidate.seed || !work.asleep.removed.is_empty() {
+        let held = Held::load(work, site, fp)?;
+        if held.goes_to(work, candidate.spider, candidate.seed) {
+            let claim = Claim::of(candidate, work.now);
+            let change = claim.take(work, site, fp, held.standing)?;
+            change_site(work, site, change)?;
+            return Ok(true);
+        }
+        if candidate.seed {
+            lower_level(work, site, fp, candidate.level)?;
+            return mark_seed(work, site, fp, held.standing, &candidate.terms);
+        }
+    }
+    // The way to a part says nothing about a page.
+    if !is_part {
+        lower_level(work, site, fp, candidate.level)?;
+    }
+    Ok(false)
+}
+
 fn insert(work: &Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Result<bool, Fault> {
     let inserted = work
         .sql
         .prepare_cached(
-            "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, requisite, outside, depth, period, fetched) \
-             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?9) ON CONFLICT DO NOTHING",
+            "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, \
+             requisite, outside, depth, period, fetched, turn) \
+             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?9, 2 * ?9) \
+             ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             site.0,
@@ -82,6 +114,105 @@ fn level_to_remember(candidate: &Candidate) -> u16 {
     if candidate.terms.requisite { u16::MAX } else { candidate.level }
 }
 
+/// A row that is there, as far as another candidate for it is concerned.
+pub(super) struct Held {
+    pub standing: Standing,
+    seed: bool,
+}
+
+impl Held {
+    pub fn load(work: &Work<'_>, site: SiteId, fp: i64) -> Result<Held, Fault> {
+        let held = work
+            .sql
+            .prepare_cached(
+                "SELECT spider, requisite, state, fetched, seed FROM pages \
+                 WHERE site = ?1 AND fp = ?2",
+            )?
+            .query_row(params![site.0, fp], |row| {
+                let standing = Standing {
+                    spider: SpiderId(row.get(0)?),
+                    requisite: row.get(1)?,
+                    state: state_of(row.get(2)?)?,
+                    fetched: row.get(3)?,
+                };
+                Ok(Held { standing, seed: row.get(4)? })
+            })?;
+        Ok(held)
+    }
+
+    /// A page goes to a living spider that finds it when its own was removed, or that is asked for it by
+    /// name when its own was not.
+    pub fn goes_to(&self, work: &Work<'_>, spider: SpiderId, seed: bool) -> bool {
+        let removed = |spider| work.asleep.removed.contains(spider);
+        let (ours, named) = (self.standing.spider == spider, seed && !self.seed);
+        !removed(&spider) && !ours && (named || removed(&self.standing.spider))
+    }
+}
+
+/// How a spider takes a page over from another: with its history, on the new one's terms, and due. What was
+/// waiting for a judgement or excluded by one goes by the new spider's.
+pub(super) struct Claim<'a> {
+    pub spider: SpiderId,
+    pub level: u16,
+    pub hops: u8,
+    pub seed: bool,
+    pub terms: &'a PageTerms,
+    pub due: Timestamp,
+    /// Of a page that is not admitted.
+    pub state: PageState,
+}
+
+impl Claim<'_> {
+    fn of(candidate: &Candidate, due: Timestamp) -> Claim<'_> {
+        let Candidate { spider, level, hops, seed, terms, .. } = candidate;
+        let (spider, level, hops, seed) = (*spider, *level, *hops, *seed);
+        Claim { spider, level, hops, seed, terms, due, state: PageState::Candidate }
+    }
+
+    /// What the site's counters change by.
+    pub fn take(
+        self,
+        work: &mut Work<'_>,
+        site: SiteId,
+        fp: i64,
+        before: Standing,
+    ) -> Result<Share, Fault> {
+        let state = match before.state {
+            PageState::Candidate | PageState::Excluded => self.state,
+            admitted => admitted,
+        };
+        let (spider, requisite) = (self.spider, self.terms.requisite);
+        let fetched = before.fetched || requisite;
+        let after = Standing { spider, requisite, state, fetched };
+        work.sql
+            .prepare_cached(
+                "UPDATE pages SET spider = ?3, level = CASE WHEN ?14 THEN ?4 ELSE min(level, ?4) END, \
+                 hops = ?5, seed = ?6, requisite = ?7, \
+                 outside = ?8, depth = ?9, period = ?10, due = ?11, state = ?12, turn = ?13, \
+                 fetched = ?15, failures = 0 WHERE site = ?1 AND fp = ?2",
+            )?
+            .execute(params![
+                site.0,
+                fp,
+                self.spider.0,
+                self.level,
+                self.hops,
+                self.seed,
+                self.terms.requisite,
+                self.terms.outside,
+                self.terms.depth,
+                self.terms.period.map(millis),
+                self.due.0,
+                state as u8,
+                after.turn(),
+                // Of another living one, its level stays as low as others remember it.
+                work.asleep.removed.contains(&before.spider),
+                fetched,
+            ])?;
+        Ok(work.moved(Some(before), after))
+    }
+}
+
 /// A shorter way to a page counts until it has been fetched.
 pub(super) fn lower_level(work: &Work<'_>, site: SiteId, fp: i64, level: u16) -> Result<(), Fault> {
     work.sql
@@ -92,38 +223,76 @@ pub(super) fn lower_level(work: &Work<'_>, site: SiteId, fp: i64, level: u16) ->
     Ok(())
 }
 
-/// Somebody asks for a page by name that is there already: it becomes a seed, and when an earlier
-/// judgement excluded it, it is judged anew. Says whether it is.
-fn mark_seed(work: &mut Work<'_>, site: SiteId, fp: i64) -> Result<bool, Fault> {
-    work.sql
-        .prepare_cached("UPDATE pages SET seed = 1 WHERE site = ?1 AND fp = ?2 AND seed = 0")?
-        .execute(params![site.0, fp])?;
-    let again = work
+/// Somebody asks for a page by name that is there already: it becomes a seed, on the terms that are said
+/// now as far as any are, and when an earlier judgement excluded it, it is judged anew. Says whether it
+/// may be due earlier than before.
+fn mark_seed(
+    work: &mut Work<'_>,
+    site: SiteId,
+    fp: i64,
+    before: Standing,
+    terms: &PageTerms,
+) -> Result<bool, Fault> {
+    let again = before.state == PageState::Excluded;
+    let state = if again { PageState::Candidate } else { before.state };
+    let after = Standing { requisite: false, state, ..before };
+    let changed = work
         .sql
         .prepare_cached(
-            "UPDATE pages SET state = 0, due = ?3 WHERE site = ?1 AND fp = ?2 AND state = 6",
+            "UPDATE pages SET seed = 1, requisite = 0, outside = 0, depth = coalesce(?3, depth), \
+             period = coalesce(?4, period), state = ?6, turn = ?7, \
+             due = CASE WHEN state = 6 THEN ?5 WHEN due > max(?5, visited + ?4) \
+             THEN max(?5, visited + ?4) ELSE due END \
+             WHERE site = ?1 AND fp = ?2 AND (seed = 0 OR requisite OR outside OR state = 6 \
+             OR depth IS NOT coalesce(?3, depth) OR period IS NOT coalesce(?4, period))",
         )?
-        .execute(params![site.0, fp, work.now.0])?
-        == 1;
-    if again {
-        work.moved(Some(PageState::Excluded), PageState::Candidate);
+        .execute(params![
+            site.0,
+            fp,
+            terms.depth,
+            terms.period.map(millis),
+            work.now.0,
+            state as u8,
+            after.turn(),
+        ])?;
+    if changed == 0 {
+        return Ok(false);
     }
-    Ok(again)
+    let change = work.moved(Some(before), after);
+    change_site(work, site, change)?;
+    Ok(again || terms.period.is_some())
 }
 
 /// All pages of a site that a judgement excluded are judged anew; how many.
 pub(super) fn judge_again(work: &mut Work<'_>, site: SiteId) -> Result<u64, Fault> {
-    let again = work
-        .sql
-        .prepare_cached("UPDATE pages SET state = 0, due = ?2 WHERE site = ?1 AND state = 6")?
+    let excluded: Vec<(Standing, u64)> = {
+        let mut statement = work.sql.prepare_cached(
+            "SELECT spider, requisite, fetched, count(*) FROM pages WHERE site = ?1 AND state = 6 \
+             GROUP BY spider, requisite, fetched",
+        )?;
+        let groups = statement.query_map([site.0], |row| {
+            let (spider, state) = (SpiderId(row.get(0)?), PageState::Excluded);
+            let standing = Standing { spider, requisite: row.get(1)?, state, fetched: row.get(2)? };
+            Ok((standing, row.get::<_, i64>(3)? as u64))
+        })?;
+        groups.collect::<Result<_, _>>()?
+    };
+    work.sql
+        .prepare_cached(
+            "UPDATE pages SET state = 0, turn = 2 * fetched, due = ?2 WHERE site = ?1 AND state = 6",
+        )?
         .execute(params![site.0, work.now.0])?;
-    for _ in 0..again {
-        work.moved(Some(PageState::Excluded), PageState::Candidate);
+    let mut again = 0;
+    for (before, count) in excluded {
+        for _ in 0..count {
+            work.moved(Some(before), Standing { state: PageState::Candidate, ..before });
+        }
+        again += count;
     }
     if again > 0 {
         stir(work, site, 0, true, false)?;
     }
-    Ok(again as u64)
+    Ok(again)
 }
 
 /// New pages make a site due, unless it is in hand (then its holder's release sees them) or was given
@@ -140,11 +309,7 @@ fn stir(work: &Work<'_>, site: SiteId, new: u64, awake: bool, seeded: bool) -> R
         .execute(params![site.0, new as i64, seeded, work.now.0, awake])?;
     let resting = work
         .sql
-        .prepare_cached("SELECT fetched FROM sites WHERE id = ?1 AND resting = 1 AND leased = 0")?
-        .query_row([site.0], |row| row.get::<_, i64>(0))
-        .optional()?;
-    match resting {
-        Some(fetched) if awake => check_out::rouse(work, site, fetched as u64),
-        _ => Ok(()),
-    }
+        .prepare_cached("SELECT 1 FROM sites WHERE id = ?1 AND resting = 1 AND leased = 0")?
+        .exists([site.0])?;
+    if resting && awake { check_out::rouse(work, site) } else { Ok(()) }
 }

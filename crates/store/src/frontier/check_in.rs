@@ -1,20 +1,25 @@
 //! Settling: what happened to the sites in hand, written in one transaction.
 //!
-//! Pages admitted come first, because a page may be admitted and visited between two check-ins. Totals
-//! follow from each row's state before and after, so they cannot drift.
+//! Pages admitted come first, because a page may be admitted and visited between two check-ins.
+
+use std::time::Duration;
 
 use model::{
     Decision, NewPage, PageFacts, PageState, PageUpdate, Release, RobotsAnswer, RobotsCopy,
-    Settlement, SiteCounters, SiteDelta, SiteId, StoreError, Timestamp, limits,
+    Settlement, SiteCounters, SiteDelta, SiteId, SpiderId, StoreError, Timestamp, limits,
 };
 use rusqlite::{OptionalExtension, params};
 
 use super::{
-    admit, check_out,
+    admit::{self, Claim, Held},
+    check_out,
     due::earliest,
-    history, parts,
-    rows::{Fault, SITE, SiteRow, millis, site_from_row, state_of, stored_fp},
-    sqlite::{Work, is_known},
+    history,
+    limits::full_as_text,
+    parts,
+    rows::{Fault, SITE, SiteRow, day_of, millis, site_from_row, state_of, stored_fp},
+    sqlite::Work,
+    tally::{Standing, change_domain},
 };
 
 pub(super) fn settle(work: &mut Work<'_>, settlement: &Settlement) -> Result<(), Fault> {
@@ -35,16 +40,14 @@ pub(super) fn settle(work: &mut Work<'_>, settlement: &Settlement) -> Result<(),
 /// A site while its delta is written; its row follows at the end.
 struct SiteAtHand {
     id: SiteId,
-    counters: SiteCounters,
-    pages: u64,
-    /// Candidates came while it was in hand.
-    stirred: bool,
+    row: SiteRow,
+    /// As the row had them.
+    before: SiteCounters,
 }
 
 /// What a page's row says before it is changed.
 struct Before {
-    state: PageState,
-    fetched: bool,
+    standing: Standing,
     run: Option<i64>,
 }
 
@@ -55,8 +58,7 @@ impl SiteAtHand {
             work.sql.prepare_cached(SITE)?.query_row([delta.site.0], site_from_row).optional()?;
         match row {
             Some(row) if row.fence == delta.fence && row.key == delta.key.as_str() => {
-                let SiteRow { counters, pages, stirred, .. } = row;
-                Ok(SiteAtHand { id: delta.site, counters, pages, stirred })
+                Ok(SiteAtHand { id: delta.site, before: row.counters, row })
             }
             _ => Err(StoreError::Fenced { site: delta.key.to_string() }.into()),
         }
@@ -72,7 +74,7 @@ impl SiteAtHand {
         for copy in &delta.robots {
             save_robots(work, self.id, copy)?;
         }
-        self.counters.duplicates += delta.duplicates;
+        self.row.counters.duplicates += delta.duplicates;
         self.save(work, delta)?;
         if let Some(clock) = &delta.clock {
             work.sql
@@ -89,7 +91,7 @@ impl SiteAtHand {
                     clock.interrupted,
                 ])?;
         }
-        self.release(work, delta.release)
+        self.release(work, delta)
     }
 
     fn admit(&mut self, work: &mut Work<'_>, page: &NewPage) -> Result<(), Fault> {
@@ -97,8 +99,10 @@ impl SiteAtHand {
         let inserted = work
             .sql
             .prepare_cached(
-                "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, requisite, outside, depth, period, fetched) \
-                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?10) ON CONFLICT DO NOTHING",
+                "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, \
+                 requisite, outside, depth, period, fetched, turn) \
+                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?10, 1 + ?10) \
+                 ON CONFLICT DO NOTHING",
             )?
             .execute(params![
                 self.id.0,
@@ -115,39 +119,43 @@ impl SiteAtHand {
                 page.terms.depth,
                 page.terms.period.map(millis),
             ])?;
-        if !page.terms.requisite {
+        let (spider, requisite) = (page.spider, page.terms.requisite);
+        if !requisite && !work.asleep.removed.contains(&spider) {
             work.newly_stored.push((page.url.fingerprint(), page.level));
         }
-        if inserted == 1 {
-            self.pages += 1;
-            self.moved(work, None, PageState::Known);
-            return Ok(());
-        }
-        if !page.terms.requisite
-            && let Some(before) = parts::become_page(work, self.id, fp, page)?
-        {
-            self.moved(work, Some(before), PageState::Known);
-            return Ok(());
-        }
-        // The way to a part says nothing about a page.
-        if !page.terms.requisite {
-            admit::lower_level(work, self.id, fp, page.level)?;
-        }
-        self.accept_candidate(work, fp, page)
+        let known = Standing { spider, requisite, state: PageState::Known, fetched: requisite };
+        let change = if inserted == 1 {
+            self.row.pages += 1;
+            work.moved(None, known)
+        } else {
+            let held = Held::load(work, self.id, fp)?;
+            let before = held.standing;
+            if before.requisite && !requisite {
+                parts::become_page(work, self.id, fp, page, before)?
+            } else if held.goes_to(work, page.spider, page.seed) {
+                claim(page).take(work, self.id, fp, before)?
+            } else if before.state == PageState::Candidate && before.requisite == requisite {
+                self.accept_candidate(work, fp, page)?;
+                work.moved(Some(before), Standing { fetched: before.fetched, ..known })
+            } else if requisite {
+                // The way to a part says nothing about a page.
+                return Ok(());
+            } else {
+                return admit::lower_level(work, self.id, fp, page.level);
+            }
+        };
+        change.apply(&mut self.row.counters);
+        Ok(())
     }
 
-    /// The candidate that is there was judged and may come in.
-    fn accept_candidate(
-        &mut self,
-        work: &mut Work<'_>,
-        fp: i64,
-        page: &NewPage,
-    ) -> Result<(), Fault> {
-        let accepted = work
-            .sql
+    /// The candidate that is there was judged and may come in, on the terms of the judgement.
+    fn accept_candidate(&self, work: &Work<'_>, fp: i64, page: &NewPage) -> Result<(), Fault> {
+        work.sql
             .prepare_cached(
-                "UPDATE pages SET state = 1, spider = ?3, hops = ?4, seed = max(seed, ?5), due = ?6 \
-                 WHERE site = ?1 AND fp = ?2 AND state = 0 AND requisite = ?7",
+                "UPDATE pages SET state = 1, turn = 1 + fetched, spider = ?3, hops = ?4, \
+                 seed = max(seed, ?5), due = ?6, level = CASE WHEN fetched THEN level ELSE min(level, ?7) END, \
+                 requisite = ?8, outside = ?9, depth = coalesce(?10, depth), \
+                 period = coalesce(?11, period) WHERE site = ?1 AND fp = ?2",
             )?
             .execute(params![
                 self.id.0,
@@ -156,30 +164,33 @@ impl SiteAtHand {
                 page.hops,
                 page.seed,
                 page.due.0,
+                page.level,
                 page.terms.requisite,
+                page.terms.outside,
+                page.terms.depth,
+                page.terms.period.map(millis),
             ])?;
-        if accepted == 1 {
-            self.moved(work, Some(PageState::Candidate), PageState::Known);
-        }
         Ok(())
     }
 
     fn update(&mut self, work: &mut Work<'_>, update: &PageUpdate) -> Result<(), Fault> {
         let fp = stored_fp(update.fp);
         let before = before(work, self.id, fp)?;
-        let fetched = before.fetched || update.state == PageState::Fetched;
-        self.counters.fetched += u64::from(fetched && !before.fetched);
-        self.moved(work, Some(before.state), update.state);
+        let fetched = before.standing.fetched || update.state == PageState::Fetched;
+        let after = Standing { state: update.state, fetched, ..before.standing };
+        work.moved(Some(before.standing), after).apply(&mut self.row.counters);
         let mut run = before.run;
         if let Some(visit) = &update.visit {
-            self.counters.visits += 1;
-            self.counters.bytes += visit.wire_bytes;
+            self.row.counters.visits += 1;
+            self.row.counters.bytes += visit.wire_bytes;
+            work.visited(before.standing.spider, visit.wire_bytes);
             run = history::record(work, self.id, update.fp, before.run, visit)?;
         }
         work.sql
             .prepare_cached(
                 "UPDATE pages SET state = ?3, due = ?4, failures = ?5, fetched = ?6, run = ?7, \
-                 visits = visits + ?8, visited = coalesce(?9, visited) WHERE site = ?1 AND fp = ?2",
+                 visits = visits + ?8, visited = coalesce(?9, visited), turn = ?10 \
+                 WHERE site = ?1 AND fp = ?2",
             )?
             .execute(params![
                 self.id.0,
@@ -191,6 +202,7 @@ impl SiteAtHand {
                 run,
                 update.visit.is_some(),
                 update.visit.as_ref().map(|visit| visit.at.0),
+                after.turn(),
             ])?;
         if let Some(facts) = &update.facts {
             save_facts(work, self.id, fp, facts)?;
@@ -198,37 +210,38 @@ impl SiteAtHand {
         Ok(())
     }
 
-    fn moved(&mut self, work: &mut Work<'_>, from: Option<PageState>, to: PageState) {
-        work.moved(from, to);
-        let was = |test: fn(PageState) -> bool| u64::from(from.is_some_and(test));
-        let is_failing = |state| state == PageState::Failing;
-        self.counters.known = self.counters.known + u64::from(is_known(to)) - was(is_known);
-        self.counters.failed = self.counters.failed + u64::from(is_failing(to)) - was(is_failing);
-    }
-
     fn save(&self, work: &Work<'_>, delta: &SiteDelta) -> Result<(), Fault> {
         let n = |count: u64| count as i64;
+        let counters = &self.row.counters;
+        let today = day_of(work.now);
+        let earlier = if self.row.worked_day == today { self.row.worked } else { Duration::ZERO };
         work.sql
             .prepare_cached(
                 "UPDATE sites SET pages = ?2, known = ?3, fetched = ?4, failed = ?5, \
-                 duplicates = ?6, visits = ?7, bytes = ?8, seeded = max(seeded, ?9) WHERE id = ?1",
+                 requisites = ?6, duplicates = ?7, visits = ?8, bytes = ?9, \
+                 seeded = max(seeded, ?10), worked_day = ?11, worked_ms = ?12 WHERE id = ?1",
             )?
             .execute(params![
                 self.id.0,
-                n(self.pages),
-                n(self.counters.known),
-                n(self.counters.fetched),
-                n(self.counters.failed),
-                n(self.counters.duplicates),
-                n(self.counters.visits),
-                n(self.counters.bytes),
+                n(self.row.pages),
+                n(counters.known),
+                n(counters.fetched),
+                n(counters.failed),
+                n(counters.requisites),
+                n(counters.duplicates),
+                n(counters.visits),
+                n(counters.bytes),
                 delta.seeded,
+                today,
+                millis(earlier.saturating_add(delta.worked)),
             ])?;
-        Ok(())
+        let fetched = n(counters.fetched) - n(self.before.fetched);
+        let bytes = n(counters.bytes) - n(self.before.bytes);
+        change_domain(work, &self.row.domain, fetched, bytes)
     }
 
-    fn release(&self, work: &Work<'_>, release: Release) -> Result<(), Fault> {
-        match release {
+    fn release(&self, work: &Work<'_>, delta: &SiteDelta) -> Result<(), Fault> {
+        match delta.release {
             Release::Renew(until) => {
                 work.sql
                     .prepare_cached(
@@ -237,40 +250,67 @@ impl SiteAtHand {
                     )?
                     .execute(params![self.id.0, until.0])?;
             }
-            Release::NotBefore(moment) => self.give_back(work, moment)?,
+            Release::NotBefore(moment) => self.give_back(work, moment, &delta.full)?,
             // Whoever came while the site was in hand must not be forgotten.
-            Release::Rest if self.stirred => self.give_back(work, Timestamp::ZERO)?,
+            Release::Rest if self.row.stirred => {
+                self.give_back(work, Timestamp::ZERO, &delta.full)?;
+            }
             Release::Rest => {
                 work.sql
                     .prepare_cached(
-                        "UPDATE sites SET leased = 0, resting = 1, not_before = 0, due = NULL \
-                         WHERE id = ?1",
+                        "UPDATE sites SET leased = 0, resting = 1, not_before = 0, due = NULL, \
+                         full = ?2 WHERE id = ?1",
                     )?
-                    .execute([self.id.0])?;
+                    .execute(params![self.id.0, full_as_text(&delta.full)])?;
             }
         }
         Ok(())
     }
 
-    fn give_back(&self, work: &Work<'_>, moment: Timestamp) -> Result<(), Fault> {
-        let full = check_out::reaches(self.counters.fetched, work.limit);
-        let (due, resting) = earliest(work.sql, self.id, full)?;
+    fn give_back(
+        &self,
+        work: &Work<'_>,
+        moment: Timestamp,
+        full: &[SpiderId],
+    ) -> Result<(), Fault> {
+        let closed = check_out::closed_by(work, full.to_vec());
+        let (due, resting) = earliest(work.sql, self.id, &closed)?;
         work.sql
             .prepare_cached(
-                "UPDATE sites SET leased = 0, due = ?2, resting = ?3, not_before = ?4, stirred = 0 \
-                 WHERE id = ?1",
+                "UPDATE sites SET leased = 0, due = ?2, resting = ?3, not_before = ?4, \
+                 stirred = 0, full = ?5 WHERE id = ?1",
             )?
-            .execute(params![self.id.0, due.map(|due| due.max(moment).0), resting, moment.0])?;
+            .execute(params![
+                self.id.0,
+                due.map(|due| due.max(moment).0),
+                resting,
+                moment.0,
+                full_as_text(full),
+            ])?;
         Ok(())
     }
+}
+
+fn claim(page: &NewPage) -> Claim<'_> {
+    let NewPage { spider, level, hops, seed, terms, due, .. } = page;
+    let (spider, level, hops, seed, due) = (*spider, *level, *hops, *seed, *due);
+    Claim { spider, level, hops, seed, terms, due, state: PageState::Known }
 }
 
 fn before(work: &Work<'_>, site: SiteId, fp: i64) -> Result<Before, Fault> {
     let before = work
         .sql
-        .prepare_cached("SELECT state, fetched, run FROM pages WHERE site = ?1 AND fp = ?2")?
+        .prepare_cached(
+            "SELECT spider, requisite, state, fetched, run FROM pages WHERE site = ?1 AND fp = ?2",
+        )?
         .query_row(params![site.0, fp], |row| {
-            Ok(Before { state: state_of(row.get(0)?)?, fetched: row.get(1)?, run: row.get(2)? })
+            let standing = Standing {
+                spider: SpiderId(row.get(0)?),
+                requisite: row.get(1)?,
+                state: state_of(row.get(2)?)?,
+                fetched: row.get(3)?,
+            };
+            Ok(Before { standing, run: row.get(4)? })
         })
         .optional()?;
     before.ok_or_else(|| {
@@ -337,7 +377,7 @@ fn save_robots(work: &Work<'_>, site: SiteId, copy: &RobotsCopy) -> Result<(), F
 }
 
 /// Pages repeat each other's refusals: each is written once a transaction, in the order of the table.
-fn count_decisions(work: &mut Work<'_>, decisions: &[Decision]) -> Result<(), Fault> {
+pub(super) fn count_decisions(work: &mut Work<'_>, decisions: &[Decision]) -> Result<(), Fault> {
     let mut sorted: Vec<&Decision> = decisions.iter().collect();
     // Stable: of equal ones the last gives the example, as if they came one by one.
     sorted.sort_by(|a, b| key(a).cmp(&key(b)));
@@ -380,7 +420,11 @@ fn bounded(text: &str) -> &str {
     &text[..text.floor_char_boundary(limits::URL_BYTES_MAX)]
 }
 
-fn save_meta(work: &Work<'_>, name: &str, value: &impl serde::Serialize) -> Result<(), Fault> {
+pub(super) fn save_meta(
+    work: &Work<'_>,
+    name: &str,
+    value: &impl serde::Serialize,
+) -> Result<(), Fault> {
     let text = serde_json::to_string(value)
         .map_err(|e| StoreError::Database { detail: format!("cannot write down {name}: {e}") })?;
     work.sql

@@ -1,11 +1,11 @@
 //! The due pages of one site, breadth-first: by level, then due, then fingerprint (as stored, signed).
 //!
-//! The index is walked level by level, in two streams (never fetched, fetched before) that are merged;
-//! nothing is sorted and no page that is not due is looked at.
+//! The index is walked in streams (spider, turn), each level by level, and merged; nothing is sorted but
+//! what was asked for, no page that is not due is looked at, and closed streams are passed in one step.
 
 use std::collections::HashSet;
 
-use model::{Fingerprint, Page, SiteId, Timestamp};
+use model::{Fingerprint, Page, SiteId, SpiderId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows::{
@@ -13,11 +13,21 @@ use super::rows::{
 };
 
 /// Which pages of a site are asked for.
-pub(super) struct Wanted {
+pub(super) struct Wanted<'a> {
     pub site: SiteId,
     pub until: Timestamp,
-    pub revisits_only: bool,
+    pub closed: &'a Closed,
     pub pages_max: usize,
+}
+
+/// What of a site is not lent out.
+#[derive(Debug, Default)]
+pub(super) struct Closed {
+    pub asleep: Vec<SpiderId>,
+    /// Their pages that were never fetched.
+    pub full: Vec<SpiderId>,
+    /// As if their pages were not known: whoever finds them takes them over. They are asleep, too.
+    pub removed: Vec<SpiderId>,
 }
 
 /// What a site is lent out with.
@@ -32,16 +42,41 @@ pub(super) struct Lot {
 /// A page and the visit that holds its version.
 type Found = (Page, Option<i64>);
 
-impl Wanted {
+/// `pages.turn` of a page that is neither to be judged nor to be seen again.
+const FIRST_FETCH: i64 = 1;
+
+impl Closed {
+    fn shuts(&self, spider: SpiderId, turn: i64) -> bool {
+        self.asleep.contains(&spider) || turn == FIRST_FETCH && self.full.contains(&spider)
+    }
+}
+
+impl Wanted<'_> {
     /// The pages in order, and whether there are more.
     pub fn pages(
         &self,
         sql: &Connection,
         except: &HashSet<Fingerprint>,
     ) -> Result<(Vec<Page>, bool), Fault> {
-        let mut found = self.stream(sql, true, except)?;
-        if !self.revisits_only {
-            found.extend(self.stream(sql, false, except)?);
+        let mut found = Vec::new();
+        let mut steps = Steps::of(self.site);
+        let (mut stream, mut begin) = ((SpiderId(0), 0), 0);
+        while let Some(step) = steps.next(sql)? {
+            if self.closed.shuts(step.spider, step.turn) {
+                steps.pass(&step, self.closed);
+                continue;
+            }
+            if stream != (step.spider, step.turn) {
+                (stream, begin) = ((step.spider, step.turn), found.len());
+            }
+            // One more than asked for of each stream, so that the caller sees whether there are more.
+            let enough = begin.saturating_add(self.pages_max).saturating_add(1);
+            if step.due <= self.until {
+                self.level(sql, &step, except, enough, &mut found)?;
+            }
+            if found.len() >= enough {
+                steps.pass(&step, self.closed);
+            }
         }
         self.first(sql, found)
     }
@@ -52,16 +87,18 @@ impl Wanted {
         let mut statement = sql.prepare_cached(concat!(
             "SELECT ",
             page_columns!(),
-            ", fetched FROM pages WHERE site = ?1"
+            ", turn FROM pages WHERE site = ?1"
         ))?;
         let mut rows = statement.query([self.site.0])?;
         let (mut found, mut known) = (Vec::new(), Vec::new());
         while let Some(row) = rows.next()? {
-            if !row.get::<_, bool>(10)? {
+            let spider = SpiderId(row.get(2)?);
+            let is_part: bool = row.get(10)?;
+            if !is_part && !self.closed.removed.contains(&spider) {
                 known.push(fp_of(row.get(0)?));
             }
             let is_due = row.get::<_, Option<i64>>(7)?.is_some_and(|due| due <= horizon.0);
-            if is_due && (!self.revisits_only || row.get(14)?) {
+            if is_due && !self.closed.shuts(spider, row.get(14)?) {
                 found.push(page_from_row(row)?);
             }
         }
@@ -81,48 +118,28 @@ impl Wanted {
         Ok((with_versions(sql, found)?, more))
     }
 
-    /// One more than asked for, so that the caller sees whether there are more.
-    fn stream(
-        &self,
-        sql: &Connection,
-        fetched: bool,
-        except: &HashSet<Fingerprint>,
-    ) -> Result<Vec<Found>, Fault> {
-        let mut found = Vec::new();
-        let mut levels = Levels { site: self.site, fetched, from: 0 };
-        while let Some((level, due)) = levels.next(sql)? {
-            if due > self.until {
-                continue;
-            }
-            self.level(sql, fetched, level, except, &mut found)?;
-            if found.len() > self.pages_max {
-                break;
-            }
-        }
-        Ok(found)
-    }
-
     fn level(
         &self,
         sql: &Connection,
-        fetched: bool,
-        level: i64,
+        step: &Step,
         except: &HashSet<Fingerprint>,
+        enough: usize,
         found: &mut Vec<Found>,
     ) -> Result<(), Fault> {
         let mut statement = sql.prepare_cached(concat!(
             "SELECT ",
             page_columns!(),
-            " FROM pages WHERE site = ?1 AND fetched = ?2 AND level = ?3 \
-             AND due IS NOT NULL AND due <= ?4 ORDER BY due, fp"
+            " FROM pages WHERE site = ?1 AND spider = ?2 AND turn = ?3 AND level = ?4 \
+             AND due IS NOT NULL AND due <= ?5 ORDER BY due, fp"
         ))?;
-        let mut rows = statement.query(params![self.site.0, fetched, level, self.until.0])?;
-        while let Some(row) = rows.next()? {
+        let (site, until) = (self.site.0, self.until.0);
+        let mut rows =
+            statement.query(params![site, step.spider.0, step.turn, step.level, until])?;
+        while found.len() < enough
+            && let Some(row) = rows.next()?
+        {
             if !except.contains(&fp_of(row.get(0)?)) {
                 found.push(page_from_row(row)?);
-            }
-            if found.len() > self.pages_max {
-                break;
             }
         }
         Ok(())
@@ -149,51 +166,72 @@ pub(super) fn named_pages(
     with_versions(sql, found)
 }
 
-/// When the site is due next by its pages, and whether its limit keeps pages out of that.
+/// When the site is due next by its pages, and whether pages are left out of that.
 pub(super) fn earliest(
     sql: &Connection,
     site: SiteId,
-    revisits_only: bool,
+    closed: &Closed,
 ) -> Result<(Option<Timestamp>, bool), Fault> {
-    let revisit = earliest_of(sql, site, true)?;
-    let new = earliest_of(sql, site, false)?;
-    if revisits_only {
-        return Ok((revisit, new.is_some()));
+    let mut steps = Steps::of(site);
+    let (mut earliest, mut left_out) = (None, false);
+    while let Some(step) = steps.next(sql)? {
+        if closed.shuts(step.spider, step.turn) {
+            left_out = true;
+            steps.pass(&step, closed);
+            continue;
+        }
+        earliest = Some(earliest.map_or(step.due, |known: Timestamp| known.min(step.due)));
     }
-    Ok((revisit.into_iter().chain(new).min(), false))
+    Ok((earliest, left_out))
 }
 
-fn earliest_of(sql: &Connection, site: SiteId, fetched: bool) -> Result<Option<Timestamp>, Fault> {
-    let mut levels = Levels { site, fetched, from: 0 };
-    let mut earliest = None;
-    while let Some((_, due)) = levels.next(sql)? {
-        earliest = Some(earliest.map_or(due, |known: Timestamp| known.min(due)));
-    }
-    Ok(earliest)
+/// A spider's pages of one turn and level, with the earliest due among them.
+struct Step {
+    spider: SpiderId,
+    turn: i64,
+    level: i64,
+    due: Timestamp,
 }
 
-/// The levels that have pages with a due, each with its earliest: one look at the index per level.
-struct Levels {
+/// Those that have pages with a due: one look at the index each.
+struct Steps {
     site: SiteId,
-    fetched: bool,
-    from: i64,
+    /// (spider, turn, level)
+    after: (i64, i64, i64),
 }
 
-impl Levels {
-    fn next(&mut self, sql: &Connection) -> Result<Option<(i64, Timestamp)>, Fault> {
-        let next = sql
+impl Steps {
+    fn of(site: SiteId) -> Steps {
+        Steps { site, after: (-1, 0, 0) }
+    }
+
+    fn next(&mut self, sql: &Connection) -> Result<Option<Step>, Fault> {
+        let (spider, turn, level) = self.after;
+        let step = sql
             .prepare_cached(
-                "SELECT level, due FROM pages WHERE site = ?1 AND fetched = ?2 AND level >= ?3 \
-                 AND due IS NOT NULL ORDER BY level, due LIMIT 1",
+                "SELECT spider, turn, level, due FROM pages WHERE site = ?1 \
+                 AND (spider, turn, level) > (?2, ?3, ?4) AND due IS NOT NULL \
+                 ORDER BY spider, turn, level, due LIMIT 1",
             )?
-            .query_row(params![self.site.0, self.fetched, self.from], |row| {
-                Ok((row.get(0)?, Timestamp(row.get(1)?)))
+            .query_row(params![self.site.0, spider, turn, level], |row| {
+                Ok(Step {
+                    spider: SpiderId(row.get(0)?),
+                    turn: row.get(1)?,
+                    level: row.get(2)?,
+                    due: Timestamp(row.get(3)?),
+                })
             })
             .optional()?;
-        if let Some((level, _)) = next {
-            self.from = level + 1;
+        if let Some(step) = &step {
+            self.after = (i64::from(step.spider.0), step.turn, step.level);
         }
-        Ok(next)
+        Ok(step)
+    }
+
+    /// Over the rest of this stream, or over all of the spider where it is asleep.
+    fn pass(&mut self, step: &Step, closed: &Closed) {
+        let turn = if closed.asleep.contains(&step.spider) { i64::MAX } else { step.turn };
+        self.after = (i64::from(step.spider.0), turn, i64::MAX);
     }
 }
 

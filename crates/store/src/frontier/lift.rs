@@ -161,7 +161,6 @@ mod tests {
             pages_max: 10,
             slack: std::time::Duration::ZERO,
             known_max: 1_000,
-            site_pages_max: None,
             paused: Vec::new(),
             requisites_only: false,
             seeded_first: false,

@@ -2,19 +2,25 @@
 //!
 //! [`sqlite`] owns the connection and the transactions; [`check_out`] lends sites with what is [`due`], [`check_in`] settles
 //! what happened, [`admit`] takes candidates in, [`history`] keeps visits and folds the unchanged ones,
-//! [`verify`] counts everything again. `suite` says how any backend must behave.
+//! [`tally`] keeps the counters, [`asleep`] and [`limits`] say what is not lent out, [`forget`] takes out what must
+//! not be kept, [`verify`] counts everything again. `suite` says how any backend must behave.
 
 mod admit;
+mod asleep;
 mod cache;
 mod check_in;
 mod check_out;
 mod due;
+mod forget;
 mod history;
 mod lift;
+mod limits;
 mod parts;
 mod rows;
+mod spiders;
 mod sqlite;
 mod start;
+mod tally;
 mod verify;
 
 #[cfg(test)]
@@ -27,9 +33,10 @@ mod tests;
 pub use history::unpack_times;
 pub use lift::Lifted;
 pub use sqlite::{Marks, SqliteFrontier};
-pub use start::RecordExtent;
+pub use start::{RecordExtent, Seed};
 pub use verify::{Finding, Topic};
 
+pub(crate) use forget::FILES;
 pub(crate) use rows::{FACTS, ROBOTS, facts_from_row, record_from_row, robots_from_row};
-pub(crate) use sqlite::load_totals;
-pub(crate) use start::seed_urls;
+pub(crate) use start::list_seeds;
+pub(crate) use tally::load_totals;

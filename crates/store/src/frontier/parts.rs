@@ -4,22 +4,29 @@
 //! counter of fetched pages sees it.
 
 use model::{Candidate, CheckOut, NewPage, Page, PageState, SiteId, SiteLease, Timestamp};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::{
+    admit::Held,
+    asleep::Asleep,
     check_out::{lease, load_site},
     due::{Lot, with_versions},
-    rows::{Fault, millis, page_columns, page_from_row, state_of},
-    sqlite::{Work, is_known},
+    rows::{Fault, millis, page_columns, page_from_row},
+    sqlite::Work,
+    tally::{Share, Standing, change_site},
 };
 
-/// The row is a requisite, and a link leads to it: it is to be judged as a page. Says whether it is so.
+/// If the row is a requisite, a link leads to it now: it is to be judged as a page. Says whether it is so.
 pub(super) fn becomes_candidate(
     work: &mut Work<'_>,
     site: SiteId,
     fp: i64,
     candidate: &Candidate,
 ) -> Result<bool, Fault> {
+    let before = Held::load(work, site, fp)?.standing;
+    if !before.requisite {
+        return Ok(false);
+    }
     let page = NewPage {
         url: candidate.url.clone(),
         spider: candidate.spider,
@@ -29,93 +36,93 @@ pub(super) fn becomes_candidate(
         terms: candidate.terms,
         due: work.now,
     };
-    let before = turn(work, site, fp, &page, PageState::Candidate)?;
-    if let Some(before) = before {
-        work.moved(Some(before), PageState::Candidate);
-        work.sql
-            .prepare_cached(
-                "UPDATE sites SET known = known - ?2, failed = failed - ?3 WHERE id = ?1",
-            )?
-            .execute(params![site.0, is_known(before), before == PageState::Failing])?;
-    }
-    Ok(before.is_some())
+    let change = turn(work, site, fp, &page, before, PageState::Candidate)?;
+    change_site(work, site, change)?;
+    Ok(true)
 }
 
-/// The same under the site's lease: it was judged. The state it had, if it was a requisite.
+/// The same under the site's lease: it was judged. What the site's counters change by.
 pub(super) fn become_page(
-    work: &Work<'_>,
+    work: &mut Work<'_>,
     site: SiteId,
     fp: i64,
     page: &NewPage,
-) -> Result<Option<PageState>, Fault> {
-    turn(work, site, fp, page, PageState::Known)
+    before: Standing,
+) -> Result<Share, Fault> {
+    turn(work, site, fp, page, before, PageState::Known)
 }
 
 /// What its visits brought stays: they are its history.
 fn turn(
-    work: &Work<'_>,
+    work: &mut Work<'_>,
     site: SiteId,
     fp: i64,
     page: &NewPage,
-    to: PageState,
-) -> Result<Option<PageState>, Fault> {
-    let before = work
-        .sql
-        .prepare_cached("SELECT state FROM pages WHERE site = ?1 AND fp = ?2 AND requisite = 1")?
-        .query_row(params![site.0, fp], |row| state_of(row.get(0)?))
-        .optional()?;
-    if before.is_some() {
-        work.sql
-            .prepare_cached(
-                "UPDATE pages SET requisite = 0, fetched = 0, failures = 0, state = ?3, spider = ?4, \
-                 level = ?5, hops = ?6, seed = max(seed, ?7), outside = ?8, depth = ?9, \
-                 period = ?10, due = ?11 WHERE site = ?1 AND fp = ?2",
-            )?
-            .execute(params![
-                site.0,
-                fp,
-                to as u8,
-                page.spider.0,
-                page.level,
-                page.hops,
-                page.seed,
-                page.terms.outside,
-                page.terms.depth,
-                page.terms.period.map(millis),
-                page.due.0,
-            ])?;
-    }
-    Ok(before)
+    before: Standing,
+    state: PageState,
+) -> Result<Share, Fault> {
+    let after = Standing { spider: page.spider, requisite: false, state, fetched: false };
+    work.sql
+        .prepare_cached(
+            "UPDATE pages SET requisite = 0, fetched = 0, failures = 0, state = ?3, spider = ?4, \
+             level = ?5, hops = ?6, seed = max(seed, ?7), outside = ?8, depth = ?9, \
+             period = ?10, due = ?11, turn = ?12 WHERE site = ?1 AND fp = ?2",
+        )?
+        .execute(params![
+            site.0,
+            fp,
+            state as u8,
+            page.spider.0,
+            page.level,
+            page.hops,
+            page.seed,
+            page.terms.outside,
+            page.terms.depth,
+            page.terms.period.map(millis),
+            page.due.0,
+            after.turn(),
+        ])?;
+    Ok(work.moved(Some(before), after))
 }
 
 /// Leases the sites that have due parts of pages, with these alone.
 pub(super) fn lend(work: &mut Work<'_>, request: &CheckOut) -> Result<Vec<SiteLease>, Fault> {
     let mut leases = Vec::new();
-    for id in due_sites(work.sql, request)? {
+    let asleep = as_json(&work.asleep);
+    for id in due_sites(work.sql, request, &asleep)? {
         let Some(site) = load_site(work.sql, id)? else { continue };
-        let (pages, more) = due_parts(work.sql, id, request)?;
+        let (pages, more) = due_parts(work.sql, id, request, &asleep)?;
         leases.push(lease(work, request, id, site, Lot { pages, more, known: None })?);
     }
     Ok(leases)
 }
 
 /// When the next part of a site not in hand is due.
-pub(super) fn next_due(sql: &Connection) -> rusqlite::Result<Option<Timestamp>> {
+pub(super) fn next_due(sql: &Connection, asleep: &Asleep) -> rusqlite::Result<Option<Timestamp>> {
     sql.prepare_cached(
         "SELECT min(max(p.due, s.not_before)) FROM pages p JOIN sites s ON s.id = p.site \
-         WHERE p.requisite = 1 AND p.due IS NOT NULL AND s.leased = 0",
+         WHERE p.requisite = 1 AND p.due IS NOT NULL AND s.leased = 0 \
+         AND p.spider NOT IN (SELECT value FROM json_each(?1))",
     )?
-    .query_row([], |row| row.get::<_, Option<i64>>(0))
+    .query_row([as_json(asleep)], |row| row.get::<_, Option<i64>>(0))
     .map(|due| due.map(Timestamp))
 }
 
-fn due_sites(sql: &Connection, request: &CheckOut) -> Result<Vec<SiteId>, Fault> {
+/// Spiders whose parts stay where they are, as SQL can read it.
+fn as_json(asleep: &Asleep) -> String {
+    let ids: Vec<String> = asleep.spiders(&[]).iter().map(|id| id.0.to_string()).collect();
+    format!("[{}]", ids.join(","))
+}
+
+fn due_sites(sql: &Connection, request: &CheckOut, asleep: &str) -> Result<Vec<SiteId>, Fault> {
     let mut statement = sql.prepare_cached(
         "SELECT DISTINCT p.site FROM pages p JOIN sites s ON s.id = p.site \
-         WHERE p.requisite = 1 AND p.due <= ?1 AND s.leased = 0 AND s.not_before <= ?1 LIMIT ?2",
+         WHERE p.requisite = 1 AND p.due <= ?1 AND s.leased = 0 AND s.not_before <= ?1 \
+         AND p.spider NOT IN (SELECT value FROM json_each(?3)) LIMIT ?2",
     )?;
     let max = i64::try_from(request.sites_max).unwrap_or(i64::MAX);
-    let sites = statement.query_map(params![request.now.0, max], |row| row.get(0).map(SiteId))?;
+    let sites =
+        statement.query_map(params![request.now.0, max, asleep], |row| row.get(0).map(SiteId))?;
     Ok(sites.collect::<Result<_, _>>()?)
 }
 
@@ -124,15 +131,17 @@ fn due_parts(
     sql: &Connection,
     site: SiteId,
     request: &CheckOut,
+    asleep: &str,
 ) -> Result<(Vec<Page>, bool), Fault> {
     let mut statement = sql.prepare_cached(concat!(
         "SELECT ",
         page_columns!(),
         " FROM pages WHERE site = ?1 AND requisite = 1 AND due <= ?2 \
+         AND spider NOT IN (SELECT value FROM json_each(?4)) \
          ORDER BY level, due, fp LIMIT ?3"
     ))?;
     let max = i64::try_from(request.pages_max).unwrap_or(i64::MAX).saturating_add(1);
-    let found = statement.query_map(params![site.0, request.now.0, max], page_from_row)?;
+    let found = statement.query_map(params![site.0, request.now.0, max, asleep], page_from_row)?;
     let mut found = found.collect::<Result<Vec<_>, _>>()?;
     let more = found.len() > request.pages_max;
     found.truncate(request.pages_max);

@@ -1,9 +1,10 @@
 //! A plain model of the frontier (maps, no database) that random verbs are checked against.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Candidate, Change, CheckOut, Counts, Frontier, Page, PageState, Release, SiteLease, Timestamp,
+    Candidate, Change, CheckOut, Counts, Frontier, NewPage, Page, PageState, PageTerms, Release,
+    SiteLease, SpiderId, Timestamp,
 };
 use proptest::prelude::*;
 
@@ -14,43 +15,58 @@ use super::{
 
 #[derive(Clone, Debug)]
 enum Verb {
-    /// (site, page, level)
-    Admit(Vec<(u8, u8, u16)>),
+    /// (site, page, level, spider, seed)
+    Admit(Vec<(u8, u8, u16, u32, bool)>),
     CheckOut {
         sites_max: usize,
         pages_max: usize,
-        limit: Option<u64>,
+        paused: BTreeSet<u32>,
+        seeded_first: bool,
         slack: i64,
         /// With fingerprints (the site is read whole) or without (by the index).
         known: bool,
     },
     /// Settles the n-th lease ever given, with these changes (page, kind of change, due in), and
-    /// admits these pages.
+    /// admits these pages; these spiders are full.
     CheckIn {
         lease: usize,
+        full: BTreeSet<u32>,
         changes: Vec<(u8, u8, i64)>,
         admitted: Vec<(u8, u16, i64)>,
         end: u8,
     },
     Wait(i64),
     Expire,
+    /// A spider, and whether it is paused from now on.
+    Pause(u32, bool),
+    Lift,
 }
 
+/// 1 is there, 2 and 3 are made.
+const SPIDERS: std::ops::RangeInclusive<u32> = 1..=3;
+/// A part of a page wherever it is found, unless a seed names it.
+const REQUISITE: u8 = 5;
+
 fn verb() -> impl Strategy<Value = Verb> {
-    let pages = prop::collection::vec((0u8..3, 0u8..6, 0u16..4), 0..6);
+    let seed = prop::bool::weighted(0.2);
+    let pages = prop::collection::vec((0u8..3, 0u8..6, 0u16..4, SPIDERS, seed), 0..6);
     let changes = prop::collection::vec((0u8..6, 0u8..9, -5i64..400), 0..5);
     let admitted = prop::collection::vec((0u8..6, 0u16..4, -5i64..400), 0..3);
-    let limit = prop::option::of(0u64..4);
+    let some = || prop::collection::btree_set(SPIDERS, 0..3);
     prop_oneof![
         3 => pages.prop_map(Verb::Admit),
-        4 => (1usize..4, 1usize..5, limit, 0i64..200, any::<bool>()).prop_map(
-            |(sites_max, pages_max, limit, slack, known)| Verb::CheckOut {
-                sites_max, pages_max, limit, slack, known
+        4 => (1usize..4, 1usize..5, some(), any::<bool>(), 0i64..200, any::<bool>()).prop_map(
+            |(sites_max, pages_max, paused, seeded_first, slack, known)| Verb::CheckOut {
+                sites_max, pages_max, paused, seeded_first, slack, known
             }),
-        5 => (0usize..64, changes, admitted, 0u8..4).prop_map(
-            |(lease, changes, admitted, end)| Verb::CheckIn { lease, changes, admitted, end }),
+        5 => (0usize..64, some(), changes, admitted, 0u8..4).prop_map(
+            |(lease, full, changes, admitted, end)| Verb::CheckIn {
+                lease, full, changes, admitted, end
+            }),
         2 => (0i64..400).prop_map(Verb::Wait),
         1 => Just(Verb::Expire),
+        1 => (SPIDERS, any::<bool>()).prop_map(|(spider, paused)| Verb::Pause(spider, paused)),
+        1 => Just(Verb::Lift),
     ]
 }
 
@@ -64,6 +80,8 @@ struct PlainSite {
     /// Given back to rest and nothing came since.
     resting: bool,
     stirred: bool,
+    seeded: bool,
+    full: BTreeSet<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -72,12 +90,17 @@ struct PlainPage {
     level: u16,
     due: Option<i64>,
     fetched: bool,
+    spider: u32,
+    requisite: bool,
+    seed: bool,
 }
 
 #[derive(Default)]
 struct Plain {
     sites: BTreeMap<String, PlainSite>,
-    limit: Option<Option<u64>>,
+    paused: BTreeSet<u32>,
+    /// By the last check-out.
+    asked: BTreeSet<u32>,
     visits: u64,
     versions: u64,
     now: i64,
@@ -85,17 +108,18 @@ struct Plain {
 
 impl PlainSite {
     fn fetched(&self) -> u64 {
-        self.pages.values().filter(|page| page.fetched).count() as u64
+        self.pages.values().filter(|page| page.fetched && !page.requisite).count() as u64
     }
 
     /// (level, due, stored fingerprint, url) of what may be lent out by `until`, in order.
-    fn due(&self, until: i64, limit: Option<u64>) -> Vec<(u16, i64, i64, String)> {
-        let full = limit.is_some_and(|limit| self.fetched() >= limit);
+    fn due(&self, until: i64, asleep: &BTreeSet<u32>) -> Vec<(u16, i64, i64, String)> {
+        let first = |page: &PlainPage| !page.fetched && page.state != PageState::Candidate;
         let mut due: Vec<_> = self
             .pages
             .iter()
             .filter(|(_, page)| page.due.is_some_and(|due| due <= until))
-            .filter(|(_, page)| page.fetched || !full)
+            .filter(|(_, page)| !asleep.contains(&page.spider))
+            .filter(|(_, page)| !(first(page) && self.full.contains(&page.spider)))
             .map(|(text, page)| {
                 let fp = url(text).fingerprint().0 as i64;
                 (page.level, page.due.unwrap(), fp, text.clone())
@@ -111,17 +135,44 @@ impl Plain {
         let mut new = 0;
         for candidate in candidates {
             let site = self.sites.entry(candidate.url.site().to_string()).or_default();
-            let level = candidate.level;
+            let (level, spider) = (candidate.level, candidate.spider.0);
+            let (state, requisite) = (PageState::Candidate, candidate.terms.requisite);
+            // A part is never held back as one to be fetched for the first time.
+            let (due, fetched) = (Some(self.now), requisite);
+            site.seeded |= candidate.seed;
             if let Some(page) = site.pages.get_mut(candidate.url.as_str()) {
-                page.lower(level);
-                continue;
+                if page.requisite && !requisite {
+                    let seed = page.seed || candidate.seed;
+                    *page = PlainPage { state, level, due, fetched, spider, requisite, seed };
+                    site.stirred |= site.leased.is_some();
+                    site.resting &= site.leased.is_some();
+                    continue;
+                }
+                if !requisite {
+                    page.lower(level);
+                }
+                if !candidate.seed {
+                    continue;
+                }
+                let changes_hands = !page.seed && page.spider != spider;
+                (page.requisite, page.seed) = (false, true);
+                if changes_hands {
+                    (page.spider, page.level) = (spider, page.level.min(level));
+                } else if page.state != PageState::Excluded {
+                    continue;
+                }
+                page.due = due;
+                if page.state == PageState::Excluded {
+                    page.state = state;
+                }
+            } else {
+                let seed = candidate.seed;
+                let page = PlainPage { state, level, due, fetched, spider, requisite, seed };
+                site.pages.insert(candidate.url.to_string(), page);
+                new += 1;
             }
-            let due = Some(self.now);
-            let page = PlainPage { state: PageState::Candidate, level, due, fetched: false };
-            site.pages.insert(candidate.url.to_string(), page);
             site.stirred |= site.leased.is_some();
             site.resting &= site.leased.is_some();
-            new += 1;
         }
         new
     }
@@ -138,29 +189,48 @@ impl Plain {
         site.leased.is_none()
             && !site.resting
             && site.not_before <= horizon
-            && !site.due(horizon, self.limit.flatten()).is_empty()
+            && !site.due(horizon, &self.asleep()).is_empty()
+    }
+
+    fn asleep(&self) -> BTreeSet<u32> {
+        self.paused.union(&self.asked).copied().collect()
+    }
+
+    /// Sites that rest and have pages of this spider to come back to do so no longer.
+    fn wake(&mut self, spider: u32) {
+        if self.asleep().contains(&spider) {
+            return;
+        }
+        for site in self.sites.values_mut() {
+            let has = site.pages.values().any(|page| page.spider == spider && page.due.is_some());
+            site.resting &= site.leased.is_some() || !has;
+        }
     }
 
     /// Checks what was lent against what may be, and lends it here, too.
     fn check_out(&mut self, request: &CheckOut, leases: &[SiteLease]) {
-        if self.limit != Some(request.site_pages_max) {
-            self.limit = Some(request.site_pages_max);
-            let limit = request.site_pages_max.unwrap_or(u64::MAX);
-            for site in self.sites.values_mut() {
-                site.resting &= site.leased.is_some() || site.fetched() >= limit;
-            }
-        }
         self.expire();
+        let asked = request.paused.iter().map(|spider| spider.0).collect();
+        for spider in std::mem::replace(&mut self.asked, asked) {
+            self.wake(spider);
+        }
+        let asleep = self.asleep();
+        if request.seeded_first {
+            let now = request.now.0;
+            let urgent = |site: &PlainSite| site.seeded && self.is_lendable(site, now);
+            let due = self.sites.values().filter(|site| urgent(site)).count();
+            let lent = leases.iter().filter(|l| urgent(&self.sites[l.site.key.as_str()])).count();
+            assert_eq!(lent, due.min(request.sites_max), "seeded ones first");
+        }
         let horizon = request.now.plus(request.slack).0;
         let lendable = self.sites.values().filter(|site| self.is_lendable(site, horizon)).count();
         assert_eq!(leases.len(), lendable.min(request.sites_max));
         for lease in leases {
-            let limit = self.limit.flatten();
             let site = &self.sites[lease.site.key.as_str()];
             assert!(self.is_lendable(site, horizon), "{} was lent", lease.site.key);
-            let mut due = site.due(request.now.0, limit);
+            let mut due = site.due(request.now.0, &asleep);
             if due.is_empty() {
-                due = site.due(horizon, limit);
+                due = site.due(horizon, &asleep);
             }
             assert_eq!(lease.more, due.len() > request.pages_max);
             due.truncate(request.pages_max);
@@ -169,7 +239,8 @@ impl Plain {
             let site = self.sites.get_mut(lease.site.key.as_str()).unwrap();
             site.fence += 1;
             assert_eq!((lease.fence, lease.site.counters.fetched), (site.fence, site.fetched()));
-            let known = (request.known_max > 0).then_some(site.pages.len());
+            let known = (request.known_max > 0)
+                .then(|| site.pages.values().filter(|page| !page.requisite).count());
             assert_eq!(lease.known.as_ref().map(Vec::len), known);
             site.leased = Some(lease.until.0);
             (site.not_before, site.resting, site.stirred) = (0, false, false);
@@ -179,11 +250,15 @@ impl Plain {
     fn counts(&self) -> Counts {
         let count = |test: &dyn Fn(PageState) -> bool| {
             let pages = self.sites.values().flat_map(|site| site.pages.values());
-            pages.filter(|page| test(page.state)).count() as u64
+            pages.filter(|page| !page.requisite && test(page.state)).count() as u64
         };
+        let is_known = |s| !matches!(s, PageState::Candidate | PageState::Excluded);
+        let parts = self.sites.values().flat_map(|site| site.pages.values());
+        let parts = parts.filter(|page| page.requisite && is_known(page.state)).count() as u64;
         Counts {
             sites_known: self.sites.len() as u64,
-            pages_known: count(&|s| !matches!(s, PageState::Candidate | PageState::Excluded)),
+            pages_known: count(&is_known),
+            requisites: parts,
             pages_fetched: count(&|s| s == PageState::Fetched),
             pages_redirected: count(&|s| s == PageState::Redirected),
             pages_failed: count(&|s| s == PageState::Failing),
@@ -212,6 +287,10 @@ fn shape(page: &Page) -> (u16, i64, i64, String) {
     (page.level, page.due.0, fp, page.url.to_string())
 }
 
+fn terms(page: u8, seed: bool) -> PageTerms {
+    PageTerms { requisite: page == REQUISITE && !seed, ..PageTerms::default() }
+}
+
 fn text(site: impl std::fmt::Display, page: u8) -> String {
     format!("http://{site}/{page}")
 }
@@ -227,19 +306,26 @@ impl Pair {
     fn run(&mut self, verb: &Verb) {
         match verb {
             Verb::Admit(pages) => {
+                // Once each: of equal ones any may be the first.
+                let pages: BTreeMap<_, _> =
+                    pages.iter().map(|(s, p, level, n, seed)| ((s, p), (level, n, seed))).collect();
                 let candidates: Vec<Candidate> = pages
-                    .iter()
-                    .map(|(site, page, level)| {
-                        candidate(&text(format!("s{site}.example"), *page), *level)
+                    .into_iter()
+                    .map(|((site, page), (level, spider, seed))| Candidate {
+                        spider: SpiderId(*spider),
+                        seed: *seed,
+                        terms: terms(*page, *seed),
+                        ..candidate(&text(format!("s{site}.example"), *page), *level)
                     })
                     .collect();
                 let new = self.frontier.admit(&candidates, Timestamp(self.plain.now)).unwrap();
                 assert_eq!(new, self.plain.admit(&candidates));
             }
-            Verb::CheckOut { sites_max, pages_max, limit, slack, known } => {
+            Verb::CheckOut { sites_max, pages_max, paused, seeded_first, slack, known } => {
                 let mut request = ask(self.plain.now);
                 (request.sites_max, request.pages_max) = (*sites_max, *pages_max);
-                request.site_pages_max = *limit;
+                request.paused = paused.iter().copied().map(SpiderId).collect();
+                request.seeded_first = *seeded_first;
                 request.known_max = if *known { 1_000 } else { 0 };
                 request.slack = std::time::Duration::from_millis(*slack as u64);
                 request.lease = std::time::Duration::from_millis(300);
@@ -247,15 +333,32 @@ impl Pair {
                 self.plain.check_out(&request, &leases);
                 self.leases.extend(leases);
             }
-            Verb::CheckIn { lease, changes, admitted, end } if !self.leases.is_empty() => {
+            Verb::CheckIn { lease, full, changes, admitted, end } if !self.leases.is_empty() => {
                 let lease = self.leases[lease % self.leases.len()].clone();
-                self.check_in(&lease, changes, admitted, *end);
+                self.check_in(&lease, full, changes, admitted, *end);
             }
             Verb::CheckIn { .. } => {}
             Verb::Wait(time) => self.plain.now += time,
             Verb::Expire => {
                 self.frontier.release_expired(Timestamp(self.plain.now)).unwrap();
                 self.plain.expire();
+            }
+            Verb::Pause(spider, paused) => {
+                let why = paused.then_some("asked to");
+                let now = Timestamp(self.plain.now);
+                self.frontier.pause_spider(SpiderId(*spider), why, now).unwrap();
+                self.plain.paused.remove(spider);
+                if *paused {
+                    self.plain.paused.insert(*spider);
+                }
+                self.plain.wake(*spider);
+            }
+            Verb::Lift => {
+                self.frontier.lift_limits(Timestamp(self.plain.now)).unwrap();
+                for site in self.plain.sites.values_mut() {
+                    site.full.clear();
+                    site.resting &= site.leased.is_some();
+                }
             }
         }
         assert_eq!(self.frontier.counts().unwrap(), self.plain.counts());
@@ -264,6 +367,7 @@ impl Pair {
     fn check_in(
         &mut self,
         lease: &SiteLease,
+        full: &BTreeSet<u32>,
         changes: &[(u8, u8, i64)],
         admitted: &[(u8, u16, i64)],
         end: u8,
@@ -277,10 +381,24 @@ impl Pair {
         let site = self.plain.sites.get_mut(lease.site.key.as_str()).unwrap();
         let mut settled = site.clone();
         let mut delta = delta(lease, release);
+        delta.full = full.iter().copied().map(SpiderId).collect();
         for (page, level, wait) in admitted {
             let text = text(&lease.site.key, *page);
-            delta.admitted.push(new_page(&text, *level, now + wait));
-            settled.accept(text, *level, now + wait);
+            let (spider, terms) = (1 + u32::from(page % 3), terms(*page, false));
+            let new = new_page(&text, *level, now + wait);
+            delta.admitted.push(NewPage { spider: SpiderId(spider), terms, ..new });
+            settled.accept(
+                text,
+                PlainPage {
+                    state: PageState::Known,
+                    level: *level,
+                    due: Some(now + wait),
+                    fetched: terms.requisite,
+                    spider,
+                    requisite: terms.requisite,
+                    seed: false,
+                },
+            );
         }
         let (mut visits, mut versions) = (0, 0);
         for (page, kind, wait) in changes {
@@ -301,7 +419,7 @@ impl Pair {
             row.fetched |= update.state == PageState::Fetched;
             delta.updates.push(update);
         }
-        settled.end(release);
+        settled.end(release, full);
         let outcome = self.frontier.check_in(&settlement(now, vec![delta]));
         assert_eq!(outcome.is_ok(), lease.fence == site.fence);
         if outcome.is_ok() {
@@ -313,19 +431,25 @@ impl Pair {
 }
 
 impl PlainSite {
-    fn accept(&mut self, text: String, level: u16, due: i64) {
-        let new = PlainPage { state: PageState::Known, level, due: Some(due), fetched: false };
+    fn accept(&mut self, text: String, new: PlainPage) {
         let Some(page) = self.pages.get_mut(&text) else {
             self.pages.insert(text, new);
             return;
         };
-        page.lower(level);
+        if new.requisite && !page.requisite {
+            return;
+        }
+        page.lower(new.level);
         if page.state == PageState::Candidate {
-            (page.state, page.due) = (PageState::Known, Some(due));
+            let PlainPage { level, fetched, seed, .. } = *page;
+            *page = PlainPage { level, fetched, seed, ..new };
         }
     }
 
-    fn end(&mut self, release: Release) {
+    fn end(&mut self, release: Release, full: &BTreeSet<u32>) {
+        if !matches!(release, Release::Renew(_)) {
+            self.full = full.clone();
+        }
         match release {
             Release::Renew(until) => {
                 self.leased = Some(until.0);
@@ -353,7 +477,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
     #[test]
     fn random_verbs_agree_with_the_plain_model(verbs in prop::collection::vec(verb(), 1..40)) {
-        let frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        for name in ["second", "third"] {
+            frontier.add_spider(name, &BTreeMap::new(), Timestamp(0)).unwrap();
+        }
         let mut pair = Pair { plain: Plain::default(), frontier, leases: Vec::new() };
         for verb in &verbs {
             pair.run(verb);

@@ -9,6 +9,8 @@ use model::{
 };
 use rusqlite::{Row, types::Type};
 
+use super::limits::full_from_text;
+
 /// Why a transaction came to nothing: SQLite said so, or we did.
 #[derive(Debug)]
 pub(super) enum Fault {
@@ -59,7 +61,8 @@ pub(super) fn state_of(stored: i64) -> rusqlite::Result<PageState> {
 /// The columns of [`page_from_row`], in its order.
 macro_rules! page_columns {
     () => {
-        "fp, url, spider, state, level, hops, seed, due, failures, run, requisite, outside, depth, period"
+        "fp, url, spider, state, level, hops, seed, due, failures, run, requisite, outside, \
+         depth, period"
     };
 }
 pub(super) use page_columns;
@@ -124,17 +127,27 @@ pub(crate) fn record_from_row(
 
 /// Counters and clock of a site, for [`site_from_row`].
 pub(super) const SITE: &str = "SELECT key, seeded, known, fetched, failed, duplicates, visits, \
-     bytes, pause_remaining, pause_saved, backoff, last_response, interrupted, pages, fence, stirred \
-     FROM sites WHERE id = ?1";
+     bytes, pause_remaining, pause_saved, backoff, last_response, interrupted, pages, fence, \
+     stirred, requisites, domain, full, worked_day, worked_ms FROM sites WHERE id = ?1";
 
 pub(super) struct SiteRow {
     pub key: String,
+    pub domain: String,
     pub seeded: bool,
     pub counters: SiteCounters,
     pub clock: SiteClock,
     pub pages: u64,
     pub fence: u64,
     pub stirred: bool,
+    /// Spiders that reached a limit on it.
+    pub full: Vec<SpiderId>,
+    /// The day (since 1970, UTC) of `worked`.
+    pub worked_day: i64,
+    pub worked: Duration,
+}
+
+pub(super) fn day_of(moment: Timestamp) -> i64 {
+    moment.0.div_euclid(86_400_000)
 }
 
 pub(super) fn site_from_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
@@ -149,6 +162,7 @@ pub(super) fn site_from_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
             duplicates: count(5)?,
             visits: count(6)?,
             bytes: count(7)?,
+            requisites: count(16)?,
         },
         clock: SiteClock {
             remaining: span(row.get(8)?),
@@ -160,6 +174,10 @@ pub(super) fn site_from_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
         pages: count(13)?,
         fence: count(14)?,
         stirred: row.get(15)?,
+        domain: row.get(17)?,
+        full: full_from_text(row.get_ref(18)?.as_str()?),
+        worked_day: row.get(19)?,
+        worked: span(row.get(20)?),
     })
 }
 

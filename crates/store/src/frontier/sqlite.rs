@@ -6,16 +6,18 @@
 use std::path::{Path, PathBuf};
 
 use model::{
-    Candidate, CheckOut, Counts, Frontier, Mark, Page, PageState, Refill, Settlement, SiteId,
-    SiteLease, SpiderId, StoreError, Timestamp,
+    Candidate, CheckOut, Counts, Frontier, Mark, Page, Refill, Settlement, SiteId, SiteKey,
+    SiteLease, StoreError, Timestamp,
 };
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 
 use super::{
     admit,
+    asleep::Asleep,
     cache::{SiteIds, StoredFingerprints},
     check_in, check_out, parts,
     rows::Fault,
+    tally::{SpiderShares, load_totals, save_totals},
 };
 use crate::{
     database::{WAL_BYTES_MAX, is_disk_full, open_writer, prepare_writer, store_error, wal_path},
@@ -29,10 +31,11 @@ pub struct SqliteFrontier {
     counts: Counts,
     stored: StoredFingerprints,
     site_ids: SiteIds,
+    asleep: Asleep,
     /// The last check-out was for parts of pages only.
-    pub(super) parts_only: bool,
-    /// The page limit of the last check-out; `None` before the first one.
-    limit: Option<Option<u64>>,
+    parts_only: bool,
+    /// Sites that may be known, but for those that seeds name.
+    pub(super) sites_max: Option<u64>,
     /// How much the journal may grow between two attempts to start it over.
     wal_step: u64,
     /// The size for the next attempt.
@@ -56,14 +59,16 @@ impl SqliteFrontier {
     fn over(connection: Connection, path: &Path) -> Result<SqliteFrontier, StoreError> {
         migrate(&connection, path)?;
         let counts = load_totals(&connection).map_err(|e| store_error(path, e))?;
+        let asleep = Asleep::load(&connection).map_err(|e| store_error(path, e))?;
         Ok(SqliteFrontier {
             connection,
             path: path.to_owned(),
             counts,
             stored: StoredFingerprints::new(),
             site_ids: SiteIds::default(),
+            asleep,
             parts_only: false,
-            limit: None,
+            sites_max: None,
             wal_step: WAL_BYTES_MAX,
             wal_next: 2 * WAL_BYTES_MAX,
             poisoned: None,
@@ -88,24 +93,13 @@ impl SqliteFrontier {
         Ok(Marks { archive, links: self.decode(read("links-mark")?)? })
     }
 
-    /// The id of the spider of this name, made if need be.
-    pub fn spider(&mut self, name: &str, now: Timestamp) -> Result<SpiderId, StoreError> {
-        self.transact(now, |work| {
-            work.sql
-                .prepare_cached(
-                    "INSERT INTO spiders (name, created) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-                )?
-                .execute(params![name, now.0])?;
-            let id = work
-                .sql
-                .prepare_cached("SELECT id FROM spiders WHERE name = ?1")?
-                .query_row([name], |row| row.get(0))?;
-            Ok(SpiderId(id))
-        })
-    }
-
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Every candidate is looked up in the table again.
+    pub(super) fn forget_stored(&mut self) {
+        self.stored = StoredFingerprints::new();
     }
 
     #[cfg(test)]
@@ -150,7 +144,9 @@ impl SqliteFrontier {
             sql: &self.connection,
             now,
             counts: self.counts.clone(),
-            limit: self.limit.flatten(),
+            asleep: self.asleep.clone(),
+            sites_max: self.sites_max,
+            shares: SpiderShares::default(),
             stored: &self.stored,
             newly_stored: Vec::new(),
             site_ids: &mut self.site_ids,
@@ -159,12 +155,13 @@ impl SqliteFrontier {
             if work.counts != self.counts {
                 save_totals(work.sql, &work.counts)?;
             }
+            work.shares.save(work.sql)?;
             Ok(value)
         });
-        let Work { counts, newly_stored, .. } = work;
+        let Work { counts, newly_stored, asleep, .. } = work;
         let value = outcome.map_err(|fault| self.roll_back(fault))?;
         self.run("COMMIT").map_err(|error| self.failed_commit(error))?;
-        self.counts = counts;
+        (self.counts, self.asleep) = (counts, asleep);
         for (fp, level) in newly_stored {
             self.stored.remember(fp, level);
         }
@@ -226,22 +223,13 @@ impl Frontier for SqliteFrontier {
     }
 
     fn check_out(&mut self, request: &CheckOut) -> Result<Vec<SiteLease>, StoreError> {
-        let changed = self.limit != Some(request.site_pages_max);
-        let leases = self.transact(request.now, |work| {
-            work.limit = request.site_pages_max;
-            if changed {
-                check_out::wake(work)?;
-            }
-            check_out::check_out(work, request)
-        })?;
-        self.limit = Some(request.site_pages_max);
         self.parts_only = request.requisites_only;
-        Ok(leases)
+        self.transact(request.now, |work| check_out::check_out(work, request))
     }
 
     fn refill(&mut self, request: &Refill) -> Result<Vec<Page>, StoreError> {
-        let limit = self.limit.flatten();
-        check_out::refill(&self.connection, request, limit).map_err(|fault| match fault {
+        let pages = check_out::refill(&self.connection, request, &self.asleep);
+        pages.map_err(|fault| match fault {
             Fault::Sql(error) => store_error(&self.path, error),
             Fault::Store(error) => error,
         })
@@ -257,7 +245,8 @@ impl Frontier for SqliteFrontier {
 
     fn next_due(&mut self) -> Result<Option<Timestamp>, StoreError> {
         if self.parts_only {
-            return parts::next_due(&self.connection).map_err(|e| store_error(&self.path, e));
+            return parts::next_due(&self.connection, &self.asleep)
+                .map_err(|e| store_error(&self.path, e));
         }
         self.connection
             .prepare_cached(
@@ -285,18 +274,20 @@ pub(super) struct Work<'a> {
     pub sql: &'a Connection,
     pub now: Timestamp,
     pub counts: Counts,
-    /// Sites with this many fetched pages lend out revisits only.
-    pub limit: Option<u64>,
+    pub asleep: Asleep,
+    pub sites_max: Option<u64>,
+    pub shares: SpiderShares,
     pub stored: &'a StoredFingerprints,
     pub newly_stored: Vec<(model::Fingerprint, u16)>,
     site_ids: &'a mut SiteIds,
 }
 
 impl Work<'_> {
-    /// The site's id; the site is made if need be.
-    pub fn site_id(&mut self, key: &str) -> Result<SiteId, Fault> {
+    /// The site's id; the site is made if need be. `None` where that would be one too many, unless it
+    /// `must` be.
+    pub fn site_id(&mut self, key: &str, must: bool) -> Result<Option<SiteId>, Fault> {
         if let Some(id) = self.site_ids.find(key) {
-            return Ok(id);
+            return Ok(Some(id));
         }
         let found = self
             .sql
@@ -305,97 +296,17 @@ impl Work<'_> {
             .optional()?;
         let id = match found {
             Some(id) => id,
+            None if !must && self.sites_max.is_some_and(|max| self.counts.sites_known >= max) => {
+                return Ok(None);
+            }
             None => {
                 self.counts.sites_known += 1;
-                SiteId(
-                    self.sql
-                        .prepare_cached("INSERT INTO sites (key) VALUES (?1)")?
-                        .insert([key])?,
-                )
+                let mut insert =
+                    self.sql.prepare_cached("INSERT INTO sites (key, domain) VALUES (?1, ?2)")?;
+                SiteId(insert.insert([key, SiteKey::stored(key).domain()])?)
             }
         };
         self.site_ids.remember(key, id);
-        Ok(id)
+        Ok(Some(id))
     }
-
-    /// A page of the site goes from one state to another; `None` is "not there".
-    pub fn moved(&mut self, from: Option<PageState>, to: PageState) {
-        if let Some(from) = from {
-            *tally(&mut self.counts, from) -= 1;
-            self.counts.pages_known -= u64::from(is_known(from));
-        }
-        *tally(&mut self.counts, to) += 1;
-        self.counts.pages_known += u64::from(is_known(to));
-    }
-}
-
-/// Admitted: neither waiting for judgement nor excluded by one.
-pub(super) fn is_known(state: PageState) -> bool {
-    !matches!(state, PageState::Candidate | PageState::Excluded)
-}
-
-pub(super) fn tally(counts: &mut Counts, state: PageState) -> &mut u64 {
-    match state {
-        PageState::Candidate => &mut counts.candidates,
-        PageState::Known => &mut counts.pages_waiting,
-        PageState::Fetched => &mut counts.pages_fetched,
-        PageState::Redirected => &mut counts.pages_redirected,
-        PageState::Failing => &mut counts.pages_failed,
-        PageState::Gone => &mut counts.pages_gone,
-        PageState::Excluded => &mut counts.pages_excluded,
-    }
-}
-
-pub(crate) fn load_totals(connection: &Connection) -> rusqlite::Result<Counts> {
-    connection.query_row(
-        "SELECT sites_known, candidates, pages_known, pages_waiting, pages_fetched, \
-         pages_redirected, pages_failed, pages_gone, pages_excluded, refused, visits, versions, \
-         bytes FROM totals",
-        [],
-        |row| {
-            let count = |column: usize| row.get::<_, i64>(column).map(|n| n.max(0) as u64);
-            Ok(Counts {
-                sites_known: count(0)?,
-                candidates: count(1)?,
-                pages_known: count(2)?,
-                pages_waiting: count(3)?,
-                pages_fetched: count(4)?,
-                pages_redirected: count(5)?,
-                pages_failed: count(6)?,
-                pages_gone: count(7)?,
-                pages_excluded: count(8)?,
-                refused: count(9)?,
-                visits: count(10)?,
-                versions: count(11)?,
-                bytes: count(12)?,
-            })
-        },
-    )
-}
-
-fn save_totals(connection: &Connection, counts: &Counts) -> rusqlite::Result<()> {
-    let n = |count: u64| count as i64;
-    connection
-        .prepare_cached(
-            "UPDATE totals SET sites_known = ?1, candidates = ?2, pages_known = ?3, \
-             pages_waiting = ?4, pages_fetched = ?5, pages_redirected = ?6, pages_failed = ?7, \
-             pages_gone = ?8, pages_excluded = ?9, refused = ?10, visits = ?11, versions = ?12, \
-             bytes = ?13",
-        )?
-        .execute(params![
-            n(counts.sites_known),
-            n(counts.candidates),
-            n(counts.pages_known),
-            n(counts.pages_waiting),
-            n(counts.pages_fetched),
-            n(counts.pages_redirected),
-            n(counts.pages_failed),
-            n(counts.pages_gone),
-            n(counts.pages_excluded),
-            n(counts.refused),
-            n(counts.visits),
-            n(counts.versions),
-            n(counts.bytes),
-        ])
-        .map(drop)
 }

@@ -1,22 +1,14 @@
-//! What a crawl asks at its start: the seeds, the pages so far, and the wish to see everything anew.
+//! What a crawl asks at its start: the seeds, and the wish to see everything anew.
 
-use model::{CrawlUrl, StoreError, Timestamp};
+use model::{CrawlUrl, PageTerms, SpiderId, StoreError, Timestamp};
 use rusqlite::{Connection, params};
 
-use super::SqliteFrontier;
+use super::{SqliteFrontier, rows::span};
 
 impl SqliteFrontier {
-    /// The seeds, and what they redirected to.
-    pub fn seeds(&self) -> Result<Vec<CrawlUrl>, StoreError> {
-        seed_urls(&self.connection).map_err(|e| self.error(e))
-    }
-
-    /// Pages that have answered with content at least once, whatever became of them: what a limit on pages
-    /// counts. Looks at every site: for the start of a crawl.
-    pub fn pages_ever_fetched(&self) -> Result<u64, StoreError> {
-        let sum = "SELECT coalesce(sum(fetched), 0) FROM sites";
-        let sum = self.connection.query_row(sum, [], |row| row.get::<_, i64>(0));
-        sum.map(|pages| pages as u64).map_err(|e| self.error(e))
+    /// The seeds of all living spiders, and what they redirected to.
+    pub fn seeds(&self) -> Result<Vec<Seed>, StoreError> {
+        list_seeds(&self.connection).map_err(|e| self.error(e))
     }
 
     /// For each volume that visits name: how far their records reach in it, and how many they are.
@@ -45,13 +37,21 @@ impl SqliteFrontier {
                 params![now.0],
             )?;
             sql.execute(
-                "UPDATE sites SET due = ?1, not_before = 0 WHERE leased = 0 AND known > 0 \
+                "UPDATE sites SET due = ?1, not_before = 0 WHERE leased = 0 AND known + requisites > 0 \
                  AND (due IS NULL OR due > ?1)",
                 params![now.0],
             )
             .map(drop)
         })
     }
+}
+
+/// A page that a user named, and for which spider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seed {
+    pub spider: SpiderId,
+    pub url: CrawlUrl,
+    pub terms: PageTerms,
 }
 
 /// How much of a volume the history needs.
@@ -62,16 +62,29 @@ pub struct RecordExtent {
     pub records: u64,
 }
 
-pub(crate) fn seed_urls(sql: &Connection) -> rusqlite::Result<Vec<CrawlUrl>> {
-    let mut statement = sql.prepare_cached("SELECT url FROM pages WHERE seed = 1")?;
-    let urls = statement.query_map([], |row| row.get::<_, String>(0))?;
-    let parsed = urls.map(|url| url.map(|url| CrawlUrl::stored(&url).ok()));
-    parsed.filter_map(Result::transpose).collect()
+pub(crate) fn list_seeds(sql: &Connection) -> rusqlite::Result<Vec<Seed>> {
+    let mut statement = sql.prepare_cached(
+        "SELECT url, spider, requisite, outside, depth, period FROM pages WHERE seed = 1 \
+         AND spider NOT IN (SELECT id FROM spiders WHERE removed IS NOT NULL)",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut seeds = Vec::new();
+    while let Some(row) = rows.next()? {
+        let Ok(url) = CrawlUrl::stored(row.get_ref(0)?.as_str()?) else { continue };
+        let terms = PageTerms {
+            requisite: row.get(2)?,
+            outside: row.get(3)?,
+            depth: row.get(4)?,
+            period: row.get::<_, Option<i64>>(5)?.map(span),
+        };
+        seeds.push(Seed { spider: SpiderId(row.get(1)?), url, terms });
+    }
+    Ok(seeds)
 }
 
 #[cfg(test)]
 mod tests {
-    use model::{Candidate, Frontier, SpiderId};
+    use model::{Candidate, Frontier};
 
     use super::*;
 
@@ -89,6 +102,8 @@ mod tests {
         };
         let both = [candidate("http://a.example/", true), candidate("http://b.example/", false)];
         frontier.admit(&both, Timestamp(1)).unwrap();
-        assert_eq!(frontier.seeds().unwrap(), [CrawlUrl::parse("http://a.example/").unwrap()]);
+        let url = CrawlUrl::parse("http://a.example/").unwrap();
+        let seed = Seed { spider: SpiderId(1), url, terms: PageTerms::default() };
+        assert_eq!(frontier.seeds().unwrap(), [seed]);
     }
 }

@@ -7,7 +7,7 @@ use model::{
     Candidate, Change, CheckOut, Counts, CrawlUrl, Decision, Fingerprint, Frontier, Mark, NewPage,
     Origin, Page, PageFacts, PageState, PageTerms, PageUpdate, RecordId, RecordLocation, Refill,
     RefusalReason, Release, RobotsAnswer, RobotsCopy, Settlement, SiteClock, SiteDelta, SiteLease,
-    SpiderId, StoreError, Timestamp, Visit,
+    Spent, SpiderId, StoreError, Timestamp, Visit,
 };
 
 /// Declares a test for each promise of the suite.
@@ -31,8 +31,14 @@ macro_rules! frontier_suite {
             a_failed_settlement_leaves_everything_as_it_was,
             unchanged_visits_fold_and_keep_the_record_of_their_version,
             same_text_with_other_bytes_is_the_version_to_compare_with_next,
-            a_site_at_its_page_limit_is_lent_for_revisits_only,
-            a_raised_limit_wakes_the_sites_that_rested_for_it,
+            a_full_spider_is_lent_revisits_and_candidates_only,
+            a_site_given_back_without_a_limit_lends_everything_again,
+            pages_of_a_paused_spider_stay_until_it_wakes,
+            a_site_of_two_spiders_lends_those_of_the_one_awake,
+            seeded_sites_come_first_when_asked_for,
+            requisites_are_counted_apart_from_pages,
+            domains_and_days_are_told_with_the_lease,
+            an_accepted_candidate_is_in_on_the_terms_of_its_judgement,
             refill_brings_what_is_not_in_hand,
             named_sites_and_pages_come_due_or_not,
             sites_within_the_slack_come_along,
@@ -81,7 +87,6 @@ pub fn ask(now: i64) -> CheckOut {
         pages_max: 100,
         slack: Duration::ZERO,
         known_max: 1_000,
-        site_pages_max: None,
         paused: Vec::new(),
         requisites_only: false,
         seeded_first: false,
@@ -470,39 +475,179 @@ pub fn same_text_with_other_bytes_is_the_version_to_compare_with_next(
     assert_eq!((last.payload_digest, last.record_date), ([8; 20], Timestamp(10)));
 }
 
-pub fn a_site_at_its_page_limit_is_lent_for_revisits_only(frontier: &mut impl Frontier) {
-    admit(frontier, &["http://a.example/1", "http://a.example/2"], 0);
-    fetch_all(frontier, 0, 100);
-    admit(frontier, &["http://a.example/3"], 1);
-    let limited = |now| CheckOut { site_pages_max: Some(2), ..ask(now) };
-    assert!(frontier.check_out(&limited(50)).unwrap().is_empty());
-    assert_eq!(frontier.next_due().unwrap(), Some(Timestamp(100)), "the next revisit");
-    let leases = frontier.check_out(&limited(100)).unwrap();
-    let mut pages = urls(&leases[0].pages);
-    pages.sort_unstable();
-    assert_eq!(pages, ["http://a.example/1", "http://a.example/2"]);
-    let refill = Refill {
-        site: leases[0].site.id,
-        fence: leases[0].fence,
-        now: Timestamp(100),
-        pages_max: 10,
-        paused: Vec::new(),
-        except: leases[0].pages.iter().map(|page| page.url.fingerprint()).collect(),
-        only: Vec::new(),
-    };
-    assert!(frontier.refill(&refill).unwrap().is_empty());
+/// Gives the site back; `full` spiders have reached a limit on it.
+fn give_back(frontier: &mut impl Frontier, lease: &SiteLease, now: i64, full: &[u32]) {
+    let mut back = delta(lease, Release::NotBefore(Timestamp(0)));
+    back.full = full.iter().copied().map(SpiderId).collect();
+    settle(frontier, now, back);
 }
 
-pub fn a_raised_limit_wakes_the_sites_that_rested_for_it(frontier: &mut impl Frontier) {
+fn of_spider(text: &str, spider: u32) -> Candidate {
+    Candidate { spider: SpiderId(spider), ..candidate(text, 0) }
+}
+
+fn refill_of(lease: &SiteLease, now: i64) -> Refill {
+    Refill {
+        site: lease.site.id,
+        fence: lease.fence,
+        now: Timestamp(now),
+        pages_max: 10,
+        paused: Vec::new(),
+        except: lease.pages.iter().map(|page| page.url.fingerprint()).collect(),
+        only: Vec::new(),
+    }
+}
+
+pub fn a_full_spider_is_lent_revisits_and_candidates_only(frontier: &mut impl Frontier) {
     admit(frontier, &["http://a.example/1"], 0);
-    fetch_all(frontier, 0, HOUR);
-    admit(frontier, &["http://a.example/2"], 1);
-    let limited = |now, max| CheckOut { site_pages_max: max, ..ask(now) };
-    assert!(frontier.check_out(&limited(2, Some(1))).unwrap().is_empty());
-    assert!(frontier.check_out(&limited(3, Some(1))).unwrap().is_empty());
+    let lease = lease_one(frontier, 0);
+    let mut first = delta(&lease, Release::NotBefore(Timestamp(0)));
+    first.updates = vec![visited(lease.pages[0].url.fingerprint(), 0, Change::First, Some(100))];
+    first.admitted = vec![new_page("http://a.example/2", 1, 0)];
+    first.full = vec![SpiderId(1)];
+    settle(frontier, 0, first);
+    assert!(frontier.check_out(&ask(50)).unwrap().is_empty());
+    assert_eq!(frontier.next_due().unwrap(), Some(Timestamp(100)), "the next revisit");
+
+    admit(frontier, &["http://a.example/3"], 51);
+    let lease = lease_one(frontier, 51);
+    assert_eq!(urls(&lease.pages), ["http://a.example/3"], "it waits for its judgement");
+    let mut judged = delta(&lease, Release::NotBefore(Timestamp(0)));
+    judged.admitted = vec![new_page("http://a.example/3", 0, 51)];
+    judged.full = vec![SpiderId(1)];
+    settle(frontier, 52, judged);
+    assert!(frontier.check_out(&ask(60)).unwrap().is_empty());
+
+    let lease = lease_one(frontier, 100);
+    assert_eq!(urls(&lease.pages), ["http://a.example/1"]);
+    assert!(frontier.refill(&refill_of(&lease, 100)).unwrap().is_empty());
+}
+
+pub fn a_site_given_back_without_a_limit_lends_everything_again(frontier: &mut impl Frontier) {
+    admit(frontier, &["http://a.example/1", "http://a.example/2"], 0);
+    let lease = lease_one(frontier, 0);
+    let mut known = delta(&lease, Release::NotBefore(Timestamp(0)));
+    known.admitted = vec![new_page("http://a.example/1", 0, 1)];
+    known.full = vec![SpiderId(1), SpiderId(2)];
+    settle(frontier, 0, known);
+    let lease = lease_one(frontier, 1);
+    assert_eq!(urls(&lease.pages), ["http://a.example/2"]);
+    give_back(frontier, &lease, 1, &[]);
+    assert_eq!(lease_one(frontier, 2).pages.len(), 2);
+}
+
+pub fn pages_of_a_paused_spider_stay_until_it_wakes(frontier: &mut impl Frontier) {
+    let both = [of_spider("http://a.example/", 2), of_spider("http://b.example/", 1)];
+    frontier.admit(&both, Timestamp(0)).unwrap();
+    let paused = |now| CheckOut { paused: vec![SpiderId(2)], ..ask(now) };
+    let leases = frontier.check_out(&paused(0)).unwrap();
+    assert_eq!(leases.len(), 1);
+    assert_eq!(leases[0].site.key.as_str(), "b.example");
+    assert_eq!(frontier.next_due().unwrap(), None, "its site does not come up again and again");
+    frontier.admit(&[of_spider("http://a.example/2", 2)], Timestamp(1)).unwrap();
+    assert!(frontier.check_out(&paused(1)).unwrap().is_empty());
+    assert_eq!(frontier.next_due().unwrap(), None);
+    assert_eq!(lease_one(frontier, 2).pages.len(), 2, "nobody asks for it to be left out");
+}
+
+pub fn a_site_of_two_spiders_lends_those_of_the_one_awake(frontier: &mut impl Frontier) {
+    let texts = ["http://a.example/0", "http://a.example/1", "http://a.example/2"];
+    let pages: Vec<Candidate> =
+        (0..).zip(texts).map(|(n, text)| of_spider(text, 1 + n % 2)).collect();
+    frontier.admit(&pages, Timestamp(0)).unwrap();
+    let paused = vec![SpiderId(1)];
+    let request = CheckOut { paused: paused.clone(), ..ask(0) };
+    let lease = frontier.check_out(&request).unwrap().remove(0);
+    assert_eq!(urls(&lease.pages), [texts[1]]);
+    assert!(!lease.more);
+    assert_eq!(lease.known.as_ref().map(Vec::len), Some(3));
+    let refill = refill_of(&lease, 0);
+    assert!(frontier.refill(&Refill { paused, ..refill.clone() }).unwrap().is_empty());
+    let mut seen = delta(&lease, Release::NotBefore(Timestamp(0)));
+    seen.updates = vec![visited(lease.pages[0].url.fingerprint(), 0, Change::First, Some(HOUR))];
+    settle(frontier, 1, seen);
     assert_eq!(frontier.next_due().unwrap(), Some(Timestamp(HOUR)));
-    let leases = frontier.check_out(&limited(4, Some(2))).unwrap();
-    assert_eq!(urls(&leases[0].pages), ["http://a.example/2"]);
+    let lease = lease_one(frontier, 2);
+    let mut back = urls(&lease.pages);
+    back.sort_unstable();
+    assert_eq!(back, [texts[0], texts[2]]);
+}
+
+pub fn seeded_sites_come_first_when_asked_for(frontier: &mut impl Frontier) {
+    admit(frontier, &["http://a.example/", "http://b.example/"], 0);
+    let seed = Candidate { seed: true, ..candidate("http://c.example/", 0) };
+    frontier.admit(&[seed], Timestamp(5)).unwrap();
+    let one = |now, seeded_first| CheckOut { sites_max: 1, seeded_first, ..ask(now) };
+    let mut key = |now, seeded_first| -> String {
+        let leases = frontier.check_out(&one(now, seeded_first)).unwrap();
+        leases[0].site.key.to_string()
+    };
+    assert_eq!(key(4, true), "a.example", "nothing of a seeded site is due");
+    assert_eq!(key(5, true), "c.example");
+    assert_eq!(key(5, true), "b.example");
+}
+
+pub fn requisites_are_counted_apart_from_pages(frontier: &mut impl Frontier) {
+    let part = |text| {
+        let terms = PageTerms { requisite: true, ..PageTerms::default() };
+        Candidate { terms, ..candidate(text, 0) }
+    };
+    let found = [candidate("http://a.example/", 0), part("http://a.example/logo")];
+    frontier.admit(&found, Timestamp(0)).unwrap();
+    assert_eq!(frontier.counts().unwrap().candidates, 1);
+    fetch_all(frontier, 0, 10);
+    let counts = frontier.counts().unwrap();
+    assert_eq!((counts.pages_known, counts.pages_fetched, counts.requisites), (1, 1, 1));
+    assert_eq!((counts.visits, counts.bytes), (2, 200), "but bytes are bytes");
+    let lease = lease_one(frontier, 10);
+    let counters = lease.site.counters;
+    assert_eq!((counters.known, counters.fetched, counters.requisites), (1, 1, 1));
+    assert_eq!((lease.domain.pages, lease.domain.bytes), (1, 200));
+    give_back(frontier, &lease, 10, &[]);
+    let seed = Candidate { seed: true, ..candidate("http://a.example/logo", 0) };
+    frontier.admit(&[seed], Timestamp(11)).unwrap();
+    let counts = frontier.counts().unwrap();
+    assert_eq!((counts.pages_fetched, counts.requisites), (1, 0), "who is a seed is a page");
+    assert_eq!(lease_one(frontier, 11).domain.pages, 1, "still to be fetched as one");
+}
+
+pub fn domains_and_days_are_told_with_the_lease(frontier: &mut impl Frontier) {
+    const DAY: i64 = 24 * HOUR;
+    admit(frontier, &["http://www.a.example/", "http://www.a.example/2"], 0);
+    let lease = lease_one(frontier, 0);
+    assert_eq!((lease.domain, lease.worked_today), (Spent::default(), Duration::ZERO));
+    for now in [1, 2] {
+        let mut part = delta(&lease, Release::Renew(Timestamp(HOUR)));
+        let fp = lease.pages[now as usize - 1].url.fingerprint();
+        part.updates = vec![visited(fp, now, Change::First, Some(DAY))];
+        part.worked = Duration::from_secs(30);
+        settle(frontier, now, part);
+    }
+    give_back(frontier, &lease, 3, &[]);
+    admit(frontier, &["http://other.a.example/", "http://www.a.example/3"], 4);
+    let mut leases = frontier.check_out(&ask(DAY - 1)).unwrap();
+    leases.sort_by_key(|lease| lease.site.key.clone());
+    let spent = Spent { pages: 2, bytes: 200 };
+    assert_eq!([leases[0].domain, leases[1].domain], [spent, spent], "of the whole domain");
+    assert_eq!(leases[0].worked_today, Duration::ZERO);
+    assert_eq!(leases[1].worked_today, Duration::from_secs(60));
+    let mut next = delta(&leases[1], Release::NotBefore(Timestamp(0)));
+    next.worked = Duration::from_secs(1);
+    settle(frontier, DAY, next);
+    leases = frontier.check_out(&ask(DAY + 1)).unwrap();
+    leases.retain(|lease| lease.site.key.as_str() == "www.a.example");
+    assert_eq!(leases[0].worked_today, Duration::from_secs(1), "a new day");
+}
+
+pub fn an_accepted_candidate_is_in_on_the_terms_of_its_judgement(frontier: &mut impl Frontier) {
+    admit(frontier, &["http://a.example/"], 0);
+    let lease = lease_one(frontier, 0);
+    let mut judged = delta(&lease, Release::NotBefore(Timestamp(0)));
+    let period = Some(Duration::from_secs(60));
+    let terms = PageTerms { requisite: false, outside: 2, depth: Some(3), period };
+    judged.admitted = vec![NewPage { terms, ..new_page("http://a.example/", 0, 0) }];
+    settle(frontier, 0, judged);
+    assert_eq!(lease_one(frontier, 1).pages[0].terms, terms);
 }
 
 pub fn refill_brings_what_is_not_in_hand(frontier: &mut impl Frontier) {

@@ -110,13 +110,15 @@ fn wrong_counters_and_lost_dues_are_found_and_repaired() {
         .connection
         .execute_batch(
             "UPDATE totals SET visits = 9; UPDATE sites SET known = 3, bytes = 1, due = NULL;
+             UPDATE spiders SET waiting = 1, bytes = 2;
              INSERT INTO page_facts SELECT 1, 99, '', '', '', '', '', NULL, NULL, NULL, NULL, 0, 0,
              0, 0, 0, NULL;",
         )
         .unwrap();
     let topics: Vec<Topic> =
         frontier.verify(true).unwrap().iter().map(|finding| finding.topic).collect();
-    assert_eq!(topics, [Topic::Counter, Topic::Counter, Topic::Counter, Topic::Due, Topic::Orphan]);
+    let wanted = [&[Topic::Counter; 6][..], &[Topic::Due, Topic::Orphan]].concat();
+    assert_eq!(topics, wanted, "a total, two of the site, two of the spider, the domain");
     frontier.connection.execute("DELETE FROM page_facts WHERE fp = 99", []).unwrap();
     frontier.repair_counters(Timestamp(3)).unwrap();
     assert_eq!(frontier.verify(true).unwrap(), []);
@@ -194,15 +196,27 @@ fn the_hot_questions_are_answered_from_their_indexes_without_sorting() {
             "sites_due",
         ),
         (
-            "SELECT url FROM pages WHERE site = 1 AND fetched = 0 AND level = 2 \
-             AND due IS NOT NULL AND due <= 4 ORDER BY due, fp",
-            "pages_due (site=? AND fetched=? AND level=? AND due>? AND due<?)",
+            "SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL AND seeded = 1 AND due <= 5 \
+             ORDER BY due, id LIMIT 5",
+            "sites_seeded_due",
         ),
         (
-            "SELECT level, due FROM pages WHERE site = 1 AND fetched = 0 AND level >= 3 \
-             AND due IS NOT NULL ORDER BY level, due LIMIT 1",
-            "pages_due (site=? AND fetched=? AND level>?)",
+            "SELECT url FROM pages WHERE site = 1 AND spider = 1 AND turn = 1 AND level = 2 \
+             AND due IS NOT NULL AND due <= 4 ORDER BY due, fp",
+            "pages_due (site=? AND spider=? AND turn=? AND level=? AND due>? AND due<?)",
         ),
+        (
+            "SELECT spider, turn, level, due FROM pages WHERE site = 1 \
+             AND (spider, turn, level) > (1, 2, 3) AND due IS NOT NULL \
+             ORDER BY spider, turn, level, due LIMIT 1",
+            "COVERING INDEX pages_due (site=? AND (spider,turn,level)>(?,?,?))",
+        ),
+        (
+            "SELECT id FROM sites WHERE resting = 1 AND leased = 0 AND EXISTS (SELECT 1 FROM pages \
+             WHERE site = sites.id AND spider = 1 AND due IS NOT NULL)",
+            "pages_due (site=? AND spider=?)",
+        ),
+        ("UPDATE sites SET full = '' WHERE full <> ''", "sites_full"),
         ("SELECT 1 FROM sites WHERE leased = 1 AND due <= 3", "sites_leased"),
     ] {
         let plan = plan(sql);

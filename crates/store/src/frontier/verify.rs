@@ -1,12 +1,10 @@
 //! Counting everything again: does what the database says of itself hold?
 
 use model::{StoreError, Timestamp};
+use rusqlite::Connection;
 use serde::Serialize;
 
-use super::{
-    rows::Fault,
-    sqlite::{SqliteFrontier, load_totals},
-};
+use super::{rows::Fault, sqlite::SqliteFrontier, tally::load_totals};
 
 /// Something that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -33,24 +31,46 @@ pub enum Topic {
 const FINDINGS_MAX: usize = 100;
 
 /// Site counters as the rows have them: (column, expression over `pages p`).
-const SITE_COUNTERS: [(&str, &str); 4] = [
+const SITE_COUNTERS: [(&str, &str); 5] = [
     ("pages", "count(*)"),
-    ("known", "coalesce(sum(p.state NOT IN (0, 6)), 0)"),
+    ("known", "coalesce(sum(p.state NOT IN (0, 6) AND NOT p.requisite), 0)"),
     ("fetched", "coalesce(sum(p.fetched AND NOT p.requisite), 0)"),
-    ("failed", "coalesce(sum(p.state = 4), 0)"),
+    ("failed", "coalesce(sum(p.state = 4 AND NOT p.requisite), 0)"),
+    ("requisites", "coalesce(sum(p.state NOT IN (0, 6) AND p.requisite), 0)"),
 ];
 
+/// The same of spiders.
+const SPIDER_COUNTERS: [(&str, &str); 5] = [
+    ("known", SITE_COUNTERS[1].1),
+    ("waiting", "coalesce(sum(p.state = 1 AND NOT p.requisite), 0)"),
+    ("fetched", SITE_COUNTERS[2].1),
+    ("failed", SITE_COUNTERS[3].1),
+    ("requisites", SITE_COUNTERS[4].1),
+];
+
+/// Visits and bytes stay with the spider that spent them when a page changes hands, so only their sum is
+/// in the rows.
+const SPIDER_SUMS: [(&str, &str); 2] = [
+    ("visits", "SELECT coalesce(sum(count), 0) FROM visits"),
+    ("bytes", "SELECT coalesce(sum(wire_bytes), 0) FROM visits"),
+];
+
+/// What domains have brought, as their sites have it.
+const DOMAINS: &str = "SELECT domain, sum(fetched) AS fetched, sum(bytes) AS bytes FROM sites \
+     GROUP BY domain HAVING sum(fetched) > 0 OR sum(bytes) > 0";
+
 /// Totals as the rows have them.
-const TOTALS: [(&str, &str); 13] = [
+const TOTALS: [(&str, &str); 14] = [
     ("sites_known", "SELECT count(*) FROM sites"),
-    ("candidates", "SELECT count(*) FROM pages WHERE state = 0"),
-    ("pages_known", "SELECT count(*) FROM pages WHERE state NOT IN (0, 6)"),
-    ("pages_waiting", "SELECT count(*) FROM pages WHERE state = 1"),
-    ("pages_fetched", "SELECT count(*) FROM pages WHERE state = 2"),
-    ("pages_redirected", "SELECT count(*) FROM pages WHERE state = 3"),
-    ("pages_failed", "SELECT count(*) FROM pages WHERE state = 4"),
-    ("pages_gone", "SELECT count(*) FROM pages WHERE state = 5"),
-    ("pages_excluded", "SELECT count(*) FROM pages WHERE state = 6"),
+    ("candidates", "SELECT count(*) FROM pages WHERE state = 0 AND NOT requisite"),
+    ("pages_known", "SELECT count(*) FROM pages WHERE state NOT IN (0, 6) AND NOT requisite"),
+    ("pages_waiting", "SELECT count(*) FROM pages WHERE state = 1 AND NOT requisite"),
+    ("pages_fetched", "SELECT count(*) FROM pages WHERE state = 2 AND NOT requisite"),
+    ("pages_redirected", "SELECT count(*) FROM pages WHERE state = 3 AND NOT requisite"),
+    ("pages_failed", "SELECT count(*) FROM pages WHERE state = 4 AND NOT requisite"),
+    ("pages_gone", "SELECT count(*) FROM pages WHERE state = 5 AND NOT requisite"),
+    ("pages_excluded", "SELECT count(*) FROM pages WHERE state = 6 AND NOT requisite"),
+    ("requisites", "SELECT count(*) FROM pages WHERE state NOT IN (0, 6) AND requisite"),
     ("refused", "SELECT coalesce(sum(count), 0) FROM decisions"),
     ("visits", "SELECT coalesce(sum(count), 0) FROM visits"),
     ("versions", "SELECT count(*) FROM visits WHERE change IN (0, 1)"),
@@ -75,19 +95,7 @@ impl SqliteFrontier {
     /// Sets counters and dues to what the rows say.
     pub fn repair_counters(&mut self, now: Timestamp) -> Result<(), StoreError> {
         self.transact(now, |work| {
-            for (column, expression) in SITE_COUNTERS {
-                work.sql.execute(
-                    &format!(
-                        "UPDATE sites SET {column} = \
-                         (SELECT {expression} FROM pages p WHERE p.site = sites.id)"
-                    ),
-                    [],
-                )?;
-            }
-            work.sql.execute_batch(
-                "UPDATE sites SET (visits, bytes) = (SELECT coalesce(sum(count), 0), \
-                 coalesce(sum(wire_bytes), 0) FROM visits v WHERE v.site = sites.id)",
-            )?;
+            recount_sites(work.sql, "")?;
             work.sql.execute(
                 &format!(
                     "UPDATE sites SET due = max(not_before, (SELECT min(due) FROM pages \
@@ -96,9 +104,7 @@ impl SqliteFrontier {
                 ),
                 [],
             )?;
-            for (column, query) in TOTALS {
-                work.sql.execute(&format!("UPDATE totals SET {column} = ({query})"), [])?;
-            }
+            recount_totals(work.sql)?;
             work.counts = load_totals(work.sql).map_err(Fault::from)?;
             Ok(())
         })
@@ -113,6 +119,8 @@ impl SqliteFrontier {
         }
         self.examine_totals(findings)?;
         self.examine_sites(full, findings)?;
+        self.examine_spiders(findings)?;
+        self.examine_domains(findings)?;
         self.list(
             Topic::Due,
             &format!("SELECT 'site ' || s.key || ' has pages due before the site' {LATE_SITES}"),
@@ -167,6 +175,36 @@ impl SqliteFrontier {
         Ok(())
     }
 
+    fn examine_spiders(&self, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+        for (column, expression) in SPIDER_COUNTERS {
+            let sql = format!(
+                "SELECT 'spider ' || s.name || ' says {column} ' || s.{column} || ', the rows say ' \
+                 || coalesce(n, 0) FROM spiders s LEFT JOIN (SELECT p.spider AS spider, \
+                 {expression} AS n FROM pages p GROUP BY p.spider) ON spider = s.id \
+                 WHERE s.{column} <> coalesce(n, 0)"
+            );
+            self.list(Topic::Counter, &sql, findings)?;
+        }
+        for (column, query) in SPIDER_SUMS {
+            let sql = format!(
+                "SELECT 'all spiders together say {column} ' || n || ', the rows say ' || ({query}) \
+                 FROM (SELECT coalesce(sum({column}), 0) AS n FROM spiders) WHERE n <> ({query})"
+            );
+            self.list(Topic::Counter, &sql, findings)?;
+        }
+        Ok(())
+    }
+
+    fn examine_domains(&self, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+        let sql = format!(
+            "SELECT 'domain ' || domain || ' is not what its sites say' FROM \
+             (SELECT * FROM ({DOMAINS} EXCEPT SELECT domain, fetched, bytes FROM domains) \
+             UNION SELECT * FROM (SELECT domain, fetched, bytes FROM domains WHERE fetched <> 0 \
+             OR bytes <> 0 EXCEPT {DOMAINS})) GROUP BY domain LIMIT {FINDINGS_MAX}"
+        );
+        self.list(Topic::Counter, &sql, findings)
+    }
+
     fn list(&self, topic: Topic, sql: &str, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
         let mut statement = self.connection.prepare(sql)?;
         let mut rows = statement.query([])?;
@@ -178,4 +216,49 @@ impl SqliteFrontier {
         }
         Ok(())
     }
+}
+
+fn repair_spiders(sql: &Connection) -> rusqlite::Result<()> {
+    for (column, expression) in SPIDER_COUNTERS {
+        sql.execute(
+            &format!(
+                "UPDATE spiders SET {column} = coalesce((SELECT n FROM (SELECT p.spider AS spider, \
+                 {expression} AS n FROM pages p GROUP BY p.spider) WHERE spider = spiders.id), 0)"
+            ),
+            [],
+        )?;
+    }
+    let [visits, bytes] = SPIDER_SUMS.map(|(_, query)| query);
+    // Who spent what is lost then: it is put down to those who have the pages now.
+    sql.execute_batch(&format!(
+        "UPDATE spiders SET (visits, bytes) = (SELECT coalesce(sum(v.count), 0), \
+         coalesce(sum(v.wire_bytes), 0) FROM visits v JOIN pages p ON p.site = v.site \
+         AND p.fp = v.fp WHERE p.spider = spiders.id) \
+         WHERE (SELECT sum(visits) FROM spiders) <> ({visits}) \
+         OR (SELECT sum(bytes) FROM spiders) <> ({bytes})"
+    ))
+}
+/// Sets the counters of the sites that `only` picks (a WHERE clause, or nothing) to what the rows say.
+pub(super) fn recount_sites(sql: &Connection, only: &str) -> rusqlite::Result<()> {
+    for (column, expression) in SITE_COUNTERS {
+        sql.execute_batch(&format!(
+            "UPDATE sites SET {column} = \
+             (SELECT {expression} FROM pages p WHERE p.site = sites.id) {only}"
+        ))?;
+    }
+    sql.execute_batch(&format!(
+        "UPDATE sites SET (visits, bytes) = (SELECT coalesce(sum(count), 0), \
+         coalesce(sum(wire_bytes), 0) FROM visits v WHERE v.site = sites.id) {only}"
+    ))
+}
+
+pub(super) fn recount_totals(sql: &Connection) -> rusqlite::Result<()> {
+    repair_spiders(sql)?;
+    sql.execute_batch(&format!(
+        "DELETE FROM domains; INSERT INTO domains (domain, fetched, bytes) {DOMAINS}"
+    ))?;
+    for (column, query) in TOTALS {
+        sql.execute_batch(&format!("UPDATE totals SET {column} = ({query})"))?;
+    }
+    Ok(())
 }

@@ -4,7 +4,8 @@ use std::{str::FromStr, time::Duration};
 
 use bytes::Bytes;
 use model::{
-    CrawlUrl, EntryKind, Exchange, Purpose, RecordId, RecordLocation, RefersTo, Stopped, Timing,
+    CrawlUrl, EntryKind, Exchange, Protocol, Purpose, RecordId, RecordLocation, RefersTo, Stopped,
+    Timing,
 };
 
 use super::{
@@ -71,6 +72,7 @@ fn exchange(pair: &Pair) -> Result<Exchange, String> {
         entity,
         stopped,
         timing: visit.timing,
+        protocol: protocol(response),
     })
 }
 
@@ -119,6 +121,13 @@ impl VisitField {
     }
 }
 
+fn protocol(record: &Record) -> Protocol {
+    match record.field("WARC-Protocol") {
+        Some("h2") => Protocol::Http2,
+        _ => Protocol::Http1,
+    }
+}
+
 fn word<'a>(record: &'a Record, name: &str) -> Option<&'a str> {
     let words = record.field(VISIT_FIELD)?.split(' ');
     words.filter_map(|word| word.split_once('=')).find(|(n, _)| *n == name).map(|(_, value)| value)
@@ -129,7 +138,7 @@ fn number<T: FromStr + Default>(record: &Record, name: &str) -> T {
 }
 
 fn purpose(word: &str) -> Option<Purpose> {
-    let all = [Purpose::Page, Purpose::Robots, Purpose::Sitemap];
+    let all = [Purpose::Page, Purpose::Robots, Purpose::Sitemap, Purpose::Login];
     all.into_iter().find(|&purpose| purpose_word(purpose) == word)
 }
 

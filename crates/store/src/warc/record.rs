@@ -8,7 +8,9 @@
 
 use std::io::Write;
 
-use model::{ArchiveEntry, EntryKind, Exchange, Purpose, RecordId, RefersTo, Stopped, Timestamp};
+use model::{
+    ArchiveEntry, EntryKind, Exchange, Protocol, Purpose, RecordId, RefersTo, Stopped, Timestamp,
+};
 
 use super::{
     archive::WarcOptions,
@@ -139,6 +141,7 @@ pub(super) fn purpose_word(purpose: Purpose) -> &'static str {
         Purpose::Page => "page",
         Purpose::Robots => "robots",
         Purpose::Sitemap => "sitemap",
+        Purpose::Login => "login",
     }
 }
 
@@ -153,6 +156,19 @@ pub(super) fn stopped_word(stopped: Stopped) -> &'static str {
     }
 }
 
+/// A record made of fields that were written before; they say the length of the block themselves.
+pub(super) fn from_fields(out: &mut Vec<u8>, fields: &[(&str, String)], block: &[&[u8]]) {
+    out.extend_from_slice(b"WARC/1.1\r\n");
+    for (name, value) in fields {
+        field(out, name, value);
+    }
+    out.extend_from_slice(b"\r\n");
+    for part in block {
+        out.extend_from_slice(part);
+    }
+    out.extend_from_slice(b"\r\n\r\n");
+}
+
 fn begin(out: &mut Vec<u8>, kind: &str, id: RecordId, date: Timestamp) {
     out.extend_from_slice(b"WARC/1.1\r\n");
     field(out, "WARC-Type", kind);
@@ -165,6 +181,10 @@ fn target(out: &mut Vec<u8>, exchange: &Exchange) {
     if let Some(address) = exchange.address {
         // Writing to memory cannot fail.
         let _ = write!(out, "WARC-IP-Address: {address}\r\n");
+    }
+    // Said only where the heads are not what was on the wire but what HTTP/1.1 would have written.
+    if exchange.protocol == Protocol::Http2 {
+        field(out, "WARC-Protocol", "h2");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::PathBuf, time::Duration};
 
-use model::{Exchange, FailureKind, Stopped};
+use model::{Exchange, FailureKind, FetchLimits, Stopped};
 
 use super::server::*;
 
@@ -243,4 +243,36 @@ async fn lengths_are_believed_as_the_public_cases_say_or_refused() {
         }
     }
     assert!(agree >= 19, "{agree} of {}", cases.len());
+}
+
+#[tokio::test]
+async fn an_answer_is_cut_at_its_last_byte_on_the_wire() {
+    let body = "x".repeat(50_000);
+    let chunked = format!(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{}0\r\n\r\n",
+        format!("3e8\r\n{}\r\n", "x".repeat(1_000)).repeat(50)
+    );
+    let answers = [
+        format!("HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n{body}"),
+        format!("HTTP/1.1 200 OK\r\n\r\n{body}"),
+        chunked,
+    ];
+    for answer in answers {
+        for most in [60, 100, 1_000, 1_037, 16 * 1024, 49_999, answer.len() - 1] {
+            let within = FetchLimits { wire_bytes_max: Some(most as u64), ..limits() };
+            let acts = vec![send(&answer), Act::Close];
+            let exchange = once_within(acts, within).await.unwrap();
+            let wire = [&exchange.response_head[..], &exchange.wire_body].concat();
+            assert_eq!(exchange.stopped, Some(Stopped::Length), "{most}");
+            assert!(answer.as_bytes().starts_with(&wire), "{most}");
+            // A size of a chunk that is not all there belongs to nothing.
+            assert!(wire.len() <= most && wire.len() + 6 > most, "{} of {most}", wire.len());
+        }
+        let whole = FetchLimits { wire_bytes_max: Some(answer.len() as u64 + 1), ..limits() };
+        let exchange = once_within(vec![send(&answer), Act::Close], whole).await.unwrap();
+        check(&exchange, &body, None);
+        let half = FetchLimits { wire_bytes_max: Some(10), ..limits() };
+        let failure = once_within(vec![send(&answer)], half).await.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::BadHttp);
+    }
 }

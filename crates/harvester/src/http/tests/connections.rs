@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use super::server::*;
-use crate::http::{HttpFetcher, HttpOptions, Overrides};
+use crate::http::{HttpFetcher, HttpOptions, HttpProfile, Overrides};
 
 #[tokio::test]
 async fn one_connection_serves_many_requests() {
@@ -193,7 +193,10 @@ async fn a_proxy_is_asked_by_the_whole_url_and_needs_no_addresses() {
     let proxy = Server::always(vec![ok("by proxy")]).await;
     let text = format!("http://me:pw@{}", proxy.address);
     let fetcher = HttpFetcher::new(
-        &HttpOptions { proxy: Some(text.parse().unwrap()), ..HttpOptions::default() },
+        &HttpOptions {
+            profile: HttpProfile { proxy: Some(text.parse().unwrap()), ..HttpProfile::default() },
+            ..HttpOptions::default()
+        },
         Arc::new(Ticks::default()),
     )
     .unwrap();
@@ -215,7 +218,7 @@ async fn a_proxy_is_asked_by_the_whole_url_and_needs_no_addresses() {
 async fn trouble_with_a_proxy_is_said_to_be_the_proxys() {
     let answers = [
         (send("HTTP/1.1 407 Auth\r\n\r\n"), "password"),
-        (send("HTTP/1.1 502 Bad\r\n\r\n"), "refused: HTTP/1.1 502 Bad"),
+        (send("HTTP/1.1 403 No\r\n\r\n"), "refused: HTTP/1.1 403 No"),
         (send("nonsense\r\n\r\n"), "does not speak HTTP"),
         (send("HTTP/1.1 200 OK\r\n\r\nextra"), "more than its answer"),
         (Act::Close, "hung up"),
@@ -223,13 +226,15 @@ async fn trouble_with_a_proxy_is_said_to_be_the_proxys() {
     for (act, text) in answers {
         let proxy = Server::always(vec![act, Act::Close]).await;
         let address = format!("http://{}", proxy.address);
-        let fetcher = fetcher_with(|options| options.proxy = Some(address.parse().unwrap()));
+        let fetcher =
+            fetcher_with(|options| options.profile.proxy = Some(address.parse().unwrap()));
         let failure = get(&fetcher, "https://far.example/").await.unwrap_err();
         assert_eq!(failure.kind, FailureKind::Proxy);
         assert!(failure.detail.contains(text), "{}", failure.detail);
     }
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let fetcher = fetcher_with(|o| o.proxy = Some(format!("http://{gone}").parse().unwrap()));
+    let fetcher =
+        fetcher_with(|o| o.profile.proxy = Some(format!("http://{gone}").parse().unwrap()));
     assert_eq!(get(&fetcher, "http://far.example/").await.unwrap_err().kind, FailureKind::Proxy);
 }
 

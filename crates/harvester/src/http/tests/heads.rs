@@ -28,11 +28,11 @@ async fn heads_are_kept_byte_for_byte() {
 async fn the_request_is_like_a_browsers_with_host_first() {
     let server = Server::always(vec![ok("x")]).await;
     let fetcher = fetcher_with(|options| {
-        options.user_agent = "harvestman/1 (+mailto:a@b.example)".to_owned();
-        options.accept_encoding = "gzip, br".to_owned();
-        options.accept_language = Some("pt".to_owned());
-        options.from = Some("a@b.example".to_owned());
-        options.headers = vec![("X-One".to_owned(), "1".to_owned())];
+        options.profile.user_agent = "harvestman/1 (+mailto:a@b.example)".to_owned();
+        options.profile.accept_encoding = "gzip, br".to_owned();
+        options.profile.accept_language = Some("pt".to_owned());
+        options.profile.from = Some("a@b.example".to_owned());
+        options.profile.headers = vec![("X-One".to_owned(), "1".to_owned())];
     });
     let mut asked = request(&format!("http://{}/a%20b?c=|{{}}", server.address), limits());
     asked.cookies = Some("k=v".to_owned());
@@ -66,7 +66,10 @@ async fn the_request_is_like_a_browsers_with_host_first() {
 fn headers_that_are_not_the_users_to_set_are_refused() {
     let setup = |name: &str, value: &str| {
         let options = crate::http::HttpOptions {
-            headers: vec![(name.to_owned(), value.to_owned())],
+            profile: crate::http::HttpProfile {
+                headers: vec![(name.to_owned(), value.to_owned())],
+                ..Default::default()
+            },
             ..Default::default()
         };
         let clock = std::sync::Arc::new(Ticks::default());
@@ -75,6 +78,7 @@ fn headers_that_are_not_the_users_to_set_are_refused() {
     assert!(setup("host", "x").unwrap().contains("crawler's own"));
     assert!(setup("a b", "x").unwrap().contains("name of a header"));
     assert!(setup("X", "a\r\nb").unwrap().contains("value of the header X"));
+    assert!(!setup("authorization", "hush\r\n").unwrap().contains("hush"));
     assert_eq!(setup("X", "fine"), None);
 }
 

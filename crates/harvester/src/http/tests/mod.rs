@@ -1,7 +1,10 @@
 //! What the fetcher promises, against servers of our own on loopback that misbehave in every way.
 
+mod access;
+mod authority;
 mod bodies;
 mod connections;
 mod heads;
+mod http2;
 mod server;
 mod tls;

@@ -178,7 +178,10 @@ pub fn request(url: &str, limits: FetchLimits) -> FetchRequest {
         condition: None,
         spider: model::SpiderId(1),
         cookies: None,
+        withhold_cookies: false,
+        post: None,
         limits: Arc::new(limits),
+        type_gate: None,
     }
 }
 

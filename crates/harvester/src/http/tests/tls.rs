@@ -2,68 +2,39 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use model::{FailureKind, Fetch};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use rustls::{ServerConfig, pki_types::PrivateKeyDer};
+use model::{CrawlUrl, FailureKind, Fetch, FetchRequest, SpiderId};
 use tokio::{io::AsyncWriteExt, net::TcpListener};
 use tokio_rustls::TlsAcceptor;
 
 use super::{
+    authority::{Authority, Ways},
     connections::tunnel_to,
     server::{fetcher, fetcher_with, limits, read_head, request},
 };
-use crate::http::{HttpFetcher, HttpOptions};
+use crate::http::{ClientCertificate, HttpFetcher, HttpOptions, HttpProfile};
 
-/// An authority of our own.
-struct Authority(CertifiedIssuer<'static, KeyPair>);
+/// An https server for `host` that answers everything alike.
+async fn serve(acceptor: TlsAcceptor) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((tcp, _)) = listener.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let Ok(mut tls) = acceptor.accept(tcp).await else { return };
+                while read_head(&mut tls).await.is_some() {
+                    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsafe";
+                    tls.write_all(answer).await.unwrap();
+                }
+            });
+        }
+    });
+    address
+}
 
 impl Authority {
-    fn new() -> Authority {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        Authority(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
-    }
-
-    fn pem_file(&self, name: &str) -> PathBuf {
-        let path =
-            std::env::temp_dir().join(format!("harvester-{}-{name}.pem", std::process::id()));
-        std::fs::write(&path, self.0.pem()).unwrap();
-        path
-    }
-
-    /// An https server for `host` that answers everything alike.
     async fn serve(&self, host: &str, expired: bool) -> SocketAddr {
-        let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(vec![host.to_owned()]).unwrap();
-        if expired {
-            params.not_before = rcgen::date_time_ymd(2001, 1, 1);
-            params.not_after = rcgen::date_time_ymd(2002, 1, 1);
-        }
-        let certificate = params.signed_by(&key, &self.0).unwrap();
-        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], key)
-            .unwrap();
-        let acceptor = TlsAcceptor::from(Arc::new(config));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        tokio::spawn(async move {
-            while let Ok((tcp, _)) = listener.accept().await {
-                let acceptor = acceptor.clone();
-                tokio::spawn(async move {
-                    let Ok(mut tls) = acceptor.accept(tcp).await else { return };
-                    while read_head(&mut tls).await.is_some() {
-                        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsafe";
-                        tls.write_all(answer).await.unwrap();
-                    }
-                });
-            }
-        });
-        address
+        serve(self.acceptor(host, Ways { expired, ..Ways::default() })).await
     }
 }
 
@@ -150,7 +121,7 @@ async fn https_goes_through_a_proxys_tunnel() {
     let (proxy, notes) = tunnel_to(server).await;
     let fetcher = fetcher_with(|options| {
         options.extra_roots = vec![roots.clone()];
-        options.proxy = Some(format!("http://{proxy}").parse().unwrap());
+        options.profile.proxy = Some(format!("http://{proxy}").parse().unwrap());
     });
     let mut asked = asked("site.test", server);
     asked.addresses.clear();
@@ -177,4 +148,42 @@ fn roots_that_cannot_be_read_are_named() {
     std::fs::write(&empty, "nothing").unwrap();
     assert!(setup(empty.clone()).contains("holds no certificate"));
     std::fs::remove_file(empty).unwrap();
+}
+
+#[tokio::test]
+async fn a_client_certificate_is_shown_by_its_spider_at_its_origins_only() {
+    let authority = Authority::new();
+    let roots = authority.pem_file("clients");
+    let both = authority.client_file("client");
+    let wanting = || Ways { wants_client: true, ..Ways::default() };
+    let server = serve(authority.acceptor("site.test", wanting())).await;
+    let fetcher = fetcher_with(|options| options.extra_roots = vec![roots.clone()]);
+    let at = |host: &str| {
+        let origin = CrawlUrl::parse(&format!("https://{host}:{}/", server.port())).unwrap();
+        let origins = vec![origin.origin()];
+        let certificate =
+            ClientCertificate { certificate: both.clone(), key: both.clone(), origins };
+        HttpProfile { client_certificates: vec![certificate], ..HttpProfile::default() }
+    };
+    fetcher.set_profile(SpiderId(2), &at("site.test")).unwrap();
+    fetcher.set_profile(SpiderId(3), &at("other.test")).unwrap();
+    let mut everywhere = at("site.test");
+    everywhere.client_certificates[0].origins.clear();
+    fetcher.set_profile(SpiderId(4), &everywhere).unwrap();
+    for (spider, let_in) in [(2, true), (1, false), (3, false), (4, true), (2, true)] {
+        let asked = FetchRequest { spider: SpiderId(spider), ..asked("site.test", server) };
+        let answer = fetcher.fetch(asked).await;
+        assert_eq!(answer.is_ok(), let_in, "spider {spider}: {answer:?}");
+    }
+    everywhere.client_certificates.push(everywhere.client_certificates[0].clone());
+    let error = fetcher.set_profile(SpiderId(5), &everywhere).unwrap_err().to_string();
+    assert!(error.contains("only one client certificate"), "{error}");
+    for wrong in [roots.clone(), PathBuf::from("/no/such/key.pem")] {
+        let mut profile = at("site.test");
+        profile.client_certificates[0].key = wrong.clone();
+        let error = fetcher.set_profile(SpiderId(5), &profile).unwrap_err().to_string();
+        assert!(error.contains(wrong.to_str().unwrap()), "{error}");
+    }
+    std::fs::remove_file(roots).unwrap();
+    std::fs::remove_file(both).unwrap();
 }

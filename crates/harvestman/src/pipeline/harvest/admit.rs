@@ -1,7 +1,5 @@
 //! Admission: only here, under the site's lease, do candidates become pages. So limits are exact.
 
-use std::sync::PoisonError;
-
 use harvester::workbench::{Known, Offered};
 use model::{
     Candidate, Decision, NewPage, Page, PageState, Refusal, RefusalReason, SiteDelta, SiteKey,
@@ -27,8 +25,9 @@ impl Harvest {
             self.find_again(candidate, delta, now);
             return;
         }
-        if self.is_full(site, candidate.seed) {
-            share.decisions.push(over_the_limit(&candidate, self.plan.discovered_urls_max));
+        let max = self.spiders.of(candidate.spider).rules.discovered_urls_max;
+        if self.is_full(site, candidate.seed, max) {
+            share.decisions.push(over_the_limit(&candidate, max));
             return;
         }
         delta.seeded |= candidate.seed;
@@ -118,18 +117,17 @@ impl Harvest {
     }
 
     fn judge(&mut self, site: &SiteKey, page: &Page) -> Verdict {
-        if !page.terms.requisite && self.is_full(site, page.seed) {
-            let rule = limit_rule(self.plan.discovered_urls_max);
+        let spider = self.spiders.of(page.spider);
+        let max = spider.rules.discovered_urls_max;
+        if !page.terms.requisite && self.is_full(site, page.seed, max) {
+            let rule = limit_rule(max);
             return Verdict::Reject(Refusal { reason: RefusalReason::Limit, rule });
         }
-        let candidate = candidate_of(page);
-        let seeds = self.seeds.read().unwrap_or_else(PoisonError::into_inner);
-        self.rules.judge(&candidate, &seeds)
+        spider.judge(&candidate_of(page))
     }
 
     /// Sites that no seed named take only so many URLs (VN: 5,000).
-    fn is_full(&mut self, site: &SiteKey, seed: bool) -> bool {
-        let max = self.plan.discovered_urls_max;
+    fn is_full(&mut self, site: &SiteKey, seed: bool, max: u64) -> bool {
         self.state.hand.get(site).is_some_and(|held| !held.seeded && !seed && held.known >= max)
     }
 }

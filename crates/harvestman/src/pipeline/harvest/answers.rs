@@ -1,14 +1,14 @@
 //! From an assignment to its check-in: sending a fetcher out, taking its answer, checking in what it brought.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use harvester::{
     failure::PageAfter,
     workbench::{Assignment, Excluded, Note, Released},
 };
 use model::{
-    Busy, Exchange, FailureKind, FetchFailure, FetchRequest, Gate, Page, Purpose, Refusal,
-    RobotsAnswer, SiteDelta, SpiderId, Timestamp, Timing,
+    Busy, Exchange, FailureKind, FetchFailure, FetchLimits, FetchRequest, Gate, Page, Refusal,
+    RobotsAnswer, SiteDelta, Timestamp, Timing,
 };
 
 use super::Harvest;
@@ -25,20 +25,25 @@ impl Harvest {
         if held.in_flight == 1 {
             self.state.tally.time.pause_ms += now.since(held.free_since).as_millis() as u64;
         }
-        let limits = match assignment.purpose {
-            Purpose::Robots => &self.robots_limits,
-            _ if is_part(assignment.page.as_ref()) => &self.requisite_limits,
-            _ => &self.fetch_limits,
+        let spider = self.spiders.of(assignment.spider);
+        let limits = match &assignment.page {
+            Some(page) => &spider.limits_of(page),
+            None => &self.robots_limits,
         };
-        let cookies = held.cookies.as_ref().and_then(|jar| jar.header_for(&assignment.url, now));
+        let jar = held.jar(&spider, now);
+        let withhold_cookies = jar.as_ref().is_some_and(|jar| jar.withholds(&assignment.url, now));
+        let cookies = jar.and_then(|jar| jar.header_for(&assignment.url, now));
         let request = FetchRequest {
             url: assignment.url.clone(),
             purpose: assignment.purpose,
             addresses: assignment.addresses.clone(),
             condition: assignment.condition.clone(),
-            spider: assignment.page.as_ref().map_or(SpiderId(1), |page| page.spider),
+            spider: assignment.spider,
             cookies,
-            limits: limits.clone(),
+            withhold_cookies,
+            post: None,
+            limits: share_of(limits, assignment.wire_bytes_max),
+            type_gate: self.type_gate(&spider, assignment.page.as_ref()),
         };
         self.state.in_flight += 1;
         self.state.tally.requests += 1;
@@ -58,10 +63,12 @@ impl Harvest {
         self.state.in_flight -= 1;
         let released = self.workbench.release(assignment.id, answer.as_ref(), now);
         self.tell(&assignment, &released);
+        let spider = self.spiders.of(assignment.spider);
         if let Some(held) = self.state.hand.get(&assignment.site.key) {
             held.in_flight -= 1;
             held.free_since = now;
-            if let (Some(jar), Ok(exchange)) = (&mut held.cookies, &answer) {
+            held.worked += released.worked;
+            if let (Some(jar), Ok(exchange)) = (held.jar(&spider, now), &answer) {
                 jar.store(&exchange.url, &exchange.headers, now);
             }
         }
@@ -77,7 +84,7 @@ impl Harvest {
         assignment: &Assignment,
         answer: &Result<Exchange, FetchFailure>,
     ) -> Option<Refusal> {
-        let blocks = &self.rules.blocks;
+        let blocks = &self.spiders.blocks;
         let refuses = |address: &IpAddr| blocks.refuses_address(*address);
         let by_address = || match answer {
             Ok(exchange) => exchange.address.as_ref().and_then(refuses),
@@ -184,7 +191,8 @@ impl Harvest {
         if let Some(page) = &assignment.page {
             self.state.tally.no_answer(page.terms.requisite);
             let after = released.page.unwrap_or(PageAfter::Unchanged);
-            let mut update = settle::failed(page, failure, &after, now, &self.policy);
+            let policy = self.spiders.of(page.spider).policy_of(page);
+            let mut update = settle::failed(page, failure, &after, now, &policy);
             if page.terms.requisite
                 && let Some(page) = self.promote(&mut update, &delta.key, now)
             {
@@ -273,7 +281,8 @@ impl Harvest {
     pub(super) fn exclude(&mut self, excluded: Excluded, now: Timestamp) {
         let Excluded { site, page, refusal } = excluded;
         self.state.tally.excluded += u64::from(!page.terms.requisite);
-        let update = settle::excluded(&page, now, &self.policy);
+        let policy = self.spiders.of(page.spider).policy_of(&page);
+        let update = settle::excluded(&page, now, &policy);
         let decisions = vec![settle::decision(&page, refusal)];
         let Some(held) = self.state.hand.get(&site.key) else { return };
         let deltas = vec![held.delta_with(update, now)];
@@ -282,6 +291,10 @@ impl Harvest {
     }
 }
 
-fn is_part(page: Option<&Page>) -> bool {
-    page.is_some_and(|page| page.terms.requisite)
+/// The limits of one visit that may bring only so much of what a limit on bytes has left.
+fn share_of(limits: &Arc<FetchLimits>, wire_bytes_max: Option<u64>) -> Arc<FetchLimits> {
+    match wire_bytes_max {
+        None => limits.clone(),
+        wire_bytes_max => Arc::new(FetchLimits { wire_bytes_max, ..(**limits).clone() }),
+    }
 }

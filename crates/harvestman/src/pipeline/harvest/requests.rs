@@ -1,22 +1,24 @@
 //! What other processes ask of a running crawl: more seeds, a pause, a block, a stop.
 
-use std::sync::PoisonError;
+use std::time::Duration;
 
-use model::{Candidate, PageTerms, SpiderId, Verdict};
-use seeder::{Block, parse_seed};
-use store::control::{Command, Request};
+use model::{Candidate, PageTerms, Refusal, Verdict};
+use seeder::{Block, Seed, parse_seed};
+use store::{
+    control::{Command, Request, SeedLine},
+    spiders::DEFAULT_SPIDER,
+};
 
 use super::{Harvest, Stopping};
-use crate::pipeline::messages::{BlockChange, Order, Settle};
+use crate::pipeline::{
+    messages::{BlockChange, Order, REFUSED, Settle},
+    spiders::Spider,
+};
 
 impl Harvest {
     pub(super) fn request(&mut self, request: Request) {
-        if request.id <= self.state.requested {
-            return;
-        }
-        self.state.requested = request.id;
         let result = match request.command {
-            Command::Seed { urls, .. } => self.seed(&urls),
+            Command::Seed { urls, seeds, spider } => self.seed(&urls, &seeds, spider.as_deref()),
             Command::Pause => {
                 self.state.held_by_user = true;
                 "paused".to_owned()
@@ -32,6 +34,10 @@ impl Harvest {
             Command::Block { patterns, reason, remove } => {
                 return self.block(request.id, BlockChange { patterns, reason, remove });
             }
+            Command::Spider { name, change } => {
+                return self.change_spider(Some(request.id), name, change);
+            }
+            Command::MaxFetches { fetches } => self.set_fetches(fetches),
             Command::VisitNow { .. } => {
                 "this version of the crawl does not know how to do this".to_owned()
             }
@@ -43,26 +49,41 @@ impl Harvest {
     fn block(&mut self, id: i64, change: BlockChange) {
         let read = change.patterns.iter().filter_map(|text| Block::parse(text).ok());
         match change.remove {
-            true => self.rules.blocks.remove(read),
-            false => self.rules.blocks.add(read),
+            true => self.spiders.blocks.remove(read),
+            false => self.spiders.blocks.add(read),
         };
         self.order(Order::Block(id, change));
         // What is judged again may be due now.
         self.state.check_at = Some(self.clock.now());
     }
 
-    pub(super) fn seed(&mut self, urls: &[String]) -> String {
+    pub(super) fn seed(
+        &mut self,
+        urls: &[String],
+        lines: &[SeedLine],
+        spider: Option<&str>,
+    ) -> String {
+        let named = match spider {
+            None => Some(self.spiders.of(DEFAULT_SPIDER)),
+            Some(name) => self.spiders.named(name),
+        };
+        let Some(spider) = named else {
+            return format!("{REFUSED}there is no spider {:?}", spider.unwrap_or_default());
+        };
         let now = self.clock.now();
         let mut share = Settle { busy: self.clock.busy(), ..Settle::default() };
         let (mut taken, mut refused) = (0, Vec::new());
-        for text in urls {
-            let verdict = parse_seed(text).and_then(|url| {
-                let candidate = seed_candidate(self.rules.form.apply(&url));
-                let mut seeds = self.seeds.write().unwrap_or_else(PoisonError::into_inner);
-                seeds.join(&candidate.url);
-                match self.rules.judge(&candidate, &seeds) {
+        for seed in read_seeds(urls, lines) {
+            let verdict = seed.and_then(|seed| {
+                let candidate = seed_candidate(seed, &spider);
+                spider.join(&candidate.url);
+                match spider.judge(&candidate) {
                     Verdict::Accept => Ok(candidate),
-                    Verdict::Reject(refusal) => Err(refusal.rule),
+                    // The answer is kept: what was forgotten is not named in it.
+                    Verdict::Reject(refusal) if refusal.is_forgotten() => {
+                        Err(format!("one {}", Refusal::FORGOTTEN))
+                    }
+                    Verdict::Reject(refusal) => Err(format!("{}: {}", candidate.url, refusal.rule)),
                 }
             });
             match verdict {
@@ -70,7 +91,7 @@ impl Harvest {
                     self.admit_elsewhere(candidate, &mut share, now);
                     taken += 1;
                 }
-                Err(why) => refused.push(format!("{text}: {why}")),
+                Err(why) => refused.push(why),
             }
         }
         self.state.check_at = Some(now);
@@ -83,15 +104,29 @@ impl Harvest {
     }
 }
 
-/// A seed as a candidate of the collection's first spider.
-pub fn seed_candidate(url: model::CrawlUrl) -> Candidate {
+/// The seeds of a request; what is none, in words.
+pub fn read_seeds<'a>(
+    urls: &'a [String],
+    lines: &'a [SeedLine],
+) -> impl Iterator<Item = Result<Seed, String>> + 'a {
+    let read = |text: &str| parse_seed(text).map_err(|why| format!("{text}: {why}"));
+    let plain = urls.iter().map(move |url| read(url).map(Seed::from));
+    let wished = lines.iter().map(move |line| {
+        let (level, period) = (line.level, line.period_ms.map(Duration::from_millis));
+        read(&line.url).map(|url| Seed { url, level, period })
+    });
+    plain.chain(wished)
+}
+
+/// A seed as a candidate of this spider.
+pub fn seed_candidate(seed: Seed, spider: &Spider) -> Candidate {
     Candidate {
-        url,
-        spider: SpiderId(1),
+        url: spider.rules.form.apply(&seed.url),
+        spider: spider.id,
         level: 0,
         hops: 0,
         seed: true,
-        terms: PageTerms::default(),
+        terms: PageTerms { depth: seed.level, period: seed.period, ..PageTerms::default() },
         referrer: None,
     }
 }

@@ -4,7 +4,7 @@
 //! back with a refill if it is due. So a part known to the collection is fetched once, by its own due, and
 //! one that is linked to can become a page.
 
-use harvester::workbench::Known;
+use harvester::workbench::{Known, LimitInAll};
 use model::{
     Candidate, Fingerprint, Page, PageState, PageUpdate, SiteDelta, SiteKey, Timestamp, limits,
 };
@@ -104,8 +104,8 @@ impl Harvest {
 
     /// The limit on pages is reached; their parts are no pages and are still fetched.
     pub(super) fn all_pages_are_in(&mut self, now: Timestamp) {
-        if !self.requisites {
-            self.stop(Stopping::Pages);
+        if !self.spiders.all().iter().any(|spider| spider.gather.requisites) {
+            self.stop(Stopping::Limit(LimitInAll::Pages));
         } else if !std::mem::replace(&mut self.state.parts_only, true) {
             self.state.check_at = Some(now);
         }

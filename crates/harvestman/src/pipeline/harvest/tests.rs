@@ -7,17 +7,21 @@ use std::sync::{
 
 use harvester::workbench;
 use model::{BoxFuture, Busy, CrawlUrl, NormalForm, Site, SiteClock, SiteCounters, SiteId};
-use seeder::UrlForm;
+use seeder::{Blocks, SpiderRules, UrlForm};
 use simweb::{LogOptions, SimFetcher, SimResolver, SimWeb, WebOptions};
 
 use super::*;
+use crate::pipeline::{
+    spiders::Spider,
+    tests::{Steady, spider},
+};
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
 #[test]
 fn beats_and_renewals_do_not_pile_up_before_a_writer_that_is_stuck() {
     let (mut harvest, clock, orders) = harvest(16);
-    harvest.state.hand.add(&lease(), false, NOW);
+    harvest.state.hand.add(&lease(), NOW);
     for _ in 0..100 {
         clock.advance(limits::LEASE);
         harvest.beat(false);
@@ -32,7 +36,7 @@ fn beats_and_renewals_do_not_pile_up_before_a_writer_that_is_stuck() {
 #[test]
 fn a_check_out_comes_behind_the_renewal_of_the_leases_in_hand() {
     let (mut harvest, clock, orders) = harvest(16);
-    harvest.state.hand.add(&lease(), false, NOW);
+    harvest.state.hand.add(&lease(), NOW);
     clock.advance(limits::LEASE * 2);
     harvest.state.check_at = Some(NOW);
     harvest.check_out(clock.now());
@@ -64,8 +68,9 @@ fn a_seed_that_comes_while_the_crawl_runs_takes_the_normal_form_of_the_collectio
     let (mut harvest, _clock, orders) = harvest(16);
     let form = NormalForm { strip_query: vec!["utm_*".to_owned()], ..NormalForm::default() };
     let form = UrlForm::new(form, Vec::new(), Vec::new());
-    harvest.rules = Arc::new(SpiderRules { form, ..SpiderRules::default() });
-    assert_eq!(harvest.seed(&["http://a.example/?utm_source=x".to_owned()]), "1 taken");
+    let rules = SpiderRules { form, ..SpiderRules::default() };
+    harvest.spiders.set(Spider { rules, ..spider(&[]) });
+    assert_eq!(harvest.seed(&["http://a.example/?utm_source=x".to_owned()], &[], None), "1 taken");
     let Ok(Order::Settle(share)) = orders.try_recv() else { panic!("nothing is settled") };
     assert_eq!(share.candidates[0].url.as_str(), "http://a.example/");
 }
@@ -87,18 +92,14 @@ fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Order>) {
     let limits = Arc::new(crate::pipeline::tests::fetch_limits());
     let harvest = Harvest {
         plan: crate::pipeline::tests::plan(),
-        workbench: Workbench::new(workbench::Options::default(), 0),
+        workbench: Workbench::new(workbench::Options::default(), Default::default()),
         clock,
         spawner,
         jobs: sync_channel(1).0,
         orders,
-        rules: Arc::new(SpiderRules::default()),
-        seeds: Arc::new(RwLock::new(SeedSet::default())),
-        policy: Policy::Once,
-        fetch_limits: limits.clone(),
-        robots_limits: limits.clone(),
-        requisite_limits: limits,
-        requisites: false,
+        spiders: Arc::new(Spiders::new(Blocks::default(), [spider(&[])])),
+        helm: Box::new(Steady(Vec::new())),
+        robots_limits: limits,
         progress: watch::channel(Progress::default()).0,
         state: State::default(),
     };

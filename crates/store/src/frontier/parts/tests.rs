@@ -42,13 +42,18 @@ fn fetched() -> SqliteFrontier {
 #[test]
 fn parts_are_no_fetched_pages_and_no_limit_on_pages_holds_them_back() {
     let mut frontier = fetched();
-    assert_eq!(frontier.pages_ever_fetched().unwrap(), 1);
-    let more = [part("http://a.example/y", 0), candidate("http://a.example/page", 1)];
-    frontier.admit(&more, Timestamp(1)).unwrap();
-    let full = CheckOut { site_pages_max: Some(1), ..ask(1) };
-    let leases = frontier.check_out(&full).unwrap();
-    let urls: Vec<&str> = leases[0].pages.iter().map(|page| page.url.path()).collect();
-    assert_eq!(urls, ["/y"]);
+    let counts = frontier.counts().unwrap();
+    assert_eq!((counts.pages_fetched, counts.requisites), (1, 1));
+    let lease = frontier.check_out(&ask(HOUR)).unwrap().remove(0);
+    let mut full = delta(&lease, Release::NotBefore(Timestamp(0)));
+    let more = NewPage { terms: PART, ..new_page("http://a.example/y", 0, HOUR) };
+    full.admitted = vec![more, new_page("http://a.example/page", 0, HOUR)];
+    full.full = vec![lease.pages[0].spider];
+    frontier.check_in(&settlement(HOUR, vec![full])).unwrap();
+    let leases = frontier.check_out(&ask(HOUR)).unwrap();
+    let mut paths: Vec<&str> = leases[0].pages.iter().map(|page| page.url.path()).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["/", "/x", "/y"]);
     assert_eq!(frontier.verify(true).unwrap(), []);
 }
 

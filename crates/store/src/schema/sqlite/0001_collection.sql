@@ -8,28 +8,43 @@ CREATE TABLE meta (
 ) WITHOUT ROWID;
 
 CREATE TABLE spiders (
-    id      INTEGER PRIMARY KEY,
-    name    TEXT NOT NULL UNIQUE,
-    created INTEGER NOT NULL
+    id         INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL,
+    created    INTEGER NOT NULL,
+    removed    INTEGER,                     -- its pages stay as history
+    paused     INTEGER NOT NULL DEFAULT 0,
+    why        TEXT NOT NULL DEFAULT '',    -- it is paused: the user's words or ours
+    settings   TEXT NOT NULL DEFAULT '{}',  -- JSON: key of the configuration -> TOML value
+    known      INTEGER NOT NULL DEFAULT 0,  -- pages admitted
+    waiting    INTEGER NOT NULL DEFAULT 0,  -- admitted, not yet answered
+    fetched    INTEGER NOT NULL DEFAULT 0,  -- answered with content at least once
+    failed     INTEGER NOT NULL DEFAULT 0,  -- failing now
+    requisites INTEGER NOT NULL DEFAULT 0,  -- parts of pages, in no other counter of pages
+    visits     INTEGER NOT NULL DEFAULT 0,
+    bytes      INTEGER NOT NULL DEFAULT 0
 );
+CREATE UNIQUE INDEX spiders_name ON spiders (name) WHERE removed IS NULL;
 INSERT INTO spiders (id, name, created) VALUES (1, 'default', 0);
 
 -- A lease is `due` moved to its expiry with `leased` = 1 and `fence` one higher.
 CREATE TABLE sites (
     id              INTEGER PRIMARY KEY,
     key             TEXT NOT NULL UNIQUE,   -- host, or host:port for unusual ports
+    domain          TEXT NOT NULL,          -- registrable; as it was when the site was first seen
     seeded          INTEGER NOT NULL DEFAULT 0,
     due             INTEGER,                -- earliest due page, or the end of the lease
     leased          INTEGER NOT NULL DEFAULT 0,
     holder          TEXT,
     fence           INTEGER NOT NULL DEFAULT 0,
     not_before      INTEGER NOT NULL DEFAULT 0,
-    resting         INTEGER NOT NULL DEFAULT 0,  -- due leaves pages out: a limit is reached
+    resting         INTEGER NOT NULL DEFAULT 0,  -- due leaves pages out: of full or paused spiders
+    full            TEXT NOT NULL DEFAULT '',    -- ids of spiders that reached a limit here
     stirred         INTEGER NOT NULL DEFAULT 0,  -- candidates came while it was leased
     pages           INTEGER NOT NULL DEFAULT 0,  -- all rows of pages
-    known           INTEGER NOT NULL DEFAULT 0,  -- without candidates and excluded ones
+    known           INTEGER NOT NULL DEFAULT 0,  -- without candidates, excluded ones and requisites
     fetched         INTEGER NOT NULL DEFAULT 0,  -- answered with content at least once
     failed          INTEGER NOT NULL DEFAULT 0,  -- failing now
+    requisites      INTEGER NOT NULL DEFAULT 0,  -- parts of pages, in no other counter but pages
     duplicates      INTEGER NOT NULL DEFAULT 0,
     visits          INTEGER NOT NULL DEFAULT 0,
     bytes           INTEGER NOT NULL DEFAULT 0,
@@ -37,11 +52,22 @@ CREATE TABLE sites (
     pause_saved     INTEGER NOT NULL DEFAULT 0,
     backoff         INTEGER NOT NULL DEFAULT 0,
     last_response   INTEGER NOT NULL DEFAULT 0,  -- ms
-    interrupted     INTEGER NOT NULL DEFAULT 0
+    interrupted     INTEGER NOT NULL DEFAULT 0,
+    worked_day      INTEGER NOT NULL DEFAULT 0,  -- days since 1970-01-01 UTC
+    worked_ms       INTEGER NOT NULL DEFAULT 0   -- time that visits took on that day
 );
 CREATE INDEX sites_due ON sites (due) WHERE leased = 0 AND due IS NOT NULL;
+CREATE INDEX sites_seeded_due ON sites (due) WHERE leased = 0 AND due IS NOT NULL AND seeded = 1;
 CREATE INDEX sites_leased ON sites (due) WHERE leased = 1;
 CREATE INDEX sites_resting ON sites (id) WHERE resting = 1;
+CREATE INDEX sites_full ON sites (id) WHERE full <> '';
+
+-- What the sites of a registrable domain have brought together.
+CREATE TABLE domains (
+    domain  TEXT PRIMARY KEY,
+    fetched INTEGER NOT NULL,
+    bytes   INTEGER NOT NULL
+) WITHOUT ROWID;
 
 -- Hot: what scheduling and the known-test need, and nothing else.
 CREATE TABLE pages (
@@ -64,12 +90,15 @@ CREATE TABLE pages (
     due      INTEGER,                      -- when to come (back); NULL: not by itself
     visited  INTEGER,                      -- last visit
     run      INTEGER,                      -- visits.seq of the version at hand
+    -- What its next turn is for: 0 to be judged, 1 to be fetched for the first time, 2 to be seen again.
+    -- Not a generated column, for SQLite reads the row for those even where the index has them.
+    turn     INTEGER NOT NULL CHECK (turn = CASE WHEN fetched THEN 2 ELSE state <> 0 END),
     PRIMARY KEY (site, fp)
 ) WITHOUT ROWID;
 -- Level before due: due pages come out breadth-first without sorting a site's million pages, and the
--- earliest due of a site is one look per level. Fetched apart: a site at its page limit is asked for
--- its revisits without stepping over everything that still waits.
-CREATE INDEX pages_due ON pages (site, fetched, level, due, fp) WHERE due IS NOT NULL;
+-- earliest due of a site is one look per level. Spider and turn apart: pages of a paused spider, and
+-- what waits for the first time under a limit that is reached, are passed in one step.
+CREATE INDEX pages_due ON pages (site, spider, turn, level, due, fp) WHERE due IS NOT NULL;
 
 -- What is left of a crawl that has all its pages.
 CREATE INDEX pages_parts ON pages (due, site) WHERE requisite = 1 AND due IS NOT NULL;
@@ -160,6 +189,15 @@ CREATE TABLE blocks (
     created INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+-- What was forgotten and stays out: keyed hashes of URLs, sites and domains, never their names. The key
+-- is in meta.
+CREATE TABLE tombstones (
+    kind    TEXT NOT NULL CHECK (kind IN ('url', 'site', 'domain')),
+    hash    BLOB NOT NULL,
+    created INTEGER NOT NULL,
+    PRIMARY KEY (kind, hash)
+) WITHOUT ROWID;
+
 CREATE TABLE control (
     id      INTEGER PRIMARY KEY AUTOINCREMENT,
     command TEXT NOT NULL,                 -- JSON
@@ -200,6 +238,7 @@ CREATE TABLE totals (
     pages_failed      INTEGER NOT NULL DEFAULT 0,
     pages_gone        INTEGER NOT NULL DEFAULT 0,
     pages_excluded    INTEGER NOT NULL DEFAULT 0,
+    requisites        INTEGER NOT NULL DEFAULT 0,
     refused           INTEGER NOT NULL DEFAULT 0,
     visits            INTEGER NOT NULL DEFAULT 0,
     versions          INTEGER NOT NULL DEFAULT 0,
@@ -208,7 +247,7 @@ CREATE TABLE totals (
 INSERT INTO totals (one) VALUES (1);
 
 CREATE VIEW v_pages AS
-SELECT s.key AS site, p.url AS url,
+SELECT s.key AS site, p.url AS url, n.name AS spider,
        CASE p.state WHEN 0 THEN 'candidate' WHEN 1 THEN 'known' WHEN 2 THEN 'fetched'
                     WHEN 3 THEN 'redirected' WHEN 4 THEN 'failing' WHEN 5 THEN 'gone'
                     WHEN 6 THEN 'excluded' END AS state,
@@ -219,6 +258,7 @@ SELECT s.key AS site, p.url AS url,
        f.media_type AS media_type, f.language AS language, f.title AS title,
        f.description AS description, f.location AS location
   FROM pages p JOIN sites s ON s.id = p.site
+  LEFT JOIN spiders n ON n.id = p.spider
   LEFT JOIN page_facts f ON f.site = p.site AND f.fp = p.fp;
 
 CREATE VIEW v_visits AS
@@ -235,8 +275,15 @@ SELECT v.seq AS seq, s.key AS site, p.url AS url,
   FROM visits v JOIN sites s ON s.id = v.site
   LEFT JOIN pages p ON p.site = v.site AND p.fp = v.fp;
 
+CREATE VIEW v_spiders AS
+SELECT id, name,
+       CASE WHEN removed IS NOT NULL THEN 'removed' WHEN paused THEN 'paused' ELSE 'awake' END AS state,
+       why, settings, known, waiting, fetched, failed, requisites, visits, bytes,
+       strftime('%Y-%m-%dT%H:%M:%fZ', created / 1000.0, 'unixepoch') AS created
+  FROM spiders;
+
 CREATE VIEW v_sites AS
-SELECT key AS site, seeded, known, fetched, failed, duplicates, visits, bytes,
+SELECT key AS site, domain, seeded, known, fetched, failed, requisites, duplicates, visits, bytes,
        CASE WHEN leased THEN 'in hand' WHEN resting THEN 'resting'
             WHEN due IS NULL THEN 'idle' ELSE 'waiting' END AS state,
        strftime('%Y-%m-%dT%H:%M:%fZ', due / 1000.0, 'unixepoch') AS due

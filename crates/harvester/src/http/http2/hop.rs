@@ -1,0 +1,308 @@
+//! One request and its answer on one HTTP/2 connection, within all limits.
+//!
+//! Times are stricter than with HTTP/1.1 where a server could play with frames that carry nothing: the
+//! whole head must come within the time for the first byte, and silence is the time without DATA.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use h2::{RecvStream, client::ResponseFuture};
+use http_body_util::Full;
+use hyper::{Request, Response, Uri, header};
+use model::{FailureKind, FetchLimits, FetchRequest, Headers, Protocol, Stopped};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::{Wire, heads};
+use crate::http::{
+    head::unwanted,
+    hop::{
+        Answer, DRAIN_BYTES_MAX, DRAIN_TIME, FRAMING_BYTES_MAX, HopFailure, bad_http,
+        framed_body_max, head_bytes_max, wire_bytes_max,
+    },
+    intake::{Event, Intake},
+    line::Line,
+    wire::HEADER_LINES_MAX,
+};
+
+/// `end` is when the whole fetch must be over.
+pub async fn run(
+    wire: Wire,
+    request: Request<Full<Bytes>>,
+    asked: &FetchRequest,
+    end: Instant,
+) -> Result<Answer, HopFailure> {
+    let (request, post) = translated(request, asked)?;
+    let target = asked.url.path_and_query();
+    let request_head =
+        heads::request_head(request.method(), target, asked.url.authority(), request.headers());
+    let mut hop = Hop { wire, limits: &asked.limits, end, sleep: pin!(sleep_until(end)) };
+    let response = hop.head(request, post).await?;
+    let head_at = Instant::now();
+    let status = response.status().as_u16();
+    let response_head = heads::response_head(response.status(), response.headers());
+    let headers = Headers::parse(&response_head);
+    if response_head.len() > head_bytes_max(hop.limits) || headers.len() > HEADER_LINES_MAX {
+        return Err(hop.flood());
+    }
+    let body = response.into_body();
+    let length = if body.is_end_stream() { Some(0) } else { said_length(&headers) };
+    let room = wire_bytes_max(hop.limits) - response_head.len().min(wire_bytes_max(hop.limits));
+    let (intake, taken, stop) = match unwanted(&headers, length, hop.limits) {
+        Some(stop) => {
+            let whole = hop.drain(body, length, room).await;
+            let taken = Taken { whole, ..Taken::default() };
+            (None, taken, Some(stop))
+        }
+        None => {
+            let mut intake = Intake::new(&headers, hop.limits);
+            let (taken, stop) = hop.body(body, &mut intake, room).await;
+            (Some(intake), taken, stop)
+        }
+    };
+    let sent = hop.wire.meter.lock().sent_at;
+    let line = hop.line(taken.whole).await;
+    let (wire_body, entity, body, stopped) = match intake {
+        None => (Bytes::new(), Bytes::new(), Bytes::new(), stop),
+        Some(intake) => {
+            let bodies = intake.finish(taken.bytes.freeze(), stop);
+            (bodies.wire_body, bodies.entity, bodies.body, bodies.stopped)
+        }
+    };
+    Ok(Answer {
+        status,
+        headers,
+        request_head,
+        response_head,
+        wire_body,
+        entity,
+        body,
+        stopped,
+        sent,
+        first_byte: sent.map_or(Duration::ZERO, |sent| head_at - sent),
+        download: taken.last_at.map_or(Duration::ZERO, |last| last - head_at),
+        line,
+        protocol: Protocol::Http2,
+    })
+}
+
+struct Hop<'a> {
+    wire: Wire,
+    limits: &'a FetchLimits,
+    end: Instant,
+    sleep: Pin<&'a mut Sleep>,
+}
+
+/// What came of a body.
+#[derive(Default)]
+struct Taken {
+    bytes: BytesMut,
+    last_at: Option<Instant>,
+    /// To its end.
+    whole: bool,
+}
+
+impl Hop<'_> {
+    async fn head(
+        &mut self,
+        request: Request<()>,
+        post: Bytes,
+    ) -> Result<Response<RecvStream>, HopFailure> {
+        let due = Instant::now() + self.limits.first_byte;
+        self.wire.meter.lock().begin(head_bytes_max(self.limits) + FRAMING_BYTES_MAX);
+        self.ready(due).await?;
+        let sent = self.wire.sender.send_request(request, post.is_empty());
+        let (answer, mut body) = sent.map_err(|error| self.broken(&error))?;
+        if !post.is_empty() {
+            body.send_data(post, true).map_err(|error| self.broken(&error))?;
+        }
+        self.response(answer, due).await
+    }
+
+    /// The server may have closed the connection while it rested, or let nobody in.
+    async fn ready(&mut self, due: Instant) -> Result<(), HopFailure> {
+        poll_fn(|cx| {
+            let over = self.wire.drive(cx);
+            match self.wire.sender.poll_ready(cx) {
+                Poll::Ready(Ok(())) if !over => Poll::Ready(Ok(())),
+                Poll::Ready(Err(error)) => Poll::Ready(Err(self.broken(&error))),
+                _ => self.stopped(cx, over, due).map(Err),
+            }
+        })
+        .await
+    }
+
+    async fn response(
+        &mut self,
+        mut answer: ResponseFuture,
+        due: Instant,
+    ) -> Result<Response<RecvStream>, HopFailure> {
+        poll_fn(|cx| {
+            let over = self.wire.drive(cx);
+            match Pin::new(&mut answer).poll(cx) {
+                Poll::Ready(Ok(response)) => Poll::Ready(Ok(response)),
+                Poll::Ready(Err(error)) => Poll::Ready(Err(self.broken(&error))),
+                Poll::Pending => self.stopped(cx, over, due).map(Err),
+            }
+        })
+        .await
+    }
+
+    /// Whether there is no head to wait for any more.
+    fn stopped(&mut self, cx: &mut Context<'_>, over: bool, due: Instant) -> Poll<HopFailure> {
+        if self.wire.meter.lock().full {
+            return Poll::Ready(self.flood());
+        }
+        if self.late(cx, due) {
+            let detail = match Instant::now() >= self.end {
+                true => format!("no whole head within the {:?} for all", self.limits.total),
+                false => format!("no answer within {:?}", self.limits.first_byte),
+            };
+            let failure = HopFailure { kind: FailureKind::Timeout, detail, unanswered: false };
+            return Poll::Ready(failure);
+        }
+        if over {
+            Poll::Ready(hung_up("the server hung up without an answer"))
+        } else {
+            Poll::Pending
+        }
+    }
+
+    /// Whether `due` or the end of all has come; otherwise the task is woken then.
+    fn late(&mut self, cx: &mut Context<'_>, due: Instant) -> bool {
+        let due = due.min(self.end);
+        if due != self.sleep.deadline() {
+            self.sleep.as_mut().reset(due);
+        }
+        self.sleep.as_mut().poll(cx).is_ready()
+    }
+
+    fn broken(&self, error: &h2::Error) -> HopFailure {
+        // A stream refused, or a connection given up, had not seen the request (RFC 9113 section 8.7).
+        let refused = error.reason() == Some(h2::Reason::REFUSED_STREAM);
+        if refused || error.is_go_away() && error.is_remote() || error.is_io() {
+            return hung_up(&format!("the server ended the connection: {error}"));
+        }
+        if error.is_reset() && error.is_remote() {
+            let detail = format!("the server broke the answer off: {error}");
+            return HopFailure { kind: FailureKind::Reset, detail, unanswered: false };
+        }
+        bad_http(format!("the answer is not good HTTP/2: {error}"))
+    }
+
+    fn flood(&self) -> HopFailure {
+        bad_http(format!("the head is over the limit of {} bytes", head_bytes_max(self.limits)))
+    }
+
+    /// At most `room` bytes are taken, exactly.
+    async fn body(
+        &mut self,
+        mut body: RecvStream,
+        intake: &mut Intake,
+        room: usize,
+    ) -> (Taken, Option<Stopped>) {
+        self.wire.meter.lock().allow(framed_body_max(self.limits));
+        let mut taken = Taken::default();
+        let mut since = Instant::now();
+        loop {
+            let mut data = match poll_fn(|cx| self.poll_body(cx, &mut body, since)).await {
+                Event::Data(data) => data,
+                Event::End => {
+                    taken.whole = true;
+                    return (taken, None);
+                }
+                Event::Broken => return (taken, Some(Stopped::Disconnect)),
+                Event::Late => return (taken, Some(Stopped::Time)),
+                Event::Full => return (taken, Some(Stopped::Length)),
+            };
+            // A frame of nothing is no sign of life.
+            if data.is_empty() {
+                continue;
+            }
+            since = Instant::now();
+            taken.last_at = Some(since);
+            let over = data.len() > room - taken.bytes.len();
+            data.truncate(room - taken.bytes.len());
+            taken.bytes.extend_from_slice(&data);
+            if intake.take(&data) || over {
+                return (taken, Some(Stopped::Length));
+            }
+        }
+    }
+
+    fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+        body: &mut RecvStream,
+        since: Instant,
+    ) -> Poll<Event> {
+        let over = self.wire.drive(cx);
+        match body.poll_data(cx) {
+            Poll::Ready(None) => return Poll::Ready(Event::End),
+            Poll::Ready(Some(Err(_))) => return Poll::Ready(Event::Broken),
+            Poll::Ready(Some(Ok(data))) => {
+                // What was taken may be sent again; it fails only where there is nothing to wait for.
+                let _ = body.flow_control().release_capacity(data.len());
+                return Poll::Ready(Event::Data(data));
+            }
+            Poll::Pending => {}
+        }
+        if self.wire.meter.lock().full {
+            return Poll::Ready(Event::Full);
+        }
+        if self.late(cx, since + self.limits.idle) {
+            return Poll::Ready(Event::Late);
+        }
+        if over { Poll::Ready(Event::Broken) } else { Poll::Pending }
+    }
+
+    /// Reads an unwanted body away when it is small; true when it came to its end.
+    async fn drain(&mut self, mut body: RecvStream, length: Option<u64>, room: usize) -> bool {
+        let small = |length: &u64| *length <= DRAIN_BYTES_MAX && *length <= room as u64;
+        if length.filter(small).is_none() {
+            return false;
+        }
+        self.wire.meter.lock().allow(DRAIN_BYTES_MAX as usize + FRAMING_BYTES_MAX);
+        self.end = self.end.min(Instant::now() + DRAIN_TIME);
+        loop {
+            let since = Instant::now();
+            match poll_fn(|cx| self.poll_body(cx, &mut body, since)).await {
+                Event::Data(_) => {}
+                Event::End => return true,
+                Event::Broken | Event::Full | Event::Late => return false,
+            }
+        }
+    }
+
+    /// The line, when another request can go over it: with the answer whole, nothing is left of it.
+    async fn line(mut self, whole: bool) -> Option<Line> {
+        let rests = whole && poll_fn(|cx| self.wire.rests(cx)).await;
+        rests.then(|| Line::Two(Box::new(self.wire)))
+    }
+}
+
+/// HTTP/2 names the server in the URL and has no fields about the connection.
+fn translated(
+    request: Request<Full<Bytes>>,
+    asked: &FetchRequest,
+) -> Result<(Request<()>, Bytes), HopFailure> {
+    let uri: Result<Uri, _> = asked.url.as_str().parse();
+    let uri = uri.map_err(|error| bad_http(format!("the URL cannot be asked for: {error}")))?;
+    let (mut parts, body) = request.into_parts();
+    parts.uri = uri;
+    parts.version = hyper::Version::HTTP_2;
+    parts.headers.remove(header::HOST);
+    Ok((Request::from_parts(parts, ()), body.into_inner().unwrap_or_default()))
+}
+
+fn said_length(headers: &Headers) -> Option<u64> {
+    headers.get("content-length")?.parse().ok()
+}
+
+fn hung_up(detail: &str) -> HopFailure {
+    HopFailure { kind: FailureKind::Reset, detail: detail.to_owned(), unanswered: true }
+}

@@ -1,0 +1,65 @@
+//! A line to a server: one connection, whichever version of HTTP was agreed on.
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::Request;
+use model::{FetchLimits, FetchRequest};
+use tokio::time::{Instant, timeout_at};
+
+use super::{
+    connect::Connected,
+    hop::{self, Answer, HopFailure},
+    http2,
+    wire::Wire,
+};
+
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are of the large one, and each is moved once"
+)]
+pub enum Line {
+    One(Wire),
+    Two(Box<http2::Wire>),
+}
+
+impl Line {
+    /// `end` is when the whole fetch must be over.
+    pub async fn open(
+        connected: Connected,
+        limits: &FetchLimits,
+        end: Instant,
+    ) -> Result<Line, String> {
+        if !connected.stream.is_http2() {
+            let opened = Wire::open(connected, limits.head_bytes_max).await;
+            return opened.map(Line::One).map_err(|error| error.to_string());
+        }
+        match timeout_at(end, http2::Wire::open(connected, limits.head_bytes_max)).await {
+            Ok(opened) => {
+                opened.map(|wire| Line::Two(Box::new(wire))).map_err(|error| error.to_string())
+            }
+            Err(_) => Err("no HTTP/2 connection in time".to_owned()),
+        }
+    }
+
+    /// The server; `None` behind a proxy.
+    pub fn address(&self) -> Option<IpAddr> {
+        match self {
+            Line::One(wire) => wire.address,
+            Line::Two(wire) => wire.address,
+        }
+    }
+
+    pub async fn run(
+        self,
+        request: Request<Full<Bytes>>,
+        asked: &FetchRequest,
+        end: Instant,
+    ) -> Result<Answer, HopFailure> {
+        match self {
+            Line::One(wire) => hop::run(wire, request, asked, end).await,
+            Line::Two(wire) => http2::run(*wire, request, asked, end).await,
+        }
+    }
+}

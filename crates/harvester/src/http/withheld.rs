@@ -1,0 +1,83 @@
+//! What the archive does not learn: the values of lines that prove who asks.
+//!
+//! An archive is passed on, and whoever reads it must not be able to log in with it. The line itself
+//! stays, so that a reader sees that the answer was given to somebody known: `Authorization: [withheld]`.
+//! Cookies are withheld as a whole where one of them came from the user or a login; those that a server
+//! gave to everybody are kept.
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+const WITHHELD: &[u8] = b"[withheld]";
+
+/// Which lines of a request are secret.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Secrets {
+    pub authorization: bool,
+    pub cookies: bool,
+}
+
+impl Secrets {
+    /// The head of a request for the archive: what follows its empty line (a form's fields) is left out.
+    pub fn withhold(self, sent: Bytes) -> Bytes {
+        let head = head_of(sent);
+        if self == Secrets::default() {
+            return head;
+        }
+        let mut kept = BytesMut::with_capacity(head.len());
+        for line in head.split_inclusive(|&b| b == b'\n') {
+            match line.iter().position(|&b| b == b':').filter(|&end| self.hides(&line[..end])) {
+                Some(colon) => {
+                    kept.put_slice(&line[..=colon]);
+                    kept.put_slice(b" ");
+                    kept.put_slice(WITHHELD);
+                    kept.put_slice(b"\r\n");
+                }
+                None => kept.put_slice(line),
+            }
+        }
+        kept.freeze()
+    }
+
+    fn hides(self, name: &[u8]) -> bool {
+        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
+        self.authorization && (is("authorization") || is("proxy-authorization"))
+            || self.cookies && is("cookie")
+    }
+}
+
+fn head_of(mut sent: Bytes) -> Bytes {
+    if let Some(end) = memchr::memmem::find(&sent, b"\r\n\r\n") {
+        sent.truncate(end + 4);
+    }
+    sent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secret_lines_lose_their_values_and_all_else_stays() {
+        let head = "GET /Authorization: HTTP/1.1\r\nHost: a:1\r\nAuthorization: Basic c2VjcmV0\r\n\
+            proxy-authorization: Basic c2VjcmV0\r\nCookie: id=c2VjcmV0\r\nX: 1\r\n\r\n";
+        let both = Secrets { authorization: true, cookies: true };
+        let kept = both.withhold(Bytes::from_static(head.as_bytes()));
+        assert_eq!(
+            kept,
+            "GET /Authorization: HTTP/1.1\r\nHost: a:1\r\nAuthorization: [withheld]\r\n\
+             proxy-authorization: [withheld]\r\nCookie: [withheld]\r\nX: 1\r\n\r\n"
+                .as_bytes()
+        );
+        let none = Secrets::default().withhold(Bytes::from_static(head.as_bytes()));
+        assert_eq!(none, head.as_bytes());
+    }
+
+    #[test]
+    fn what_was_posted_is_left_out() {
+        let sent = Bytes::from_static(
+            b"POST / HTTP/1.1\r\nHost: a\r\n\r\nuser=me&password=secret\r\n\r\n",
+        );
+        let kept = Secrets::default().withhold(sent);
+        assert_eq!(&kept[..], b"POST / HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+}

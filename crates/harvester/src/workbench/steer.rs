@@ -1,0 +1,89 @@
+//! Steering while running: limits and terms may change at any time, and hold from the next
+//! [`Workbench::acquire`] on. What is under way ends as it began.
+
+use std::sync::Arc;
+
+use model::{SiteKey, Spent, SpiderId, Timestamp};
+
+use super::{LimitInAll, SpiderLimits, Terms, Workbench, seat::Seat};
+
+impl Workbench {
+    /// Other terms for spiders and sites: everything in hand is asked about again.
+    pub fn set_terms(&mut self, terms: Arc<dyn Terms>, now: Timestamp) {
+        for seat in self.seats.values_mut() {
+            seat.frontier.set_terms(&terms);
+        }
+        self.terms = terms;
+        self.look_at_all(now);
+    }
+
+    /// A spider's limits, for the first time with what it has spent so far. Until they are set, a spider has
+    /// none.
+    pub fn set_spider(
+        &mut self,
+        spider: SpiderId,
+        limits: SpiderLimits,
+        spent: Option<Spent>,
+        now: Timestamp,
+    ) {
+        self.books.set_spider(spider, limits, spent);
+        self.look_at(|seat| seat.frontier.lane(spider).is_some(), now);
+    }
+
+    /// Visits in all at once.
+    pub fn set_fetches_max(&mut self, fetches_max: usize) {
+        self.options.fetches_max = fetches_max;
+    }
+
+    /// The limits in all.
+    pub fn set_limits(&mut self, pages_max: Option<u64>, bytes_max: Option<u64>) {
+        self.options.pages_max = pages_max;
+        self.options.bytes_max = bytes_max;
+        self.changed = true;
+    }
+
+    /// A limit in all is reached by what did come; nothing new will be handed out.
+    pub fn limit_reached(&self) -> bool {
+        self.which_limit().is_some()
+    }
+
+    pub fn which_limit(&self) -> Option<LimitInAll> {
+        reached((self.options.pages_max, self.options.bytes_max), self.spent())
+    }
+
+    /// The spider's own limit that is reached. One that has brought all its bytes has nothing to visit
+    /// anywhere, as if it were paused; one that has brought all its pages still visits those again.
+    pub fn which_limit_of(&self, spider: SpiderId) -> Option<LimitInAll> {
+        let limits = self.books.limits_of(spider);
+        let bytes_first = reached((None, limits.1), self.spent_by(spider));
+        bytes_first.or_else(|| reached(limits, self.spent_by(spider)))
+    }
+
+    /// What the whole crawl has brought.
+    pub fn spent(&self) -> Spent {
+        self.books.in_all.spent
+    }
+
+    /// What a spider has brought.
+    pub fn spent_by(&self, spider: SpiderId) -> Spent {
+        self.books.spent_by(spider)
+    }
+
+    pub(super) fn look_at_all(&mut self, now: Timestamp) {
+        self.look_at(|_| true, now);
+    }
+
+    /// In order of their names: what happens must not hang on the order of a hash table.
+    fn look_at(&mut self, concerned: impl Fn(&Seat) -> bool, now: Timestamp) {
+        let sites = self.seats.iter().filter(|(_, seat)| concerned(seat));
+        let mut sites: Vec<SiteKey> = sites.map(|(site, _)| site.clone()).collect();
+        sites.sort_unstable();
+        sites.iter().for_each(|site| self.reschedule(site, now));
+    }
+}
+
+fn reached((pages_max, bytes_max): (Option<u64>, Option<u64>), spent: Spent) -> Option<LimitInAll> {
+    let pages = pages_max.is_some_and(|max| spent.pages >= max).then_some(LimitInAll::Pages);
+    let bytes = bytes_max.is_some_and(|max| spent.bytes >= max).then_some(LimitInAll::Bytes);
+    pages.or(bytes)
+}

@@ -1,0 +1,217 @@
+//! How each spider gets in: headers, proxy, credentials, certificates, cookies; and who resolves names.
+
+use std::{
+    fs::File,
+    io::Read,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+    time::Duration,
+};
+
+use harvester::{
+    clock::RealClock,
+    http::{
+        AuthScheme, ClientCertificate, Credential, DnsResolver, HttpFetcher, HttpOptions,
+        HttpProfile, HttpSetupError, PresetCookie, cookies_file,
+    },
+};
+use model::{BoxFuture, Clock, Fetch, FetchFailure, Resolution, Resolve, SpiderId, Timestamp};
+
+use crate::{
+    config::{Config, Cookies, access::Authorization},
+    exit::Failure,
+    setup::{Setup, header, parsed},
+};
+
+/// One byte more than a file of cookies may have, so that its reader can say that it is too long.
+const COOKIES_BYTES_MAX: u64 = (16 << 20) + 1;
+
+/// A spider's cookies: none, or kept while a site is in hand, beginning with these.
+pub type CookieStock = Option<Arc<[PresetCookie]>>;
+
+/// The fetcher, and the resolver that goes with it.
+#[derive(Clone)]
+pub struct Network {
+    pub fetcher: Arc<HttpFetcher>,
+    names: Arc<Names>,
+}
+
+impl Network {
+    pub fn new(setup: &Setup, config: &Config, clock: &Arc<dyn Clock>) -> Result<Network, Failure> {
+        let fetcher = HttpFetcher::new(&setup.http, clock.clone());
+        let fetcher = Arc::new(fetcher.map_err(|error| failure(config, &error))?);
+        let names = Names {
+            dns: DnsResolver::new(setup.dns.clone(), clock.clone()),
+            way: AtomicU8::new(DIRECT),
+            clock: clock.clone(),
+        };
+        Ok(Network { fetcher, names: Arc::new(names) })
+    }
+
+    pub fn fetch(&self) -> Arc<dyn Fetch> {
+        self.fetcher.clone()
+    }
+
+    pub fn resolve(&self) -> Arc<dyn Resolve> {
+        self.names.clone()
+    }
+
+    /// These are the spiders, with the profiles they have now.
+    pub fn serve(&self, spiders: &[SpiderId]) {
+        let proxied = spiders.iter().filter(|spider| self.fetcher.proxied(**spider)).count();
+        let way = match proxied {
+            0 => DIRECT,
+            all if all == spiders.len() => PROXIED,
+            _ => MIXED,
+        };
+        self.names.way.store(way, Ordering::Relaxed);
+    }
+}
+
+const DIRECT: u8 = 0;
+const PROXIED: u8 = 1;
+const MIXED: u8 = 2;
+
+/// Who resolves names: we do, or the proxy of every spider does. Where some spiders have such a proxy, we try,
+/// and a name that only the proxy knows has no address: for the others that is a visit that failed.
+struct Names {
+    dns: DnsResolver,
+    way: AtomicU8,
+    clock: Arc<dyn Clock>,
+}
+
+/// How long a name is left to the proxies that we could not resolve.
+const LEFT_FOR: Duration = Duration::from_secs(300);
+
+impl Resolve for Names {
+    fn resolve(&self, host: &str) -> BoxFuture<'_, Result<Resolution, FetchFailure>> {
+        let host = host.to_owned();
+        Box::pin(async move {
+            let left = |expires| Resolution { addresses: Vec::new(), expires };
+            match self.way.load(Ordering::Relaxed) {
+                PROXIED => Ok(left(Timestamp(i64::MAX))),
+                MIXED => {
+                    let found = self.dns.resolve(&host).await;
+                    Ok(found.unwrap_or_else(|_| left(self.clock.now().plus(LEFT_FOR))))
+                }
+                _ => self.dns.resolve(&host).await,
+            }
+        })
+    }
+}
+
+/// How the spider of this name shows itself and gets in.
+pub fn profile(config: &Config, folder: &Path, name: &str) -> Result<HttpProfile, Failure> {
+    let (etiquette, fetch) = (&config.etiquette, &config.fetch);
+    let contact = etiquette.contact.clone();
+    let proxy = fetch.proxy.as_deref();
+    Ok(HttpProfile {
+        user_agent: etiquette.user_agent_line(),
+        accept_encoding: fetch.accept_encoding.join(", "),
+        from: contact.filter(|contact| contact.contains('@') && !contact.contains(':')),
+        headers: etiquette.headers.iter().map(|line| header(line)).collect(),
+        proxy: proxy.map(|text| parsed(config, "fetch.proxy", text)).transpose()?,
+        credentials: credentials(config, name)?,
+        client_certificates: client_certificate(config, folder)?.into_iter().collect(),
+        http2: fetch.http2,
+        ..HttpProfile::default()
+    })
+}
+
+fn credentials(config: &Config, name: &str) -> Result<Vec<Credential>, Failure> {
+    let mine = config.credentials.iter();
+    mine.filter(|credential| credential.spider.as_deref().is_none_or(|spider| spider == name))
+        .map(|credential| {
+            let scheme = match credential.authorization()? {
+                Authorization::Basic { user, password } => AuthScheme::Basic { user, password },
+                Authorization::Bearer(token) => AuthScheme::Bearer { token },
+            };
+            Ok(Credential { origin: credential.origin.clone(), scheme })
+        })
+        .collect()
+}
+
+fn client_certificate(
+    config: &Config,
+    folder: &Path,
+) -> Result<Option<ClientCertificate>, Failure> {
+    let fetch = &config.fetch;
+    match (&fetch.client_certificate, &fetch.client_key) {
+        (Some(certificate), key) => Ok(Some(ClientCertificate {
+            certificate: folder.join(certificate),
+            // A PEM file may hold both.
+            key: folder.join(key.as_ref().unwrap_or(certificate)),
+            origins: Vec::new(),
+        })),
+        (None, Some(key)) => Err(config.refuse(
+            "fetch.client_key",
+            key,
+            "a key without a certificate",
+            "name the certificate with fetch.client_certificate",
+        )),
+        (None, None) => Ok(None),
+    }
+}
+
+pub fn cookies(config: &Config, folder: &Path) -> Result<CookieStock, Failure> {
+    let name = match &config.fetch.cookies {
+        Cookies::Off => return Ok(None),
+        Cookies::On => return Ok(Some(Arc::new([]))),
+        Cookies::File(name) => name,
+    };
+    let refuse = |what: String| {
+        let instead = "name a cookies.txt, or a JSON list of cookies, beside harvest.toml";
+        config.refuse("fetch.cookies", name, what, instead)
+    };
+    let mut text = String::new();
+    File::open(folder.join(name))
+        .and_then(|file| file.take(COOKIES_BYTES_MAX).read_to_string(&mut text))
+        .map_err(|error| refuse(format!("it cannot be read: {error}")))?;
+    let cookies = cookies_file::read(&text).map_err(|error| refuse(error.to_string()))?;
+    Ok(Some(cookies.into()))
+}
+
+/// In the words of the key that is to blame.
+pub fn failure(config: &Config, error: &HttpSetupError) -> Failure {
+    let fetch = &config.fetch;
+    let tls = |key: &str, value: &str| {
+        config.refuse(key, value, error.to_string(), "name a PEM file that can be read")
+    };
+    match error {
+        HttpSetupError::Tls(_) if fetch.extra_roots.is_empty() => {
+            tls("fetch.client_certificate", fetch.client_certificate.as_deref().unwrap_or_default())
+        }
+        HttpSetupError::Tls(_) => tls("fetch.extra_roots", &fetch.extra_roots.join(", ")),
+        HttpSetupError::Credential { .. } => {
+            Failure::usage(error.to_string(), "mend its [[credential]] table in harvest.toml")
+        }
+        other => {
+            let headers = config.etiquette.headers.join(", ");
+            config.refuse("etiquette.headers", &headers, other.to_string(), "write Name: value")
+        }
+    }
+}
+
+/// What all spiders share of the fetcher can be made.
+pub fn check(options: &HttpOptions, config: &Config) -> Result<(), Failure> {
+    HttpFetcher::new(options, Arc::new(RealClock::new()))
+        .map(drop)
+        .map_err(|error| failure(config, &error))
+}
+
+/// The client certificate can be used.
+pub fn certificate(config: &Config, folder: &Path) -> Result<(), Failure> {
+    let certificates = client_certificate(config, folder)?.into_iter().collect();
+    let profile = HttpProfile { client_certificates: certificates, ..HttpProfile::default() };
+    check(&HttpOptions { profile, ..HttpOptions::default() }, &without_roots(config))
+}
+
+/// So that a certificate is not blamed on the roots.
+fn without_roots(config: &Config) -> Config {
+    let mut config = config.clone();
+    config.fetch.extra_roots.clear();
+    config
+}

@@ -1,0 +1,248 @@
+//! An opened collection at the start of a crawl: locked, recovered, seeded.
+
+use std::sync::{Arc, Mutex};
+
+use model::{Archive, Candidate, Clock, Frontier, StoreError, Timestamp, Verdict};
+use seeder::{Block, Seed};
+use store::{
+    collection::{Collection, CrawlLock},
+    control::{Command, SpiderChange},
+    frontier::SqliteFrontier,
+    links::LinkWriter,
+    spiders::DEFAULT_SPIDER,
+    warc::{RecordIds, Recovery, WarcArchive},
+};
+
+use crate::{
+    commands::finish_forgetting,
+    crawling::Crawl,
+    exit::Failure,
+    pipeline::{
+        adopt::{Adopter, Adoptions},
+        desk::Desk,
+        gather::GatherStage,
+        harvest::{read_seeds, seed_candidate},
+        messages::{BlockChange, REFUSED},
+        payloads::Payloads,
+        spiders::{Spider, Spiders},
+    },
+    setup::{self, Setup},
+    steering::Steering,
+};
+
+/// The opened collection.
+pub struct House {
+    pub collection: Collection,
+    pub lock: CrawlLock,
+    pub frontier: SqliteFrontier,
+    pub archive: Arc<dyn Archive>,
+    pub links: LinkWriter,
+    pub stage: Arc<GatherStage>,
+    recovery: Option<Recovery>,
+    body_bytes_max: u64,
+}
+
+impl House {
+    pub fn open(
+        crawl: &Crawl<'_>,
+        setup: &Setup,
+        steering: &mut Steering,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<House, Failure> {
+        let folder = &crawl.context.folder;
+        let collection = match crawl.seeds.is_empty() {
+            true => Collection::open(folder)?,
+            false => Collection::open_or_create(folder)?,
+        };
+        let lock = collection.lock()?;
+        finish_forgetting(crawl.context, &collection, &lock, clock.now())?;
+        let mut frontier = SqliteFrontier::open(&collection.database())?;
+        frontier.set_sites_max(crawl.config.crawl.sites);
+        frontier.recover_leases(clock.now())?;
+        frontier.each_block(|entry| {
+            setup.blocks.add(Block::parse(&entry.pattern));
+        })?;
+        setup::keep_out_forgotten(&setup.blocks, frontier.tombstones()?);
+        let marks = frontier.marks()?;
+        let links = LinkWriter::open(&collection.links(), marks.links)?;
+        let (archive, recovery) = WarcArchive::open(
+            &collection.volumes(),
+            setup.warc.clone(),
+            marks.archive.unwrap_or_default(),
+        )?;
+        let archive: Arc<dyn Archive> = Arc::new(archive);
+        let course = steering.set(&frontier.spiders()?)?;
+        let spiders = course.spiders.into_iter().map(|(spider, _)| spider);
+        let spiders = Spiders::new(setup.blocks.clone(), spiders);
+        for seed in frontier.seeds()? {
+            spiders.of(seed.spider).join(&seed.url);
+        }
+        if let Some(preview) = &crawl.preview {
+            let first = spiders.of(DEFAULT_SPIDER);
+            preview.seeds.iter().for_each(|seed| first.join(seed));
+        }
+        let limits = spiders
+            .all()
+            .into_iter()
+            .map(|spider| spider.fetch_limits.body_bytes_max.max(spider.requisite_bytes_max));
+        let body_bytes_max = limits.max().unwrap_or_default();
+        let stage = GatherStage {
+            archive: archive.clone(),
+            spiders: Arc::new(spiders),
+            payloads: Mutex::new(Payloads::new(Payloads::ENTRIES_MAX)),
+            stored_bytes_max: crawl.config.store.content_bytes_max,
+            ids: RecordIds::from_system(),
+            clock: clock.clone(),
+            preview: crawl.preview.clone(),
+        };
+        Ok(House {
+            collection,
+            lock,
+            frontier,
+            archive,
+            links,
+            stage: Arc::new(stage),
+            recovery: Some(recovery),
+            body_bytes_max,
+        })
+    }
+
+    /// Adopts what an earlier process archived but did not settle.
+    pub fn recover(&mut self, crawl: &Crawl<'_>, clock: &Arc<dyn Clock>) -> Result<(), Failure> {
+        let Some(recovery) = self.recovery.take() else { return Ok(()) };
+        for warning in &recovery.warnings {
+            crawl.context.say(&format!("recovery: {warning}"));
+        }
+        let mut adopter = Adopter {
+            frontier: &mut self.frontier,
+            archive: &self.archive,
+            links: &mut self.links,
+            stage: &self.stage,
+            clock: &**clock,
+            holder: "recovery",
+            body_bytes_max: self.body_bytes_max,
+        };
+        let done = adopter.adopt_all(recovery)?;
+        if done != Adoptions::default() {
+            let Adoptions { pages, robots, strays, damage } = done;
+            for what in damage {
+                crawl.context.say(&format!("recovery: {what}"));
+            }
+            crawl.context.say(&format!(
+                "recovered from an unclean end: {pages} pages and {robots} robots.txt taken from the archive"
+            ));
+            if strays > 0 {
+                tracing::warn!(strays, "records in the archive belong to no known page");
+            }
+        }
+        if crawl.fresh {
+            self.frontier.make_all_due(clock.now())?;
+        }
+        Ok(())
+    }
+
+    /// The seeds of this command, and those that were left for it, enter the frontier.
+    pub fn seed(
+        &mut self,
+        crawl: &Crawl<'_>,
+        steering: &mut Steering,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<usize, Failure> {
+        let mut taken = 0;
+        // Without this a crawl of a new collection would be over before it looked for them.
+        loop {
+            let waiting = Desk::requests(&mut self.frontier, clock.now())?;
+            let mut more = false;
+            for request in waiting {
+                let result = match request.command {
+                    Command::Seed { urls, seeds, spider } => {
+                        let seeds: Vec<Seed> = read_seeds(&urls, &seeds).flatten().collect();
+                        let entered = match self.spider_named(spider.as_deref()) {
+                            Some(spider) => self.enter(crawl, &spider, seeds, clock.now())?,
+                            None => 0,
+                        };
+                        taken += entered;
+                        format!("{entered} taken")
+                    }
+                    Command::Spider { name, change } => {
+                        self.change_spider(steering, &name, &change, clock.now())?
+                    }
+                    Command::Block { patterns, reason, remove } => {
+                        self.block(&BlockChange { patterns, reason, remove }, clock.now())?
+                    }
+                    _ => continue,
+                };
+                self.frontier.request_done(request.id, &result, clock.now())?;
+                more = true;
+            }
+            if !more {
+                break;
+            }
+        }
+        let first = self.stage.spiders.of(DEFAULT_SPIDER);
+        let seeds = crawl.seeds.iter().cloned().map(Seed::from).collect();
+        taken += self.enter(crawl, &first, seeds, clock.now())?;
+        Ok(taken)
+    }
+
+    /// A block that was left for a crawl that ended before it took it up.
+    fn block(&mut self, change: &BlockChange, now: Timestamp) -> Result<String, Failure> {
+        let read = change.patterns.iter().filter_map(|text| Block::parse(text).ok());
+        let blocks = &self.stage.spiders.blocks;
+        if change.remove {
+            blocks.remove(read)
+        } else {
+            blocks.add(read)
+        };
+        Ok(self.frontier.change_blocks(change, now)?)
+    }
+
+    fn spider_named(&self, name: Option<&str>) -> Option<Arc<Spider>> {
+        match name {
+            None => Some(self.stage.spiders.of(DEFAULT_SPIDER)),
+            Some(name) => self.stage.spiders.named(name),
+        }
+    }
+
+    /// A change of a spider that was left for a crawl that ended before it took it up.
+    fn change_spider(
+        &mut self,
+        steering: &mut Steering,
+        name: &str,
+        change: &SpiderChange,
+        now: Timestamp,
+    ) -> Result<String, Failure> {
+        match Desk::change_spider(&mut self.frontier, name, change, now) {
+            Err(StoreError::Refused { why }) => return Ok(format!("{REFUSED}{why}")),
+            other => other?,
+        }
+        let course = steering.set(&self.frontier.spiders()?)?;
+        course.spiders.into_iter().for_each(|(spider, _)| self.stage.spiders.set(spider));
+        Ok("done".to_owned())
+    }
+
+    /// Those that a rule refuses are named.
+    fn enter(
+        &mut self,
+        crawl: &Crawl<'_>,
+        spider: &Spider,
+        seeds: Vec<Seed>,
+        now: Timestamp,
+    ) -> Result<usize, Failure> {
+        let seeds: Vec<Candidate> =
+            seeds.into_iter().map(|seed| seed_candidate(seed, spider)).collect();
+        seeds.iter().for_each(|candidate| spider.join(&candidate.url));
+        let mut candidates: Vec<Candidate> = Vec::new();
+        for candidate in seeds {
+            match spider.judge(&candidate) {
+                Verdict::Accept => candidates.push(candidate),
+                Verdict::Reject(refusal) => {
+                    let url = candidate.url;
+                    crawl.context.say(&format!("seed refused: {url} ({})", refusal.rule));
+                }
+            }
+        }
+        self.frontier.admit(&candidates, now)?;
+        Ok(candidates.len())
+    }
+}

@@ -1,0 +1,136 @@
+//! The spiders of a crawl: whose rules judge a page's links, and whose policy says when it is visited again.
+//!
+//! A page belongs to the spider that admitted it. A spider that is edited while the crawl runs is replaced as
+//! a whole; whoever works with one at that moment finishes with what it took. What its seeds cover outlives
+//! the edit.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use gatherer::GatherOptions;
+use manager::Policy;
+use model::{Candidate, CrawlUrl, FetchLimits, Page, Refusal, SpiderId, Verdict};
+use seeder::{Blocks, SeedSet, SpiderRules};
+
+use crate::{
+    access::CookieStock,
+    config::{self, Overrides, PageOverride},
+};
+
+pub struct Spider {
+    pub id: SpiderId,
+    pub name: String,
+    pub rules: SpiderRules,
+    pub seeds: Arc<RwLock<SeedSet>>,
+    pub policy: Policy,
+    /// Of the policy "fixed", where only the policy is otherwise for a page.
+    pub period: Duration,
+    /// What is otherwise with some pages.
+    pub overrides: Overrides,
+    pub gather: GatherOptions,
+    pub fetch_limits: Arc<FetchLimits>,
+    /// Of a part of a page, in bytes; its type is not asked for.
+    pub requisite_bytes_max: u64,
+    pub cookies: CookieStock,
+}
+
+impl Spider {
+    pub fn judge(&self, candidate: &Candidate) -> Verdict {
+        let seeds = self.seeds.read().unwrap_or_else(PoisonError::into_inner);
+        self.rules.judge(candidate, &seeds)
+    }
+
+    /// What the rules say of an answer of this type, where they had to wait for it.
+    pub fn judge_answer(&self, page: &Page, media_type: &str) -> Option<Refusal> {
+        let seeds = self.seeds.read().unwrap_or_else(PoisonError::into_inner);
+        self.rules.judge_answer(page, media_type, &seeds)
+    }
+
+    /// What a seed names, or redirects to, belongs to what the seeds cover.
+    pub fn join(&self, url: &CrawlUrl) {
+        self.seeds.write().unwrap_or_else(PoisonError::into_inner).join(url);
+    }
+
+    /// What the user wants of this page stands over what the spider does with others.
+    pub fn policy_of(&self, page: &Page) -> Policy {
+        if let Some(every) = page.terms.period {
+            return Policy::Fixed { every };
+        }
+        let Some(other) = self.other_terms_of(page) else { return self.policy };
+        match (other.policy, other.period) {
+            (Some(config::Policy::Once), _) => Policy::Once,
+            (Some(config::Policy::Fixed), every) => {
+                Policy::Fixed { every: every.unwrap_or(self.period) }
+            }
+            (None, Some(every)) => Policy::Fixed { every },
+            (None, None) => self.policy,
+        }
+    }
+
+    /// How much one visit to the page may take and bring.
+    pub fn limits_of(&self, page: &Page) -> Arc<FetchLimits> {
+        let other = self.other_terms_of(page);
+        if other.is_none() && !page.terms.requisite {
+            return self.fetch_limits.clone();
+        }
+        let mut limits = (*self.fetch_limits).clone();
+        if let Some(other) = other {
+            other.limit(&mut limits);
+        }
+        if page.terms.requisite {
+            limits.body_bytes_max = self.requisite_bytes_max;
+            limits.media_types = vec!["*/*".to_owned()];
+        }
+        Arc::new(limits)
+    }
+
+    fn other_terms_of(&self, page: &Page) -> Option<PageOverride> {
+        if self.overrides.is_empty() {
+            return None;
+        }
+        Some(self.overrides.page(&self.name, &page.url, page.level))
+    }
+}
+
+pub struct Spiders {
+    all: RwLock<BTreeMap<SpiderId, Arc<Spider>>>,
+    /// Shared by all: what is kept away from.
+    pub blocks: Blocks,
+}
+
+impl Spiders {
+    pub fn new(blocks: Blocks, spiders: impl IntoIterator<Item = Spider>) -> Spiders {
+        let all = spiders.into_iter().map(|spider| (spider.id, Arc::new(spider)));
+        Spiders { all: RwLock::new(all.collect()), blocks }
+    }
+
+    /// The page's spider; where it is gone (its record is adopted after a crash), the first one.
+    ///
+    /// # Panics
+    /// When there is no spider at all: a collection always has the first.
+    pub fn of(&self, id: SpiderId) -> Arc<Spider> {
+        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
+        let found = all.get(&id).or_else(|| all.values().next());
+        found.expect("a collection has at least its first spider").clone()
+    }
+
+    pub fn named(&self, name: &str) -> Option<Arc<Spider>> {
+        self.all().into_iter().find(|spider| spider.name == name)
+    }
+
+    pub fn set(&self, spider: Spider) {
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        all.insert(spider.id, Arc::new(spider));
+    }
+
+    pub fn remove(&self, id: SpiderId) {
+        self.all.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
+
+    pub fn all(&self) -> Vec<Arc<Spider>> {
+        self.all.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+}

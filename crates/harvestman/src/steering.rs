@@ -1,0 +1,195 @@
+//! From the configuration and the collection's spiders to the course of a crawl.
+//!
+//! `harvest.toml` is looked at while the crawl runs: what is changed there takes effect as a spider's own
+//! settings do, as far as a running crawl can follow (docs/configuration.md says which keys need a restart).
+//! A file with a mistake in it changes nothing and is told.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::PathBuf,
+    sync::{Arc, RwLock},
+};
+
+use harvester::{
+    http::HttpProfile,
+    workbench::{SiteTerms, SpiderLimits, Terms},
+};
+use model::{Page, SiteKey, SpiderId, limits};
+use seeder::{Blocks, SeedSet};
+use store::spiders::SpiderRow;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{
+    access::{self, Network},
+    config::{self, Config, FlagValues, Overrides, SpiderConfig},
+    exit::Failure,
+    pipeline::{
+        course::{Bounds, Course, Helm},
+        spiders::Spider,
+    },
+    setup,
+};
+
+pub struct Steering {
+    folder: PathBuf,
+    flags: FlagValues,
+    config: Config,
+    blocks: Blocks,
+    network: Network,
+    /// What each spider's seeds cover; outlives every change of the spider.
+    seeds: BTreeMap<SpiderId, Arc<RwLock<SeedSet>>>,
+    /// Of `harvest.toml` as it was last looked at.
+    file: u64,
+}
+
+impl Steering {
+    pub fn new(
+        folder: PathBuf,
+        flags: FlagValues,
+        config: Config,
+        blocks: Blocks,
+        network: Network,
+    ) -> Steering {
+        let file = stamp(&folder);
+        Steering { folder, flags, config, blocks, network, seeds: BTreeMap::new(), file }
+    }
+
+    pub fn set(&mut self, rows: &[SpiderRow]) -> Result<Course, Failure> {
+        let mut spiders = Vec::with_capacity(rows.len());
+        let (mut by_spider, mut profiles) = (BTreeMap::new(), Vec::with_capacity(rows.len()));
+        for row in rows {
+            let SpiderConfig { config, own } = self.config.for_spider(&row.name, &row.settings)?;
+            by_spider.insert(row.id, (row.name.clone(), site_terms(&config)));
+            let limits = SpiderLimits {
+                paused: row.paused,
+                fetches_max: own.max_fetches,
+                pages_max: own.pages,
+                bytes_max: own.bytes,
+            };
+            let bounds = Bounds { limits, time: own.time, spent: row.spent };
+            spiders.push((self.spider(row, &config)?, bounds));
+            profiles.push((row.id, access::profile(&config, &self.folder, &row.name)?, config));
+        }
+        self.let_in(&profiles)?;
+        let overrides = self.config.overrides.clone();
+        Ok(Course {
+            spiders,
+            terms: Arc::new(CourseTerms { by_spider, overrides }),
+            pages_max: self.config.crawl.pages,
+            bytes_max: self.config.crawl.bytes,
+            fetches_max: self.config.etiquette.max_fetches,
+            seeded_first: self.config.crawl.expansion == config::Expansion::After,
+            fingerprint: self.fingerprint(rows),
+        })
+    }
+
+    fn spider(&mut self, row: &SpiderRow, config: &Config) -> Result<Spider, Failure> {
+        let seeds = self.seeds.entry(row.id).or_default().clone();
+        setup::spider((row.id, &row.name), config, &self.folder, &self.blocks, seeds)
+    }
+
+    /// The fetcher knows each spider by its profile from here on.
+    fn let_in(&self, profiles: &[(SpiderId, HttpProfile, Config)]) -> Result<(), Failure> {
+        for (id, profile, config) in profiles {
+            let set = self.network.fetcher.set_profile(*id, profile);
+            set.map_err(|error| access::failure(config, &error))?;
+        }
+        let spiders: Vec<SpiderId> = profiles.iter().map(|(id, ..)| *id).collect();
+        self.network.serve(&spiders);
+        Ok(())
+    }
+
+    fn fingerprint(&self, rows: &[SpiderRow]) -> u64 {
+        let mut text = format!("{:x}", self.file);
+        for setting in self.config.settings() {
+            text.push_str(&format!("\n{}={:?}", setting.key.name, setting.value));
+        }
+        for row in rows {
+            text.push_str(&format!("\n{}: {:?}", row.name, row.settings));
+        }
+        xxh3_64(text.as_bytes())
+    }
+}
+
+impl Helm for Steering {
+    fn course(&mut self, spiders: &[SpiderRow]) -> Result<Course, String> {
+        self.set(spiders).map_err(|failure| failure.sentence)
+    }
+
+    fn has_changed(&mut self) -> bool {
+        let file = stamp(&self.folder);
+        if std::mem::replace(&mut self.file, file) == file {
+            return false;
+        }
+        match Config::load(&self.folder, self.flags.clone()) {
+            Ok(config) => {
+                self.config = config;
+                true
+            }
+            Err(failure) => {
+                tracing::warn!("harvest.toml was changed and is not used: {}", failure.sentence);
+                false
+            }
+        }
+    }
+}
+
+/// What the file holds, in a number; a file that cannot be read counts as empty.
+fn stamp(folder: &std::path::Path) -> u64 {
+    xxh3_64(&fs::read(folder.join(config::FILE_NAME)).unwrap_or_default())
+}
+
+/// What each spider's configuration says of sites, and what is otherwise on some.
+struct CourseTerms {
+    by_spider: BTreeMap<SpiderId, (String, SiteTerms)>,
+    overrides: Overrides,
+}
+
+impl Terms for CourseTerms {
+    fn of(&self, spider: SpiderId, site: &SiteKey) -> SiteTerms {
+        let first = || self.by_spider.values().next();
+        let found = self.by_spider.get(&spider).or_else(first);
+        let (name, terms) = found.expect("a course has at least one spider");
+        if self.overrides.is_empty() {
+            return terms.clone();
+        }
+        let other = self.overrides.site(name, site);
+        SiteTerms {
+            pause: other.delay.unwrap_or(terms.pause),
+            pause_big: terms.pause_big.filter(|_| other.delay.is_none()),
+            connections: other.connections.unwrap_or(terms.connections),
+            pages_max: other.site_pages.unwrap_or(terms.pages_max),
+            bytes_max: other.site_bytes.unwrap_or(terms.bytes_max),
+            visit_time_max: other.site_time.unwrap_or(terms.visit_time_max),
+            day_time_max: other.site_day_time.unwrap_or(terms.day_time_max),
+            ..terms.clone()
+        }
+    }
+
+    fn importance(&self, page: &Page) -> f32 {
+        if self.overrides.is_empty() {
+            return 1.0;
+        }
+        let name = self.by_spider.get(&page.spider).map_or("", |(name, _)| name);
+        let other = self.overrides.page(name, &page.url, page.level);
+        other.importance.map_or(1.0, |importance| importance as f32)
+    }
+}
+
+fn site_terms(config: &Config) -> SiteTerms {
+    let (etiquette, crawl) = (&config.etiquette, &config.crawl);
+    SiteTerms {
+        pause: etiquette.delay,
+        pause_big: etiquette.big_site_delay.filter(|_| !etiquette.no_pauses()),
+        big_site_pages: etiquette.big_site_pages,
+        connections: etiquette.connections,
+        pages_max: crawl.site_pages,
+        bytes_max: crawl.site_bytes,
+        domain_pages_max: crawl.domain_pages,
+        visit_time_max: crawl.site_time,
+        day_time_max: crawl.site_day_time,
+        // What a server packs is never longer than what it unpacks to by more than its framing.
+        answer_bytes_max: config.fetch.body_bytes_max + limits::HEAD_BYTES_MAX as u64,
+    }
+}

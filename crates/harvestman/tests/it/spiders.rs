@@ -1,0 +1,187 @@
+//! Several spiders in one collection: each with seeds, scope, limits and manners of its own, on sites they may
+//! share; changed while the crawl runs.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use simweb::{Latency, PageCount, PageOptions, WebOptions, checks};
+
+use crate::world::{Running, World};
+
+#[test]
+fn spiders_share_a_site_and_its_clock_and_each_keeps_to_its_own_scope() {
+    let world = world(2, 24);
+    world
+        .run(&["spider", "add", "shallow", "http://s0.sim.test/", "--set", "crawl.depth=1"])
+        .exits(0);
+    let deep = world.web.path(0, 20);
+    let seed = format!("http://s0.sim.test{deep}");
+    world.run(&["spider", "add", "listed", &seed, "--set", "crawl.depth=0"]).exits(0);
+    world.run(&["spider", "add", "other", "http://s1.sim.test/"]).exits(0);
+    world.run(&["crawl", "--delay", "100ms"]).exits(0);
+
+    let wanted: BTreeSet<String> = (0..24)
+        .filter(|page| world.web.level(*page) <= 1 || *page == 20)
+        .map(|page| format!("s0.sim.test{}", world.web.path(0, page)))
+        .collect();
+    let got: BTreeSet<String> =
+        world.visited().into_iter().filter(|place| place.starts_with("s0.")).collect();
+    assert_eq!(got, wanted);
+    let of = |name: &str| {
+        world.number(&format!(
+            "SELECT count(*) FROM pages p JOIN spiders s ON s.id = p.spider \
+             WHERE s.name = '{name}' AND p.fetched = 1"
+        ))
+    };
+    assert_eq!((of("listed"), of("other"), of("default")), (1, 24, 0));
+    assert_eq!(of("shallow") as usize, wanted.len() - 1);
+    let early = checks::pauses(&world.log(), Duration::from_millis(100), Duration::from_millis(10));
+    assert!(early.is_empty(), "one clock for all spiders of a site: {early:?}");
+
+    let list = world.run(&["spider", "list", "--json"]).json();
+    let names: Vec<&str> =
+        list.as_array().unwrap().iter().filter_map(|s| s["name"].as_str()).collect();
+    assert_eq!(names, ["default", "shallow", "listed", "other"]);
+    assert_eq!(list[3]["pages"]["fetched"], 24, "{list:#}");
+    assert_eq!(list[1]["settings"]["crawl.depth"], "1", "{list:#}");
+}
+
+#[test]
+fn a_spider_is_paused_and_resumed_while_the_crawl_runs() {
+    let world = world(2, 400);
+    world.run(&["spider", "add", "one", "http://s0.sim.test/"]).exits(0);
+    world.run(&["spider", "add", "two", "http://s1.sim.test/"]).exits(0);
+    let crawl = world.start(&["crawl", "--delay", "30ms"]);
+    world.wait_for("both are crawled", |world| asked(world, 0) >= 5 && asked(world, 1) >= 5);
+    world
+        .run(&["spider", "pause", "two", "--reason", "too much"])
+        .exits(0)
+        .says(&["in the running crawl"]);
+    std::thread::sleep(Duration::from_millis(300));
+    let (before, other) = (asked(&world, 1), asked(&world, 0));
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(asked(&world, 1), before, "nothing of a paused spider is asked for");
+    assert!(asked(&world, 0) > other, "the other goes on");
+    let listed = world.run(&["spider"]);
+    assert!(listed.out.contains("paused: too much"), "{listed}");
+    world.run(&["spider", "resume", "two"]).exits(0);
+    world.wait_for("it is crawled again", |world| asked(world, 1) > before + 5);
+    stop(crawl);
+    world.run(&["check"]).exits(0);
+}
+
+#[test]
+fn a_pause_holds_for_the_next_crawl_which_ends_and_goes_on_after_it() {
+    let world = world(2, 12);
+    world.run(&["spider", "add", "one", "http://s0.sim.test/"]).exits(0);
+    world.run(&["spider", "add", "two", "http://s1.sim.test/"]).exits(0);
+    world.run(&["spider", "pause", "two"]).exits(0);
+    world.run(&["crawl", "--delay", "0"]).exits(0);
+    assert_eq!((pages(&world, 0), pages(&world, 1)), (12, 0));
+    world.run(&["spider", "resume", "two"]).exits(0);
+    world.run(&["crawl", "--delay", "0"]).exits(0);
+    assert_eq!((pages(&world, 0), pages(&world, 1)), (12, 12));
+}
+
+#[test]
+fn a_spiders_own_limit_on_pages_is_exact_and_can_be_changed_while_it_runs() {
+    let world = world(2, 60);
+    let limit = ["--set", "crawl.pages=7", "--set", "etiquette.max_fetches=3"];
+    world.run(&[&["spider", "add", "small", "http://s0.sim.test/"], &limit[..]].concat()).exits(0);
+    world.run(&["spider", "add", "large", "http://s1.sim.test/"]).exits(0);
+    let crawl = world.start(&["run", "--delay", "20ms", "--connections", "4"]);
+    world.wait_for("the large one is done", |world| pages(world, 1) == 60);
+    assert_eq!(pages(&world, 0), 7, "not one more");
+    world.run(&["spider", "edit", "small", "--set", "crawl.pages=19"]).exits(0);
+    world.wait_for("the higher limit is reached", |world| pages(world, 0) >= 19);
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(pages(&world, 0), 19);
+    stop(crawl);
+}
+
+#[test]
+fn a_spider_added_while_the_crawl_runs_crawls_and_a_removed_one_stops() {
+    let world = world(2, 300);
+    world.run(&["spider", "add", "one", "http://s0.sim.test/"]).exits(0);
+    let crawl = world.start(&["run", "--delay", "30ms"]);
+    world.wait_for("it is crawled", |world| asked(world, 0) >= 5);
+    world.run(&["spider", "add", "two", "http://s1.sim.test/"]).exits(0);
+    world.wait_for("the new one is crawled", |world| asked(world, 1) >= 5);
+    world.run(&["spider", "remove", "one"]).exits(0);
+    std::thread::sleep(Duration::from_millis(300));
+    let before = asked(&world, 0);
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(asked(&world, 0), before);
+    stop(crawl);
+    let list = world.run(&["spider", "list", "--json"]).json();
+    assert_eq!(list.as_array().unwrap().len(), 2, "{list:#}");
+    assert!(world.run(&["show", "http://s0.sim.test/"]).out.len() > 100, "history stays");
+    world.run(&["check"]).exits(0);
+}
+
+#[test]
+fn a_change_of_the_file_takes_effect_in_the_running_crawl() {
+    let world = world(1, 200);
+    world.run(&["seed", "http://s0.sim.test/"]).exits(0);
+    let file = world.folder.join("harvest.toml");
+    std::fs::write(&file, "[etiquette]\ndelay = \"30ms\"\n").unwrap();
+    let crawl = world.start(&["run"]);
+    world.wait_for("it is crawled", |world| asked(world, 0) >= 5);
+    std::fs::write(&file, "[etiquette]\ndelay = \"60s\"\n").unwrap();
+    std::thread::sleep(Duration::from_millis(2_500));
+    let before = asked(&world, 0);
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(asked(&world, 0), before, "the new pause holds");
+    std::fs::write(&file, "[etiquette]\ndelya = \"0\"\n").unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    std::fs::write(&file, "[etiquette]\ndelay = \"20ms\"\n").unwrap();
+    world.wait_for("it goes on", |world| asked(world, 0) > before + 5);
+    stop(crawl);
+}
+
+#[test]
+fn what_is_wrong_with_a_spider_is_told_and_nothing_is_changed() {
+    let world = world(1, 3);
+    world.run(&["spider", "add", "a", "http://s0.sim.test/"]).exits(0);
+    for (args, says) in [
+        (&["add", "a"][..], "there is a spider a already"),
+        (&["add", "Not Good"], "use 1 to 64"),
+        (&["add", "b", "--set", "crawl.scoep=site"], "did you mean"),
+        (&["add", "b", "--set", "crawl.depth=deep"], "crawl.depth"),
+        (&["add", "b", "--set", "store.volume_bytes_max=1GB"], "cannot be set for one spider"),
+        (&["add", "b", "--set", "crawl.rules=[\"reject path ~ '('\"]"], "crawl.rules"),
+        (&["add", "b", "http://"], "cannot crawl"),
+        (&["edit", "nobody", "--set", "crawl.depth=1"], "there is no spider"),
+        (&["edit", "a"], "nothing is to be changed"),
+        (&["edit", "a", "--unset", "crawl.depth"], "no value of its own"),
+        (&["remove", "default"], "default"),
+        (&["pause", "b"], "there is no spider"),
+    ] {
+        world.run(&[&["spider"], args].concat()).exits(2).says(&[says]);
+    }
+    assert_eq!(world.rows::<String>("SELECT name FROM spiders"), ["default", "a"]);
+}
+
+fn world(sites: usize, pages: usize) -> World {
+    World::new(WebOptions {
+        sites,
+        pages: PageCount::Fixed(pages),
+        page: PageOptions { children: 3, bytes_mean: 2_000.0, ..PageOptions::default() },
+        latency: Latency { base: Duration::ZERO, spread: Duration::from_millis(5) },
+        ..WebOptions::default()
+    })
+}
+
+fn asked(world: &World, site: usize) -> usize {
+    let host = world.web.host(site);
+    world.log().iter().filter(|entry| *entry.host == *host).count()
+}
+
+fn pages(world: &World, site: usize) -> usize {
+    let host = world.web.host(site);
+    world.visits().iter().filter(|visit| *visit.host == *host && visit.status == 200).count()
+}
+
+fn stop(crawl: Running) {
+    crawl.signal("INT");
+    crawl.wait(Duration::from_secs(30)).exits(0);
+}

@@ -1,0 +1,91 @@
+//! Limits as the store meets them: sites ever known, sites where spiders are full, and what was spent.
+
+use model::{Candidate, Decision, RefusalReason, SiteId, Spent, SpiderId, StoreError, Timestamp};
+use rusqlite::OptionalExtension;
+
+use super::{
+    check_in::{count_decisions, save_meta},
+    check_out::rouse,
+    rows::Fault,
+    sqlite::{SqliteFrontier, Work},
+};
+
+impl SqliteFrontier {
+    /// No more sites than this become known, but for those that seeds name.
+    pub fn set_sites_max(&mut self, max: Option<u64>) {
+        self.sites_max = max;
+    }
+
+    /// All sites where a limit was reached are looked at again.
+    pub fn lift_limits(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        self.transact(now, lift)
+    }
+
+    /// `fingerprint` is of all that the limits are made of. When it is another than the last time, limits
+    /// are lifted; says whether.
+    pub fn terms_changed(&mut self, fingerprint: u64, now: Timestamp) -> Result<bool, StoreError> {
+        self.transact(now, |work| {
+            let before: Option<String> = work
+                .sql
+                .prepare_cached("SELECT value FROM meta WHERE name = 'terms'")?
+                .query_row([], |row| row.get(0))
+                .optional()?;
+            if before.as_ref().is_some_and(|text| *text == fingerprint.to_string()) {
+                return Ok(false);
+            }
+            save_meta(work, "terms", &fingerprint)?;
+            lift(work)?;
+            Ok(before.is_some())
+        })
+    }
+
+    /// What all spiders together have brought so far.
+    pub fn spent(&self) -> Result<Spent, StoreError> {
+        let sum = "SELECT coalesce(sum(fetched), 0), coalesce(sum(bytes), 0) FROM spiders";
+        let spent = self.connection.query_row(sum, [], |row| {
+            let number = |column: usize| row.get::<_, i64>(column).map(|n| n.max(0) as u64);
+            Ok(Spent { pages: number(0)?, bytes: number(1)? })
+        });
+        spent.map_err(|e| self.error(e))
+    }
+}
+
+fn lift(work: &mut Work<'_>) -> Result<(), Fault> {
+    work.sql.prepare_cached("UPDATE sites SET full = '' WHERE full <> ''")?.execute([])?;
+    let resting: Vec<SiteId> = {
+        let mut statement =
+            work.sql.prepare_cached("SELECT id FROM sites WHERE resting = 1 AND leased = 0")?;
+        let found = statement.query_map([], |row| row.get(0).map(SiteId))?;
+        found.collect::<Result<_, _>>()?
+    };
+    for site in resting {
+        rouse(work, site)?;
+    }
+    Ok(())
+}
+
+/// One site too many: told under no site's name, for such hosts have no end.
+pub(super) fn refuse_site(work: &mut Work<'_>, candidate: &Candidate) -> Result<(), Fault> {
+    let max = work.sites_max.unwrap_or(u64::MAX);
+    let decision = Decision {
+        site: String::new(),
+        reason: RefusalReason::Limit,
+        rule: format!("crawl.sites = {max}"),
+        count: 1,
+        example: candidate.url.as_str().to_owned(),
+        referrer: None,
+    };
+    count_decisions(work, &[decision])
+}
+
+/// Spiders as the column `full` has them.
+pub(super) fn full_from_text(text: &str) -> Vec<SpiderId> {
+    text.split(',').filter_map(|id| id.parse().ok().map(SpiderId)).collect()
+}
+
+pub(super) fn full_as_text(full: &[SpiderId]) -> String {
+    let mut ids: Vec<u32> = full.iter().map(|spider| spider.0).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}
