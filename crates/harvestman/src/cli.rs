@@ -115,6 +115,20 @@ etiquette.max_fetches are its own limits, beside those of the collection. A runn
 every change within seconds.")]
     Spider(SpiderArgs),
 
+    /// Take everything of a URL, a site or a domain out of the collection, for good, and keep it out
+    #[command(after_help = "Examples:
+  harvestman forget shop.example.org --dry-run      what would be removed
+  harvestman forget shop.example.org
+  harvestman forget https://example.org/private/letter.html
+  harvestman forget --domain example.org
+  harvestman forget --list
+  harvestman forget --undo shop.example.org
+
+What to forget: a URL (all versions of this one page), a site (a host) or a domain with all under it
+(--domain example.org or .example.org). It asks nothing and cannot be taken back: look first with
+--dry-run. --undo only lets it in again.")]
+    Forget(ForgetArgs),
+
     /// What the collection holds, how fast it grows, and where the time goes
     #[command(after_help = "Examples:
   harvestman status
@@ -463,6 +477,29 @@ pub struct BlockArgs {
 }
 
 #[derive(Clone, Debug, Args)]
+pub struct ForgetArgs {
+    /// URL, host or .domain
+    #[arg(value_name = "URL|SITE", required_unless_present_any = ["list", "domain"])]
+    pub what: Vec<String>,
+
+    /// A domain with everything under it
+    #[arg(long, value_name = "DOMAIN")]
+    pub domain: Vec<String>,
+
+    /// Show what would be removed, and remove nothing
+    #[arg(long, conflicts_with_all = ["list", "undo"])]
+    pub dry_run: bool,
+
+    /// List what was forgotten: kind and time, the names are not kept
+    #[arg(long, conflicts_with_all = ["what", "domain", "undo"])]
+    pub list: bool,
+
+    /// Let these in again; what was removed stays removed
+    #[arg(long)]
+    pub undo: bool,
+}
+
+#[derive(Clone, Debug, Args)]
 pub struct DecisionsArgs {
     /// Only this reason, such as robots, scope or blocked
     #[arg(long, value_name = "WORD")]
@@ -479,6 +516,10 @@ pub struct DecisionsArgs {
 
 #[derive(Clone, Debug, Args)]
 pub struct ExplainArgs {
+    /// As this spider sees it [default: the one whose page it is, else all]
+    #[arg(long, value_name = "NAME")]
+    pub spider: Option<String>,
+
     #[arg(value_name = "URL")]
     pub url: String,
 }

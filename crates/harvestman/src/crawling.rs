@@ -2,7 +2,7 @@
 //!
 //! `crawl`, `run` and `demo` are this with different plans.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use harvester::{clock::RealClock, workbench::Workbench};
 use model::{Clock, CrawlUrl, Frontier, Timestamp, limits};
@@ -45,6 +45,8 @@ const REMARKS_SHOWN: usize = 5;
 pub struct Crawl<'a> {
     pub context: &'a Context,
     pub config: Config,
+    /// Where relative paths of the configuration start.
+    pub paths: PathBuf,
     /// What was typed, for reading the configuration anew.
     pub flags: FlagValues,
     pub seeds: Vec<CrawlUrl>,
@@ -57,7 +59,7 @@ pub struct Crawl<'a> {
 
 impl Crawl<'_> {
     pub fn run(self) -> Result<Exit, Failure> {
-        let setup = Setup::new(&self.config, &self.context.folder)?;
+        let setup = Setup::new(&self.config, &self.paths)?;
         // A connection is a descriptor: the usual 1,024 would be the tightest limit of all.
         if let Err(error) = rlimit::increase_nofile_limit(DESCRIPTORS) {
             tracing::info!(%error, "the limit on open files stays as it is");
@@ -104,7 +106,7 @@ impl Crawl<'_> {
 
     /// What is wrong with the configuration is found here, before anything on disk is touched.
     fn steering(&self, setup: &Setup, network: &Network) -> Result<Steering, Failure> {
-        let (folder, flags) = (self.context.folder.clone(), self.flags.clone());
+        let (folder, flags) = (self.paths.clone(), self.flags.clone());
         let (config, blocks) = (self.config.clone(), setup.blocks.clone());
         let mut steering = Steering::new(folder, flags, config, blocks, network.clone());
         let course = steering.set(&[SpiderRow::default()])?;

@@ -14,6 +14,7 @@ use store::{
 };
 
 use crate::{
+    commands::finish_forgetting,
     crawling::Crawl,
     exit::Failure,
     pipeline::{
@@ -25,7 +26,7 @@ use crate::{
         payloads::Payloads,
         spiders::{Spider, Spiders},
     },
-    setup::Setup,
+    setup::{self, Setup},
     steering::Steering,
 };
 
@@ -54,12 +55,18 @@ impl House {
             false => Collection::open_or_create(folder)?,
         };
         let lock = collection.lock()?;
+        finish_forgetting(crawl.context, &collection, &lock, clock.now())?;
         let mut frontier = SqliteFrontier::open(&collection.database())?;
         frontier.set_sites_max(crawl.config.crawl.sites);
         frontier.recover_leases(clock.now())?;
         frontier.each_block(|entry| {
             setup.blocks.add(Block::parse(&entry.pattern));
         })?;
+        setup::keep_out_forgotten(&setup.blocks, frontier.tombstones()?);
+        if let Some(preview) = &crawl.preview {
+            setup.blocks.add(preview.blocks.iter().filter_map(|text| Block::parse(text).ok()));
+            setup::keep_out_forgotten(&setup.blocks, preview.forgotten.clone());
+        }
         let marks = frontier.marks()?;
         let links = LinkWriter::open(&collection.links(), marks.links)?;
         let (archive, recovery) = WarcArchive::open(

@@ -18,17 +18,21 @@ use harvester::{
 use manager::Policy;
 use model::{FetchLimits, SpiderId, limits};
 use seeder::{
-    Blocks, Expansion, ExternalPolicy, LogList, Marking, RejectList, Rewrite, RuleList,
-    RuleListError, SCRIPT_BYTES_MAX, Scope, Script, SeedSet, SpiderRules, UrlForm,
+    Blocks, Depths, Expansion, ExternalPolicy, Forgotten, LogList, Marking, RejectList, Rewrite,
+    RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope, Script, SeedSet, SpiderRules, UrlForm,
     parse_host_pattern,
 };
-use store::warc::WarcOptions;
+use store::{
+    tombstones::{Tombstone, TombstoneKey},
+    warc::WarcOptions,
+};
 
 use crate::{
     access,
     config::{self, Config},
     exit::Failure,
     pipeline::spiders::Spider,
+    steering::OverriddenDepths,
 };
 
 /// Everything that all spiders of a crawl share and that comes from the configuration alone.
@@ -101,7 +105,7 @@ pub fn spider(
     Ok(Spider {
         id,
         name: name.to_owned(),
-        rules: SpiderRules { blocks: blocks.clone(), ..rules(config, folder)? },
+        rules: spider_rules(config, folder, name, blocks)?,
         seeds,
         policy: policy(config),
         period: config.revisit.period,
@@ -110,6 +114,30 @@ pub fn spider(
         fetch_limits: Arc::new(fetch_limits(config)),
         cookies: access::cookies(config, folder)?,
         logins: access::logins(config, name)?,
+    })
+}
+
+/// What the collection was told to forget is refused from now on.
+pub fn keep_out_forgotten(blocks: &Blocks, stones: Option<(TombstoneKey, Vec<Tombstone>)>) {
+    let Some((key, stones)) = stones else { return };
+    let mut forgotten = Forgotten::new(key);
+    stones.iter().for_each(|stone| forgotten.add(&stone.kind, stone.hash));
+    blocks.set_forgotten(forgotten);
+}
+
+/// The rules of the spider of this name, with the overrides that are for it.
+pub fn spider_rules(
+    config: &Config,
+    folder: &Path,
+    name: &str,
+    blocks: &Blocks,
+) -> Result<SpiderRules, Failure> {
+    let (overrides, spider) = (config.overrides.clone(), name.to_owned());
+    let depths = || Arc::new(OverriddenDepths { overrides, spider }) as Arc<dyn Depths>;
+    Ok(SpiderRules {
+        blocks: blocks.clone(),
+        other_depths: (!config.overrides.is_empty()).then(depths),
+        ..rules(config, folder)?
     })
 }
 
@@ -145,6 +173,7 @@ pub fn rules(config: &Config, folder: &Path) -> Result<SpiderRules, Failure> {
         },
         depth_max: crawl.depth,
         depth_dynamic_max: crawl.depth_dynamic,
+        other_depths: None,
         url_bytes_max: config.url.bytes_max,
         redirects_max: crawl.redirects,
         reject: reject(config)?,

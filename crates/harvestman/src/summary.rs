@@ -127,12 +127,12 @@ impl Summary {
         sorted.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.rule.cmp(&b.rule)));
         let mut lines = vec![format!("refused: {} URLs", number(sum))];
         for refused in sorted.iter().take(REASONS_SHOWN) {
-            lines.push(format!(
-                "  {:>9}  {}, such as {}",
-                number(refused.count),
-                printable(&refused.rule),
-                printable(&refused.example)
-            ));
+            let example = match printable(&refused.example) {
+                none if none.is_empty() => String::new(),
+                example => format!(", such as {example}"),
+            };
+            let (count, rule) = (number(refused.count), printable(&refused.rule));
+            lines.push(format!("  {count:>9}  {rule}{example}"));
             lines.push(format!("             {}", how_to_lift(refused.reason)));
         }
         let rest: u64 = sorted.iter().skip(REASONS_SHOWN).map(|refused| refused.count).sum();
@@ -179,7 +179,7 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
         RefusalReason::Redirects => "raise crawl.redirects to follow longer chains",
         RefusalReason::Limit => "raise --pages, --site-pages or crawl.discovered_urls",
         RefusalReason::Blocked => {
-            "you keep away from it; `harvestman block` lists blocks and removes them"
+            "you keep away from it: see `harvestman block`, and `harvestman forget` for what was forgotten"
         }
         RefusalReason::Trap => "it looks like a trap; seed a URL to visit it all the same",
         RefusalReason::MediaType => "name the type in fetch.media_types to fetch it",

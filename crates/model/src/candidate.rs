@@ -38,6 +38,17 @@ impl Refusal {
     pub fn blocked(pattern: &str) -> Refusal {
         Refusal { reason: RefusalReason::Blocked, rule: format!("block: {pattern}") }
     }
+
+    /// The user had it forgotten. What is written down of such a refusal must not name it.
+    pub fn forgotten() -> Refusal {
+        Refusal { reason: RefusalReason::Blocked, rule: Refusal::FORGOTTEN.to_owned() }
+    }
+
+    pub const FORGOTTEN: &str = "forgotten by the user";
+
+    pub fn is_forgotten(&self) -> bool {
+        self.rule == Refusal::FORGOTTEN
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -17,7 +17,7 @@ use std::{
 use foldhash::fast::RandomState;
 use model::{Cidr, CrawlUrl, Gate, Refusal};
 
-use crate::Block;
+use crate::{Block, Forgotten};
 
 #[derive(Clone, Default)]
 pub struct Blocks {
@@ -50,6 +50,15 @@ impl Blocks {
         self.ask(|list| list.find_address(address))
     }
 
+    /// What the user had forgotten stays out like what is blocked, but by its hash alone.
+    pub fn set_forgotten(&self, forgotten: Forgotten) {
+        self.change(|list| list.forgotten = forgotten);
+    }
+
+    pub fn is_forgotten(&self, url: &CrawlUrl) -> bool {
+        self.ask(|list| list.forgotten.holds(url).then_some(())).is_some()
+    }
+
     pub fn contains(&self, block: &Block) -> bool {
         self.ask(|list| list.contains(block).then_some(())).is_some()
     }
@@ -72,13 +81,17 @@ impl Blocks {
     fn change<T>(&self, change: impl FnOnce(&mut BlockList) -> T) -> T {
         let mut list = self.shared.list.write().unwrap_or_else(PoisonError::into_inner);
         let outcome = change(&mut list);
-        self.shared.any.store(list.len > 0, Ordering::Release);
+        let any = list.len > 0 || !list.forgotten.is_empty();
+        self.shared.any.store(any, Ordering::Release);
         outcome
     }
 }
 
 impl Gate for Blocks {
     fn refuses_url(&self, url: &CrawlUrl) -> Option<Refusal> {
+        if self.is_forgotten(url) {
+            return Some(Refusal::forgotten());
+        }
         self.find(url).map(|pattern| Refusal::blocked(&pattern))
     }
 
@@ -107,6 +120,7 @@ struct BlockList {
     /// How many ranges there are of each family (4 or 6) and length.
     lengths: BTreeMap<(u8, u8), usize>,
     len: usize,
+    forgotten: Forgotten,
 }
 
 impl BlockList {

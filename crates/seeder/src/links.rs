@@ -224,12 +224,13 @@ impl<'a> Sorter<'a> {
             self.sorted.refused[at].count += 1;
             return;
         }
+        let forgotten = matches!(objection, Objection::Forgotten);
         self.sorted.refused.push(Decision {
             site: self.site.to_owned(),
             reason: objection.reason(),
             rule: objection.to_string(),
             count: 1,
-            example: example(url),
+            example: if forgotten { String::new() } else { example(url) },
             referrer: Some(self.page.url.as_str().to_owned()),
         });
         self.merged.insert(objection, self.sorted.refused.len() - 1);

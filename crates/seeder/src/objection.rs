@@ -10,6 +10,8 @@ use crate::{Expansion, ExternalPolicy, Scope, ShippedRule, logged::Logged, scrip
 pub(crate) enum Objection<'a> {
     /// The user keeps away from it, by this pattern.
     Blocked(Arc<str>),
+    /// The user had it forgotten; nothing that is written down may name it.
+    Forgotten,
     /// Longer than this many bytes.
     TooLong(usize),
     /// The rule of this number in `crawl.rules`, as written.
@@ -48,7 +50,7 @@ pub(crate) enum Objection<'a> {
 impl Objection<'_> {
     pub(crate) fn reason(&self) -> RefusalReason {
         match self {
-            Objection::Blocked(_) => RefusalReason::Blocked,
+            Objection::Blocked(_) | Objection::Forgotten => RefusalReason::Blocked,
             Objection::TooLong(_) => RefusalReason::TooLong,
             Objection::Ruled(..) => RefusalReason::Rule,
             Objection::OutOfScope(_)
@@ -75,6 +77,9 @@ impl Objection<'_> {
     pub(crate) fn why(&self) -> String {
         match self {
             Objection::Blocked(_) => "it is on the list of blocks".to_owned(),
+            Objection::Forgotten => {
+                "it was taken out and stays out; forget --undo lets it in again".to_owned()
+            }
             Objection::TooLong(max) => format!("the URL has more than {max} bytes"),
             Objection::Ruled(..) => "it is the first rule whose condition holds".to_owned(),
             Objection::OutOfScope(Scope::Site) => "no seed names its site".to_owned(),
@@ -115,6 +120,7 @@ impl fmt::Display for Objection<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Objection::Blocked(pattern) => f.write_str(&Refusal::blocked(pattern).rule),
+            Objection::Forgotten => f.write_str(Refusal::FORGOTTEN),
             Objection::TooLong(max) => write!(f, "URLs of at most {max} bytes"),
             Objection::Ruled(number, text) => write!(f, "crawl.rules {number}: {text}"),
             Objection::OutOfScope(scope) => write!(f, "crawl.scope = \"{}\"", scope.word()),

@@ -6,7 +6,7 @@
 use regex::{Regex, RegexBuilder, bytes};
 
 /// Of a compiled pattern: refuses `(a{100}){100}`, takes all that people write, and keeps the worst that
-/// passes below some milliseconds for the longest URL.
+/// passes below a tenth of a second for the longest URL (`(.*a){1000}x` takes 50 ms).
 const PATTERN_BYTES_MAX: usize = 256 << 10;
 /// With the letters of all scripts `\w` alone is large.
 const UNICODE_BYTES_MAX: usize = 1 << 20;

@@ -370,6 +370,13 @@ impl Census {
             .map_err(|e| self.error(e))
     }
 
+    pub(crate) fn ask<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        question(&self.sql).map_err(|e| self.error(e))
+    }
+
     fn error(&self, error: rusqlite::Error) -> StoreError {
         store_error(&self.path, error)
     }

@@ -12,7 +12,12 @@ use std::{
 
 use model::StoreError;
 
-use crate::{database::open_reader, frontier::SqliteFrontier, migrate::schema_of};
+use crate::{
+    database::open_reader,
+    forget::{has_files, put_in_place},
+    frontier::SqliteFrontier,
+    migrate::schema_of,
+};
 
 #[derive(Clone, Debug)]
 pub struct Collection {
@@ -41,8 +46,23 @@ impl Collection {
             collection.refuse_remains()?;
             return Err(StoreError::Missing { path: dir.to_owned() });
         }
-        schema_of(&open_reader(&database)?, &database)?;
+        let reader = open_reader(&database)?;
+        schema_of(&reader, &database)?;
+        if has_files(&reader) {
+            drop(reader);
+            collection.put_in_place()?;
+        }
         Ok(collection)
+    }
+
+    /// A process died between naming new files and putting them in their place: until that is done, the
+    /// offsets of the database are not those of the files. One that is at it right now needs no help.
+    fn put_in_place(&self) -> Result<(), StoreError> {
+        match self.lock() {
+            Ok(_lock) => put_in_place(self),
+            Err(StoreError::Busy { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     pub fn open_or_create(dir: &Path) -> Result<Collection, StoreError> {

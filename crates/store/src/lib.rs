@@ -7,10 +7,12 @@ pub mod blocks;
 pub mod census;
 pub mod collection;
 pub mod control;
+pub mod forget;
 pub mod frontier;
 pub mod links;
 pub mod runs;
 pub mod spiders;
+pub mod tombstones;
 pub mod warc;
 
 mod database;

@@ -4,6 +4,7 @@
 //! body numbers are varints, and a URL shares its beginning with the link before. What lies above the
 //! mark of the last settlement belongs to no settled page and is cut off at the next start.
 
+mod edit;
 mod encoding;
 mod reader;
 mod writer;
@@ -11,6 +12,8 @@ mod writer;
 pub use encoding::{LinkRecord, StoredLink};
 pub use reader::LinkReader;
 pub use writer::LinkWriter;
+
+pub(crate) use edit::{Thinned, rewrite};
 
 use std::path::{Path, PathBuf};
 
@@ -24,12 +27,12 @@ const FRAME_BYTES: usize = 8;
 /// Far above what the limits on links, URLs and anchors allow for one page (about 30 MB).
 const BODY_BYTES_MAX: usize = 64 << 20;
 
-fn segment_path(dir: &Path, segment: u32) -> PathBuf {
+pub(crate) fn segment_path(dir: &Path, segment: u32) -> PathBuf {
     dir.join(format!("{segment:06}.links"))
 }
 
 /// Numbers of the segments in the folder, ascending.
-fn segments(dir: &Path) -> Result<Vec<u32>, model::StoreError> {
+pub(crate) fn segments(dir: &Path) -> Result<Vec<u32>, model::StoreError> {
     let error = |e| model::StoreError::io("list", dir, e);
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(error)? {

@@ -200,6 +200,11 @@ impl<'a> Visit<'a> {
     }
 
     fn failed(&self, failure: HopFailure) -> FetchFailure {
+        // A proxy asked by the whole URL that says nothing: whatever the server did, it had to tell.
+        if failure.unanswered && self.profile.form.to_proxy(&self.asked.url) {
+            let detail = "the proxy hung up without an answer".to_owned();
+            return self.failure(FailureKind::Proxy, detail);
+        }
         self.failure(failure.kind, failure.detail)
     }
 

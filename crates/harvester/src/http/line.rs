@@ -15,9 +15,13 @@ use super::{
     wire::Wire,
 };
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are of the large one, and each is moved once"
+)]
 pub enum Line {
     One(Wire),
-    Two(http2::Wire),
+    Two(Box<http2::Wire>),
 }
 
 impl Line {
@@ -32,7 +36,9 @@ impl Line {
             return opened.map(Line::One).map_err(|error| error.to_string());
         }
         match timeout_at(end, http2::Wire::open(connected, limits.head_bytes_max)).await {
-            Ok(opened) => opened.map(Line::Two).map_err(|error| error.to_string()),
+            Ok(opened) => {
+                opened.map(|wire| Line::Two(Box::new(wire))).map_err(|error| error.to_string())
+            }
             Err(_) => Err("no HTTP/2 connection in time".to_owned()),
         }
     }
@@ -53,7 +59,7 @@ impl Line {
     ) -> Result<Answer, HopFailure> {
         match self {
             Line::One(wire) => hop::run(wire, request, asked, end).await,
-            Line::Two(wire) => http2::run(wire, request, asked, end).await,
+            Line::Two(wire) => http2::run(*wire, request, asked, end).await,
         }
     }
 }

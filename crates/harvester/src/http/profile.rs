@@ -20,7 +20,8 @@ pub struct HttpProfile {
     pub accept_language: Option<String>,
     /// The operator's address, for servers that look at it.
     pub from: Option<String>,
-    /// Sent with every request, after our own. Names are written in title case.
+    /// Sent with every request, to whomever it goes, after our own; names are written in title case. Of
+    /// these the archive withholds `Authorization` and `Cookie`; secrets of other names are kept in it.
     pub headers: Vec<(String, String)>,
     /// Blocks of addresses cannot hold behind a proxy that resolves names itself; see [`Proxy`].
     pub proxy: Option<Proxy>,

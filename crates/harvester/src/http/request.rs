@@ -168,6 +168,11 @@ fn credential(known: &Credential) -> Result<(Credential, HeaderValue), HttpSetup
 }
 
 fn value(name: &str, text: &str) -> Result<HeaderValue, HttpSetupError> {
+    // Errors are shown and logged.
+    let secret = ["authorization", "proxy-authorization", "cookie"]
+        .iter()
+        .any(|secret| name.eq_ignore_ascii_case(secret));
+    let shown = if secret { "[withheld]" } else { text };
     HeaderValue::from_bytes(text.as_bytes())
-        .map_err(|_| HttpSetupError::HeaderValue { name: name.to_owned(), value: text.to_owned() })
+        .map_err(|_| HttpSetupError::HeaderValue { name: name.to_owned(), value: shown.to_owned() })
 }

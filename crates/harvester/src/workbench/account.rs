@@ -3,7 +3,7 @@
 //! exceeded, whatever is under way at once.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, VecDeque},
     sync::Arc,
 };
 
@@ -13,6 +13,9 @@ use super::{Options, SiteTerms, SpiderLimits, lines::Line};
 
 /// More than any answer brings, and small enough that sums of reservations never overflow.
 const SHARE_BYTES_MAX: u64 = 1 << 40;
+
+/// Far more domains than are lent out between a check-out and its arrival.
+const CLOSED_MAX: usize = 4_096;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Account {
@@ -62,6 +65,8 @@ pub(super) struct Books {
     pub in_all: Account,
     spiders: BTreeMap<SpiderId, Book>,
     domains: HashMap<Arc<str>, Domain>,
+    /// Domains that nobody uses, oldest first; some may be in use again.
+    closed: VecDeque<Arc<str>>,
 }
 
 #[derive(Debug, Default)]
@@ -71,11 +76,17 @@ struct Book {
     in_flight: usize,
 }
 
-/// Kept while a site of the domain is in hand or a visit to one under way: after that the store knows best.
-#[derive(Debug)]
+/// Kept while a site of the domain is in hand or a visit to one under way, and a while longer.
+#[derive(Debug, Default)]
 struct Domain {
     account: Account,
     seats: usize,
+}
+
+impl Domain {
+    fn is_unused(&self) -> bool {
+        self.seats == 0 && self.account.reserved == Spent::default()
+    }
 }
 
 /// What a visit under way belongs to.
@@ -96,6 +107,12 @@ impl Account {
                 bytes: self.spent.bytes.max(spent.bytes),
             },
         };
+    }
+
+    /// What was drawn never becomes less: of two figures the larger is the newer.
+    fn raise(&mut self, spent: Spent) {
+        self.spent.pages = self.spent.pages.max(spent.pages);
+        self.spent.bytes = self.spent.bytes.max(spent.bytes);
     }
 
     pub fn reserve(&mut self, share: Share) {
@@ -177,10 +194,8 @@ impl Books {
 
     pub fn lend(&mut self, site: &SiteKey, spent: Spent) -> Arc<str> {
         let domain: Arc<str> = Arc::from(site.domain());
-        let entry = self.domains.entry(domain.clone()).or_insert_with(|| Domain {
-            account: Account { spent, ..Account::default() },
-            seats: 0,
-        });
+        let entry = self.domains.entry(domain.clone()).or_default();
+        entry.account.raise(spent);
         entry.seats += 1;
         domain
     }
@@ -264,11 +279,18 @@ impl Books {
         }
     }
 
+    /// A lease on its way may have been written before the last visits were settled: what is known here is
+    /// kept a while, so that its older figure does not stand for the newer one.
     fn close(&mut self, domain: &Arc<str>) {
-        let unused =
-            |entry: &Domain| entry.seats == 0 && entry.account.reserved == Spent::default();
-        if self.domains.get(domain).is_some_and(unused) {
-            self.domains.remove(domain);
+        if !self.domains.get(domain).is_some_and(Domain::is_unused) {
+            return;
+        }
+        self.closed.push_back(domain.clone());
+        if self.closed.len() > CLOSED_MAX
+            && let Some(oldest) = self.closed.pop_front()
+            && self.domains.get(&oldest).is_some_and(Domain::is_unused)
+        {
+            self.domains.remove(&oldest);
         }
     }
 }

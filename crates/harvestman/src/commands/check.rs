@@ -10,7 +10,7 @@ use store::{
     warc::{Verifier, Volumes},
 };
 
-use super::Context;
+use super::{Context, finish_forgetting};
 use crate::{
     cli::CheckArgs,
     exit::{Exit, Failure},
@@ -21,7 +21,8 @@ use crate::{
 pub fn run(context: &Context, args: &CheckArgs) -> Result<Exit, Failure> {
     let collection = Collection::open(&context.folder)?;
     // Counters may only be compared while nobody changes them.
-    let _lock = collection.lock()?;
+    let lock = collection.lock()?;
+    finish_forgetting(context, &collection, &lock, RealClock::new().now())?;
     let mut findings = Vec::new();
     let mut frontier = SqliteFrontier::open(&collection.database())?;
     for finding in frontier.verify(true)? {

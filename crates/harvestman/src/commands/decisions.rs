@@ -86,7 +86,9 @@ impl Listing {
 fn write_entry(text: &mut String, entry: &DecisionEntry) {
     let (count, rule) = (number(entry.count), printable(&entry.rule));
     let _ = writeln!(text, "  {count:>9}  {} ({rule})", printable(&entry.site));
-    let _ = writeln!(text, "             such as {}", printable(&entry.example));
+    if !entry.example.is_empty() {
+        let _ = writeln!(text, "             such as {}", printable(&entry.example));
+    }
     if let Some(referrer) = &entry.referrer {
         let _ = writeln!(text, "             found on {}", printable(referrer));
     }

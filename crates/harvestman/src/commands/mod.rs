@@ -26,6 +26,7 @@ mod decisions;
 mod demo;
 mod dry_run;
 mod explain;
+mod forget;
 mod init;
 mod man;
 mod seed;
@@ -33,6 +34,8 @@ mod show;
 mod simweb;
 mod spider;
 mod status;
+
+pub use forget::finish_forgetting;
 
 /// Where a collection lives when nobody says otherwise.
 pub const COLLECTION: &str = "./harvest";
@@ -126,6 +129,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Seed(args) => seed::run(&context, &args),
         Command::Spider(args) => spider::run(&context, args.command.as_ref()),
         Command::Block(args) => block::run(&context, &args),
+        Command::Forget(args) => forget::run(&context, &args),
         Command::Status => status::run(&context),
         Command::Explain(args) => explain::run(&context, &args),
         Command::Decisions(args) => decisions::run(&context, &args),

@@ -57,13 +57,19 @@ pub fn run(context: &Context, args: &SeedArgs) -> Result<Exit, Failure> {
 /// Seeds are judged by the rules of the spider they are for.
 fn seeding<'a>(context: &'a Context, spider: Option<&str>) -> Result<Seeding<'a>, Failure> {
     let base = context.config(Vec::new())?;
-    let rows = match Collection::open(&context.folder) {
-        Ok(collection) => Census::open(&collection)?.spiders()?,
-        Err(_) => vec![SpiderRow::default()],
+    let (rows, forgotten) = match Collection::open(&context.folder) {
+        Ok(collection) => {
+            let census = Census::open(&collection)?;
+            (census.spiders()?, census.tombstones()?)
+        }
+        Err(_) => (vec![SpiderRow::default()], None),
     };
     let row = super::spider::find(rows, spider.unwrap_or("default"))?;
     let config = base.for_spider(&row.name, &row.settings)?.config;
-    let seeding = Seeding::new(context, setup::rules(&config, &context.folder)?);
+    let rules = setup::rules(&config, &context.folder)?;
+    // Refused here, before it is written into the database.
+    setup::keep_out_forgotten(&rules.blocks, forgotten);
+    let seeding = Seeding::new(context, rules);
     Ok(match spider {
         Some(name) => seeding.of_spider(name),
         None => seeding,

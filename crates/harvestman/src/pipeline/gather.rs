@@ -12,10 +12,10 @@ use std::{
 use gatherer::{Gathered, gather};
 use harvester::failure::PageAfter;
 use model::{
-    Archive, ArchiveEntry, Clock, Decision, EntryKind, Exchange, Page, RecordId, RecordLocation,
-    RefersTo, Refusal, Stopped, StoreError,
+    Archive, ArchiveEntry, Clock, Decision, EntryKind, Exchange, Page, PageUpdate, RecordId,
+    RecordLocation, RefersTo, Refusal, Stopped, StoreError,
 };
-use seeder::{Sorted, sort_links};
+use seeder::{Blocks, Sorted, sort_links};
 use store::warc::{RecordIds, dechunk, sha1};
 use tokio::sync::mpsc::Sender;
 
@@ -211,7 +211,7 @@ impl GatherStage {
     ) -> (PageReport, Vec<Decision>) {
         let spider = self.spiders.of(page.spider);
         // The gatherer promises not to panic; should it break the promise, one page is poor, not the crawl.
-        let gathered = catch_unwind(AssertUnwindSafe(|| gather(exchange, &spider.gather)))
+        let mut gathered = catch_unwind(AssertUnwindSafe(|| gather(exchange, &spider.gather)))
             .unwrap_or_else(|_| {
                 tracing::error!(url = %exchange.url, "the gatherer panicked on this page");
                 Gathered::default()
@@ -234,8 +234,9 @@ impl GatherStage {
             policy: &policy,
             refusal,
         };
-        let (update, refused) = settle::update(&page, &verdict, after, &sorted);
+        let (mut update, refused) = settle::update(&page, &verdict, after, &sorted);
         let again = settle::asks_again(&page, exchange, &gathered);
+        leave_out_forgotten(&self.spiders.blocks, &mut gathered, &mut update);
         let mut decisions = sorted.refused;
         decisions.extend(refused);
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
@@ -295,4 +296,19 @@ fn refusal(
         declared => declared,
     };
     spider.judge_answer(page, media_type)
+}
+
+/// What was forgotten is not written down again because somebody links to it.
+fn leave_out_forgotten(blocks: &Blocks, gathered: &mut Gathered, update: &mut PageUpdate) {
+    if blocks.is_empty() {
+        return;
+    }
+    gathered.links.retain(|link| !blocks.is_forgotten(&link.url));
+    let Some(facts) = &mut update.facts else { return };
+    if gathered.canonical.as_ref().is_some_and(|url| blocks.is_forgotten(url)) {
+        facts.canonical = None;
+    }
+    if gathered.redirect.as_ref().is_some_and(|url| blocks.is_forgotten(url)) {
+        facts.location = None;
+    }
 }

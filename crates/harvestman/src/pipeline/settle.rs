@@ -144,12 +144,14 @@ pub fn refused(page: &Page) -> PageUpdate {
 }
 
 pub fn decision(page: &Page, refusal: Refusal) -> Decision {
+    // What was forgotten is counted, and not named.
+    let name = |text: &str| if refusal.is_forgotten() { String::new() } else { text.to_owned() };
     Decision {
-        site: page.url.site().as_str().to_owned(),
+        site: name(page.url.site_text()),
+        example: name(page.url.as_str()),
         reason: refusal.reason,
         rule: refusal.rule,
         count: 1,
-        example: page.url.as_str().to_owned(),
         referrer: None,
     }
 }

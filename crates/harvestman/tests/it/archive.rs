@@ -139,7 +139,7 @@ fn names(world: &World) -> Vec<String> {
 
 /// Runs a tool over the volumes: what it said, `None` when it is not installed. Fails when it objects.
 #[track_caller]
-fn tool(world: &World, name: &str) -> Option<String> {
+pub fn tool(world: &World, name: &str) -> Option<String> {
     let root: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", ".."].iter().collect();
     let python = root.join(".venv/bin/python");
     if !Path::new(&python).exists() {

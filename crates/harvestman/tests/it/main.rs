@@ -13,6 +13,7 @@ mod block;
 mod check;
 mod commands;
 mod config;
+mod forget;
 mod full_disk;
 mod hazards;
 mod kill;

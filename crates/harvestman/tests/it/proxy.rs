@@ -1,5 +1,10 @@
 //! A proxy: everything goes through it, names included.
 
+use std::{
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+};
+
 use simweb::WebOptions;
 
 use crate::{
@@ -62,4 +67,57 @@ fn a_proxy_that_goes_down_leaves_pages_as_they_were_and_is_told_as_such() {
     let blamed = world.number("SELECT count(*) FROM pages WHERE failures > 0 OR due IS NULL");
     assert_eq!(blamed, 0, "no page is to blame");
     assert_eq!(world.number("SELECT max(backoff) FROM sites"), 0, "nor is a site");
+}
+
+#[test]
+fn a_proxy_that_goes_down_blames_neither_page_nor_site() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let through = format!("http://{}", listener.local_addr().unwrap());
+    // robots.txt and the first page come through, then nobody listens any more.
+    let proxy = std::thread::spawn(move || {
+        for body in ["", "<a href='/2'>2</a>"] {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]).unwrap();
+            reply(&mut stream, "200 OK", "Content-Type: text/html", body.as_bytes());
+        }
+    });
+    let world = World::new(WebOptions::default());
+    world.run(&["crawl", "http://nowhere.invalid/", "--delay", "0", "--proxy", &through]).exits(0);
+    proxy.join().unwrap();
+    let status = world.status();
+    assert_eq!(status["pages"]["fetched"], 1, "{status}");
+    let states: Vec<i64> = world.rows("SELECT state FROM pages WHERE url LIKE '%/2'");
+    assert_eq!(states, [1], "known, not failing");
+    assert_eq!(world.rows::<i64>("SELECT failures FROM pages WHERE url LIKE '%/2'"), [0]);
+}
+
+#[test]
+fn a_socks_proxy_is_told_names_and_carries_the_crawl() {
+    let site =
+        Raw::pages(&[("nowhere.invalid/", "<a href='/2'>2</a>"), ("nowhere.invalid/2", "two")]);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let through = format!("socks5h://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || socks(client, site.port));
+        }
+    });
+    let world = World::new(WebOptions::default());
+    world.run(&["crawl", "http://nowhere.invalid/", "--delay", "0", "--proxy", &through]).exits(0);
+    assert_eq!(world.status()["pages"]["fetched"], 2);
+}
+
+/// Takes everybody, checks that a name was given, and carries one exchange.
+fn socks(mut client: TcpStream, port: u16) {
+    let (mut greeting, mut request) = ([0; 3], [0; 22]);
+    client.read_exact(&mut greeting).unwrap();
+    client.write_all(&[5, 0]).unwrap();
+    client.read_exact(&mut request).unwrap();
+    assert_eq!(&request[..], [&[5, 1, 0, 3, 15][..], b"nowhere.invalid", &[0, 80]].concat());
+    let mut server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    client.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).unwrap();
+    let (mut up, mut down) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+    std::thread::spawn(move || std::io::copy(&mut up, &mut server));
+    let _ = std::io::copy(&mut down, &mut client);
+    let _ = client.shutdown(std::net::Shutdown::Both);
 }

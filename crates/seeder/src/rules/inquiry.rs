@@ -61,6 +61,7 @@ impl<'r, 'c> Inquiry<'r, 'c> {
         let Inquiry { rules, candidate, seeds, .. } = self;
         let url = &candidate.url;
         match rule {
+            Rule::Blocks if rules.blocks.is_forgotten(url) => Some(Objection::Forgotten),
             Rule::Blocks => rules.blocks.find(url).map(Objection::Blocked),
             Rule::Length => (url.as_str().len() > rules.url_bytes_max)
                 .then_some(Objection::TooLong(rules.url_bytes_max)),
@@ -134,7 +135,7 @@ impl<'r, 'c> Inquiry<'r, 'c> {
     fn depths(&self) -> [Option<Objection<'static>>; 2] {
         let Inquiry { rules, candidate, .. } = self;
         let own = candidate.terms.depth.map(Objection::TooDeepForSeed);
-        [own, rules.depth(rules.marking.is_dynamic(&candidate.url))]
+        [own, rules.depth(&candidate.url, candidate.level)]
     }
 
     /// The user's rules up to the one that holds; that one too, unless it refuses.

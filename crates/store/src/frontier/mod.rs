@@ -2,8 +2,8 @@
 //!
 //! [`sqlite`] owns the connection and the transactions; [`check_out`] lends sites with what is [`due`], [`check_in`] settles
 //! what happened, [`admit`] takes candidates in, [`history`] keeps visits and folds the unchanged ones,
-//! [`tally`] keeps the counters, [`asleep`] and [`limits`] say what is not lent out, [`verify`] counts
-//! everything again. `suite` says how any backend must behave.
+//! [`tally`] keeps the counters, [`asleep`] and [`limits`] say what is not lent out, [`forget`] takes out what must
+//! not be kept, [`verify`] counts everything again. `suite` says how any backend must behave.
 
 mod admit;
 mod asleep;
@@ -11,6 +11,7 @@ mod cache;
 mod check_in;
 mod check_out;
 mod due;
+mod forget;
 mod history;
 mod lift;
 mod limits;
@@ -34,6 +35,7 @@ pub use sqlite::{Marks, SqliteFrontier};
 pub use start::{RecordExtent, Seed};
 pub use verify::{Finding, Topic};
 
+pub(crate) use forget::FILES;
 pub(crate) use rows::{FACTS, ROBOTS, facts_from_row, record_from_row, robots_from_row};
 pub(crate) use start::list_seeds;
 pub(crate) use tally::load_totals;

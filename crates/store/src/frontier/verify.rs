@@ -95,19 +95,7 @@ impl SqliteFrontier {
     /// Sets counters and dues to what the rows say.
     pub fn repair_counters(&mut self, now: Timestamp) -> Result<(), StoreError> {
         self.transact(now, |work| {
-            for (column, expression) in SITE_COUNTERS {
-                work.sql.execute(
-                    &format!(
-                        "UPDATE sites SET {column} = \
-                         (SELECT {expression} FROM pages p WHERE p.site = sites.id)"
-                    ),
-                    [],
-                )?;
-            }
-            work.sql.execute_batch(
-                "UPDATE sites SET (visits, bytes) = (SELECT coalesce(sum(count), 0), \
-                 coalesce(sum(wire_bytes), 0) FROM visits v WHERE v.site = sites.id)",
-            )?;
+            recount_sites(work.sql, "")?;
             work.sql.execute(
                 &format!(
                     "UPDATE sites SET due = max(not_before, (SELECT min(due) FROM pages \
@@ -116,13 +104,7 @@ impl SqliteFrontier {
                 ),
                 [],
             )?;
-            repair_spiders(work.sql)?;
-            work.sql.execute_batch(&format!(
-                "DELETE FROM domains; INSERT INTO domains (domain, fetched, bytes) {DOMAINS}"
-            ))?;
-            for (column, query) in TOTALS {
-                work.sql.execute(&format!("UPDATE totals SET {column} = ({query})"), [])?;
-            }
+            recount_totals(work.sql)?;
             work.counts = load_totals(work.sql).map_err(Fault::from)?;
             Ok(())
         })
@@ -255,4 +237,28 @@ fn repair_spiders(sql: &Connection) -> rusqlite::Result<()> {
          WHERE (SELECT sum(visits) FROM spiders) <> ({visits}) \
          OR (SELECT sum(bytes) FROM spiders) <> ({bytes})"
     ))
+}
+/// Sets the counters of the sites that `only` picks (a WHERE clause, or nothing) to what the rows say.
+pub(super) fn recount_sites(sql: &Connection, only: &str) -> rusqlite::Result<()> {
+    for (column, expression) in SITE_COUNTERS {
+        sql.execute_batch(&format!(
+            "UPDATE sites SET {column} = \
+             (SELECT {expression} FROM pages p WHERE p.site = sites.id) {only}"
+        ))?;
+    }
+    sql.execute_batch(&format!(
+        "UPDATE sites SET (visits, bytes) = (SELECT coalesce(sum(count), 0), \
+         coalesce(sum(wire_bytes), 0) FROM visits v WHERE v.site = sites.id) {only}"
+    ))
+}
+
+pub(super) fn recount_totals(sql: &Connection) -> rusqlite::Result<()> {
+    repair_spiders(sql)?;
+    sql.execute_batch(&format!(
+        "DELETE FROM domains; INSERT INTO domains (domain, fetched, bytes) {DOMAINS}"
+    ))?;
+    for (column, query) in TOTALS {
+        sql.execute_batch(&format!("UPDATE totals SET {column} = ({query})"))?;
+    }
+    Ok(())
 }

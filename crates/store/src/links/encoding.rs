@@ -33,6 +33,44 @@ pub(super) fn encode(
     at: Timestamp,
     links: &[Link],
 ) {
+    let parts = links.iter().map(|link| Parts {
+        url: link.url.as_str(),
+        fp: link.url.fingerprint(),
+        kind: link.kind,
+        rel: link.rel,
+        anchor: &link.anchor,
+        position: link.position,
+    });
+    encode_parts(out, (source, site, at), parts);
+}
+
+/// Appends a record that was read before.
+pub(super) fn encode_again(out: &mut Vec<u8>, record: &LinkRecord) {
+    let parts = record.links.iter().map(|link| Parts {
+        url: &link.url,
+        fp: link.fp,
+        kind: link.kind,
+        rel: link.rel,
+        anchor: &link.anchor,
+        position: link.position,
+    });
+    encode_parts(out, (record.source, record.site, record.at), parts);
+}
+
+struct Parts<'a> {
+    url: &'a str,
+    fp: Fingerprint,
+    kind: LinkKind,
+    rel: LinkRel,
+    anchor: &'a str,
+    position: u32,
+}
+
+fn encode_parts<'a>(
+    out: &mut Vec<u8>,
+    (source, site, at): (Fingerprint, SiteId, Timestamp),
+    links: impl ExactSizeIterator<Item = Parts<'a>>,
+) {
     let start = out.len();
     out.extend([0; FRAME_BYTES]);
     out.extend(source.0.to_le_bytes());
@@ -41,15 +79,14 @@ pub(super) fn encode(
     put(out, links.len() as u64);
     let mut before: &str = "";
     for link in links {
-        let url = link.url.as_str();
-        let shared = shared_prefix(before, url);
+        let shared = shared_prefix(before, link.url);
         out.extend([link.kind as u8, link.rel.0]);
-        out.extend(link.url.fingerprint().0.to_le_bytes());
+        out.extend(link.fp.0.to_le_bytes());
         put(out, u64::from(link.position));
         put(out, shared as u64);
-        put_text(out, &url[shared..]);
-        put_text(out, &link.anchor);
-        before = url;
+        put_text(out, &link.url[shared..]);
+        put_text(out, link.anchor);
+        before = link.url;
     }
     let body = start + FRAME_BYTES;
     let length = (out.len() - body) as u32;

@@ -25,10 +25,14 @@ pub struct LinkReader {
     torn: Vec<LinkPosition>,
 }
 
-struct Segment {
+/// One segment while it is read.
+pub(super) struct Segment {
     number: u32,
     file: BufReader<File>,
-    offset: u64,
+    /// Where the next record begins.
+    pub(super) offset: u64,
+    /// The record read last as it stands in the file, with its frame.
+    pub(super) bytes: Vec<u8>,
 }
 
 impl LinkReader {
@@ -72,18 +76,10 @@ impl LinkReader {
     }
 
     fn open_segment(&mut self, number: u32) -> Result<(), StoreError> {
-        let path = segment_path(&self.dir, number);
-        let error = |e| StoreError::io("read", &path, e);
-        let mut file = BufReader::with_capacity(256 * 1024, File::open(&path).map_err(error)?);
-        let mut header = [0; HEADER_BYTES as usize];
-        if fill(&mut file, &mut header).map_err(error)? < header.len()
-            || !header.starts_with(MAGIC)
-            || header[MAGIC.len()..] != number.to_le_bytes()
-        {
+        self.open = Segment::open(&self.dir, number)?;
+        if self.open.is_none() {
             self.torn.push((number, 0));
-            return Ok(());
         }
-        self.open = Some(Segment { number, file, offset: HEADER_BYTES });
         Ok(())
     }
 }
@@ -96,14 +92,27 @@ impl Iterator for LinkReader {
     }
 }
 
-enum Next {
+pub(super) enum Next {
     Record(LinkRecord),
     Torn,
     End,
 }
 
 impl Segment {
-    fn read(&mut self) -> std::io::Result<Next> {
+    /// `None` when the file does not begin as a segment of this number does.
+    pub(super) fn open(dir: &Path, number: u32) -> Result<Option<Segment>, StoreError> {
+        let path = segment_path(dir, number);
+        let error = |e| StoreError::io("read", &path, e);
+        let mut file = BufReader::with_capacity(256 * 1024, File::open(&path).map_err(error)?);
+        let mut header = [0; HEADER_BYTES as usize];
+        let is_whole = fill(&mut file, &mut header).map_err(error)? == header.len()
+            && header.starts_with(MAGIC)
+            && header[MAGIC.len()..] == number.to_le_bytes();
+        let bytes = Vec::new();
+        Ok(is_whole.then_some(Segment { number, file, offset: HEADER_BYTES, bytes }))
+    }
+
+    pub(super) fn read(&mut self) -> std::io::Result<Next> {
         let mut head = [0; FRAME_BYTES];
         match fill(&mut self.file, &mut head)? {
             0 => return Ok(Next::End),
@@ -112,11 +121,13 @@ impl Segment {
         }
         let Some((length, sum)) = frame(head) else { return Ok(Next::Torn) };
         // Read as it comes: a torn length must not reserve memory for what is not there.
-        let mut body = Vec::new();
-        (&mut self.file).take(length as u64).read_to_end(&mut body)?;
+        self.bytes.clear();
+        self.bytes.extend(head);
+        (&mut self.file).take(length as u64).read_to_end(&mut self.bytes)?;
         // A wrong length at the end of a file would otherwise find the right bytes.
-        let whole = body.len() == length;
-        let Some(record) = decode(&body, sum).filter(|_| whole) else { return Ok(Next::Torn) };
+        let whole = self.bytes.len() == FRAME_BYTES + length;
+        let record = decode(&self.bytes[FRAME_BYTES..], sum).filter(|_| whole);
+        let Some(record) = record else { return Ok(Next::Torn) };
         self.offset += (FRAME_BYTES + length) as u64;
         Ok(Next::Record(record))
     }

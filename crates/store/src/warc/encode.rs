@@ -42,6 +42,15 @@ pub(super) fn pack_warcinfo(
     desk.packed
 }
 
+/// A record of these fields (Content-Length among them) and this block, packed.
+pub(super) fn pack_record(fields: &[(&str, String)], block: &[&[u8]], compressed: bool) -> Vec<u8> {
+    let mut desk = Desk::new();
+    let level = if compressed { Level::Stored } else { Level::Fast };
+    desk.add(level, |plain| record::from_fields(plain, fields, block));
+    desk.packed.truncate(desk.packed_len);
+    desk.packed
+}
+
 /// A thread's working space; kept between records, because setting up a compressor costs more than a
 /// small record.
 struct Desk {
@@ -112,7 +121,7 @@ fn level(entry: &ArchiveEntry<'_>) -> Level {
     if whole && arrived_compressed(&entry.exchange.headers) { Level::Stored } else { Level::Fast }
 }
 
-fn arrived_compressed(headers: &Headers) -> bool {
+pub(super) fn arrived_compressed(headers: &Headers) -> bool {
     let coded = headers.all("content-encoding").any(|value| {
         value.split(',').any(|coding| {
             let coding = coding.trim().to_ascii_lowercase();

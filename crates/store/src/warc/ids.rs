@@ -81,7 +81,8 @@ pub(super) fn request_id(id: RecordId) -> RecordId {
     RecordId(id.0 ^ REQUEST_BIT)
 }
 
-fn draw() -> (u64, u64) {
+/// 128 bits from the operating system.
+pub(crate) fn draw() -> (u64, u64) {
     let mut bytes = [0; 16];
     let urandom = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
     if urandom.is_err() {

@@ -13,6 +13,7 @@
 mod archive;
 mod digest;
 mod disk;
+mod edit;
 mod encode;
 mod http;
 mod ids;
@@ -25,6 +26,7 @@ mod record;
 mod recover;
 mod verify;
 mod volume;
+mod whole;
 
 pub use archive::{WarcArchive, WarcOptions};
 pub use digest::{digest_text, parse_digest, sha1};
@@ -36,6 +38,10 @@ pub use reader::{BLOCK_BYTES_MAX, ReadError, Record, WarcReader};
 pub use rebuild::Adopted;
 pub use recover::{Adoption, Cut, Recovery};
 pub use verify::{Problem, Report, Verifier, verify_volume};
+
+pub(crate) use edit::{Edit, Moved, Moves, record_at, rewrite};
+pub(crate) use ids::draw;
+pub(crate) use whole::{made_whole, referring_to};
 
 #[cfg(test)]
 mod tests;

@@ -156,6 +156,19 @@ pub(super) fn stopped_word(stopped: Stopped) -> &'static str {
     }
 }
 
+/// A record made of fields that were written before; they say the length of the block themselves.
+pub(super) fn from_fields(out: &mut Vec<u8>, fields: &[(&str, String)], block: &[&[u8]]) {
+    out.extend_from_slice(b"WARC/1.1\r\n");
+    for (name, value) in fields {
+        field(out, name, value);
+    }
+    out.extend_from_slice(b"\r\n");
+    for part in block {
+        out.extend_from_slice(part);
+    }
+    out.extend_from_slice(b"\r\n\r\n");
+}
+
 fn begin(out: &mut Vec<u8>, kind: &str, id: RecordId, date: Timestamp) {
     out.extend_from_slice(b"WARC/1.1\r\n");
     field(out, "WARC-Type", kind);

@@ -281,7 +281,7 @@ impl Hop<'_> {
     /// The line, when another request can go over it: with the answer whole, nothing is left of it.
     async fn line(mut self, whole: bool) -> Option<Line> {
         let rests = whole && poll_fn(|cx| self.wire.rests(cx)).await;
-        rests.then_some(Line::Two(self.wire))
+        rests.then(|| Line::Two(Box::new(self.wire)))
     }
 }
 

@@ -240,4 +240,8 @@ async fn what_a_proxy_says_of_the_server_is_the_servers_and_407_the_proxys() {
     let failure = get(&fetcher, "http://far.example/").await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Proxy, "not a page that is gone");
     assert!(failure.detail.contains("password"), "{}", failure.detail);
+    let proxy = Server::always(vec![Act::Close]).await;
+    let fetcher = through(&format!("http://{}", proxy.address));
+    let failure = get(&fetcher, "http://far.example/").await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Proxy, "{}", failure.detail);
 }

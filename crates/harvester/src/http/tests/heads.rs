@@ -78,6 +78,7 @@ fn headers_that_are_not_the_users_to_set_are_refused() {
     assert!(setup("host", "x").unwrap().contains("crawler's own"));
     assert!(setup("a b", "x").unwrap().contains("name of a header"));
     assert!(setup("X", "a\r\nb").unwrap().contains("value of the header X"));
+    assert!(!setup("authorization", "hush\r\n").unwrap().contains("hush"));
     assert_eq!(setup("X", "fine"), None);
 }
 

@@ -47,13 +47,16 @@ fn field(name: &str, value: &str) -> Vec<u8> {
     [&[0, n][..], name.as_bytes(), &[v], value.as_bytes()].concat()
 }
 
+/// Kind and payload.
+type Frame = (u8, Vec<u8>);
+
 struct Server {
     authority: Authority,
     roots: PathBuf,
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
     /// What frames the client sent, by kind.
-    frames: Arc<Mutex<Vec<(u8, Vec<u8>)>>>,
+    frames: Arc<Mutex<Vec<Frame>>>,
 }
 
 impl Drop for Server {
@@ -122,7 +125,7 @@ impl Server {
 
 async fn converse(
     tls: TlsStream<TcpStream>,
-    frames: &Mutex<Vec<(u8, Vec<u8>)>>,
+    frames: &Mutex<Vec<Frame>>,
     answer: impl Fn(usize) -> Vec<Act>,
 ) {
     let (mut reading, mut writing) = tokio::io::split(tls);
@@ -209,7 +212,10 @@ fn page(n: usize, fields: &[(&str, &str)], body: &[u8]) -> Vec<Act> {
 #[tokio::test]
 async fn answers_are_written_as_http_1_and_the_connection_is_kept() {
     let fields = [("content-type", "text/html"), ("set-cookie", "a=1"), ("set-cookie", "b=2")];
-    let server = Server::start(move |_, n| page(n, &fields, b"two")).await;
+    // An interim answer (103) before the answer is passed over.
+    let hint = |n: usize| frame(HEADERS, END_HEADERS, 2 * n as u32 + 1, &[8, 3, b'1', b'0', b'3']);
+    let server =
+        Server::start(move |_, n| [vec![send(hint(n))], page(n, &fields, b"two")].concat()).await;
     let fetcher = server.fetcher(true);
     for n in 0..5 {
         let exchange = fetcher.fetch(server.asked(limits())).await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{Candidate, PageTerms, Verdict};
+use model::{Candidate, PageTerms, Refusal, Verdict};
 use seeder::{Block, Seed, parse_seed};
 use store::{
     control::{Command, Request, SeedLine},
@@ -79,6 +79,10 @@ impl Harvest {
                 spider.join(&candidate.url);
                 match spider.judge(&candidate) {
                     Verdict::Accept => Ok(candidate),
+                    // The answer is kept: what was forgotten is not named in it.
+                    Verdict::Reject(refusal) if refusal.is_forgotten() => {
+                        Err(format!("one {}", Refusal::FORGOTTEN))
+                    }
                     Verdict::Reject(refusal) => Err(format!("{}: {}", candidate.url, refusal.rule)),
                 }
             });

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use harvester::workbench::{LimitInAll, SpiderLimits};
 use model::{SpiderId, Timestamp};
 use store::{
     control::{Request, SpiderChange},
@@ -118,7 +119,7 @@ impl Harvest {
         for id in gone {
             self.state.bounds.remove(&id);
             self.spiders.remove(id);
-            let limits = harvester::workbench::SpiderLimits { paused: true, ..Default::default() };
+            let limits = SpiderLimits { paused: true, ..Default::default() };
             self.workbench.set_spider(id, limits, None, now);
         }
         for (spider, bounds) in course.spiders {
@@ -154,7 +155,7 @@ impl Harvest {
     fn set_limits_of(&mut self, id: SpiderId, first: bool, now: Timestamp) {
         let paused = self.is_paused(id, now);
         let Some(bounds) = self.state.bounds.get(&id) else { return };
-        let limits = harvester::workbench::SpiderLimits { paused, ..bounds.limits.clone() };
+        let limits = SpiderLimits { paused, ..bounds.limits.clone() };
         self.workbench.set_spider(id, limits, first.then_some(bounds.spent), now);
     }
 
@@ -180,9 +181,11 @@ impl Harvest {
         bounds.limits.paused || self.state.pausing.contains(&id) || bounds.time.is_some_and(over)
     }
 
-    /// Whose pages are to stay where they are.
+    /// Whose pages are to stay where they are: also of those that may bring no byte more.
     pub(super) fn paused(&self, now: Timestamp) -> Vec<SpiderId> {
-        self.state.bounds.keys().copied().filter(|id| self.is_paused(*id, now)).collect()
+        let spent = |id| self.workbench.which_limit_of(id) == Some(LimitInAll::Bytes);
+        let rests = |id: &SpiderId| self.is_paused(*id, now) || spent(*id);
+        self.state.bounds.keys().copied().filter(rests).collect()
     }
 }
 

@@ -186,6 +186,15 @@ CREATE TABLE blocks (
     created INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+-- What was forgotten and stays out: keyed hashes of URLs, sites and domains, never their names. The key
+-- is in meta.
+CREATE TABLE tombstones (
+    kind    TEXT NOT NULL CHECK (kind IN ('url', 'site', 'domain')),
+    hash    BLOB NOT NULL,
+    created INTEGER NOT NULL,
+    PRIMARY KEY (kind, hash)
+) WITHOUT ROWID;
+
 CREATE TABLE control (
     id      INTEGER PRIMARY KEY AUTOINCREMENT,
     command TEXT NOT NULL,                 -- JSON

@@ -132,6 +132,7 @@ pub(super) fn every_kind() -> Vec<Sample> {
         response("/robots.txt", "HTTP/1.1 200 OK\r\nContent-Length: 15", "User-agent: *\r\n");
     let mut v6 = page(6);
     v6.exchange.address = Some("2001:db8::1".parse().unwrap());
+    v6.exchange.protocol = model::Protocol::Http2;
     let (same, unmodified, same_chunked) =
         (same_again(&plain), not_modified(&coded), same_again(&chunked));
     vec![

@@ -1,0 +1,137 @@
+//! What must survive a crash in the middle: how far forgetting came, and which new files wait for their
+//! place. All of it is in `meta`, written in the transactions it belongs to.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+use model::{StoreError, Timestamp};
+use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
+
+use super::Target;
+use crate::{
+    collection::Collection,
+    database::{open_writer, store_error},
+    frontier::{FILES, SqliteFrontier},
+};
+
+/// Not finished yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "stage")]
+pub(crate) enum Journal {
+    /// The rows are gone, their records and links may be there. The names stand here until they are gone.
+    Removing {
+        targets: Vec<Target>,
+        /// Ids the sites had.
+        sites: Vec<i64>,
+    },
+    /// Everything is gone but for what free space of the database holds.
+    Sweeping,
+}
+
+const NAME: &str = "forget";
+
+impl Journal {
+    pub(super) fn read(frontier: &SqliteFrontier) -> Result<Option<Journal>, StoreError> {
+        let text = meta(&frontier.connection, NAME).map_err(|e| frontier.error(e))?;
+        text.map(|text| serde_json::from_str(&text)).transpose().map_err(|e| StoreError::Corrupt {
+            path: frontier.path().to_owned(),
+            detail: format!("what was being forgotten cannot be read: {e}"),
+        })
+    }
+
+    pub(crate) fn write(&self, sql: &Connection) -> Result<(), StoreError> {
+        let database = |detail| StoreError::Database { detail };
+        let text = serde_json::to_string(self).map_err(|e| database(e.to_string()))?;
+        sql.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)", [NAME, &text])
+            .map_err(|e| database(e.to_string()))?;
+        Ok(())
+    }
+}
+
+/// The name of a file that is to take the place of another.
+pub(super) fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ENDING);
+    PathBuf::from(name)
+}
+
+const ENDING: &str = ".rewritten";
+
+/// New files that a transaction has named take the place of the old ones. Whoever calls holds the lock.
+pub(crate) fn put_in_place(collection: &Collection) -> Result<(), StoreError> {
+    let database = collection.database();
+    let sql = open_writer(&database)?;
+    let error = |e| store_error(&database, e);
+    let Some(text) = meta(&sql, FILES).map_err(error)? else { return Ok(()) };
+    // A list that comes back after a power cut would put half a file in place: it must be gone for good
+    // before the next file is begun.
+    sql.execute_batch("PRAGMA synchronous = FULL").map_err(error)?;
+    let files: Vec<String> = serde_json::from_str(&text).map_err(|e| StoreError::Corrupt {
+        path: database.clone(),
+        detail: format!("the list of files to replace cannot be read: {e}"),
+    })?;
+    for file in files {
+        let path = collection.dir().join(file);
+        match fs::rename(beside(&path), &path) {
+            // Done before the crash.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            other => other.map_err(|e| StoreError::io("replace", &path, e))?,
+        }
+    }
+    sync(&collection.volumes())?;
+    sync(&collection.links())?;
+    sql.execute("DELETE FROM meta WHERE name = ?1", [FILES]).map_err(error)?;
+    Ok(())
+}
+
+/// Makes names in a folder last.
+pub(super) fn sync(folder: &Path) -> Result<(), StoreError> {
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(|e| StoreError::io("sync", folder, e))
+}
+
+/// Whether such files wait.
+pub(crate) fn has_files(sql: &Connection) -> bool {
+    meta(sql, FILES).is_ok_and(|files| files.is_some())
+}
+
+/// New files that no transaction has named: their writing was cut short.
+pub(super) fn remove_strays(collection: &Collection) -> Result<(), StoreError> {
+    for folder in [collection.volumes(), collection.links()] {
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        for entry in entries.filter(|e| e.file_name().to_string_lossy().ends_with(ENDING)) {
+            let path = entry.path();
+            fs::remove_file(&path).map_err(|e| StoreError::io("remove", path, e))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the database anew without its free space and empties its journal; says whether a reader kept us
+/// from the latter.
+pub(super) fn sweep(frontier: &mut SqliteFrontier, now: Timestamp) -> Result<bool, StoreError> {
+    frontier.change(now, |sql| {
+        sql.execute("DELETE FROM meta WHERE name = ?1", [FILES])?;
+        let text = r#"{"stage":"sweeping"}"#;
+        sql.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)", [NAME, text])
+    })?;
+    let sql = &frontier.connection;
+    let busy = || -> rusqlite::Result<bool> {
+        // In a file: a large database has no room in memory.
+        sql.execute_batch("PRAGMA temp_store = FILE; VACUUM")?;
+        let busy: i64 = sql.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if busy == 0 {
+            sql.execute("DELETE FROM meta WHERE name = ?1", [NAME])?;
+        }
+        Ok(busy != 0)
+    };
+    busy().map_err(|e| frontier.error(e))
+}
+
+fn meta(sql: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
+    sql.query_row("SELECT value FROM meta WHERE name = ?1", [name], |row| row.get(0)).optional()
+}

@@ -1,0 +1,248 @@
+//! Records in the volumes: which go, which are referred to by others, and the volumes without them.
+//!
+//! The database knows the records of versions, not those of visits that folded into them, nor those of
+//! robots.txt: so every volume is read, and only those that hold something are written anew.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    fs::File,
+    io::BufReader,
+    path::PathBuf,
+};
+
+use model::StoreError;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{Step, Work, journal};
+use crate::warc::{
+    Edit, Moved, Moves, ReadError, Record, VolumeFileName, Volumes, WarcReader, made_whole,
+    record_at, referring_to, rewrite,
+};
+
+/// What the volumes hold of the targets.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    volumes: Vec<FoundIn>,
+    /// Responses that go, by target and date: what others may refer to.
+    payloads: HashMap<u64, (usize, u64)>,
+}
+
+#[derive(Debug)]
+struct FoundIn {
+    name: VolumeFileName,
+    /// Records that go.
+    goes: Vec<Edit>,
+    /// Revisits of others that refer to what goes, and to what.
+    referrers: Vec<(Edit, u64)>,
+}
+
+/// Volumes written anew before their rows follow: at most so many gigabytes lie there twice, and the
+/// visits are looked through once for all of them.
+const VOLUMES_AT_ONCE: usize = 16;
+/// How often reading is told of.
+const TOLD_EVERY: u64 = 16 << 20;
+
+impl Work<'_> {
+    pub(super) fn look(&mut self) -> Result<Found, StoreError> {
+        let volumes = Volumes::new(self.collection.volumes()).list()?;
+        let mut sizes = Vec::new();
+        for volume in &volumes {
+            let path = &volume.path;
+            sizes.push(path.metadata().map_err(|e| StoreError::io("read", path, e))?.len());
+        }
+        let (total, mut read) = (sizes.iter().sum(), 0);
+        let mut found = Found::default();
+        for (name, size) in volumes.into_iter().zip(sizes) {
+            self.look_into(name, &mut found, (read, total))?;
+            read += size;
+        }
+        (self.progress)(Step::Reading(read, total))?;
+        Ok(found)
+    }
+
+    fn look_into(
+        &mut self,
+        name: VolumeFileName,
+        found: &mut Found,
+        (before, total): (u64, u64),
+    ) -> Result<(), StoreError> {
+        let path = name.path.clone();
+        let io = |e| StoreError::io("read", &path, e);
+        let file = BufReader::with_capacity(1 << 20, File::open(&path).map_err(io)?);
+        let (index, mut told) = (found.volumes.len(), 0);
+        let mut volume = FoundIn { name, goes: Vec::new(), referrers: Vec::new() };
+        // Only the fields are looked at.
+        for record in WarcReader::new(file).keep_at_most(0) {
+            let record = record.map_err(|error| match error {
+                ReadError::Io(e) => io(e),
+                damage => {
+                    let detail = format!("{damage}; nothing was forgotten");
+                    StoreError::Corrupt { path: path.clone(), detail }
+                }
+            })?;
+            if record.offset >= told + TOLD_EVERY {
+                told = record.offset;
+                (self.progress)(Step::Reading(before + told, total))?;
+            }
+            let edit = Edit { offset: record.offset, length: record.length };
+            let goes = |field| record.field(field).is_some_and(|uri| self.targets.covers_text(uri));
+            if goes("WARC-Target-URI") {
+                volume.goes.push(edit);
+                if record.kind() == "response" {
+                    let key = capture(&record, "WARC-Target-URI", "WARC-Date");
+                    found.payloads.insert(key, (index, record.offset));
+                }
+            } else if record.kind() == "revisit" && goes("WARC-Refers-To-Target-URI") {
+                let key = capture(&record, "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date");
+                volume.referrers.push((edit, key));
+            }
+        }
+        found.volumes.push(volume);
+        Ok(())
+    }
+
+    /// What was found, for the report.
+    pub(super) fn found(&mut self, found: &Found) {
+        let goes = found.volumes.iter().flat_map(|volume| &volume.goes);
+        (self.removed.records, self.removed.bytes) =
+            goes.fold((0, 0), |(records, bytes), edit| (records + 1, bytes + edit.length));
+        let touched = |volume: &&FoundIn| !volume.goes.is_empty() || !volume.referrers.is_empty();
+        self.removed.volumes_rewritten = found.volumes.iter().filter(touched).count() as u64;
+        let heirs = found.volumes.iter().flat_map(|volume| &volume.referrers);
+        let heirs: HashSet<u64> = heirs.map(|(_, key)| *key).collect();
+        self.removed.made_whole =
+            heirs.iter().filter(|key| found.payloads.contains_key(key)).count() as u64;
+    }
+
+    /// The first revisit of each payload that goes gets the payload; the others refer to that one.
+    pub(super) fn make_whole(&mut self, found: &mut Found) -> Result<(), StoreError> {
+        self.found(found);
+        let mut heirs = Heirs::default();
+        let holds = |found: &Found, at: &usize| !found.volumes[*at].referrers.is_empty();
+        let todo: Vec<usize> = (0..found.volumes.len()).filter(|at| holds(found, at)).collect();
+        for group in todo.chunks(VOLUMES_AT_ONCE) {
+            let (mut moves, mut whole, mut files) =
+                (BTreeMap::new(), HashSet::new(), Vec::<PathBuf>::new());
+            for &at in group {
+                let volume = &found.volumes[at];
+                let edits: Vec<Edit> = volume.referrers.iter().map(|(edit, _)| *edit).collect();
+                let keys: HashMap<u64, u64> =
+                    volume.referrers.iter().map(|(edit, key)| (edit.offset, *key)).collect();
+                let path = &volume.name.path;
+                let moved = rewrite(path, &journal::beside(path), &edits, |edit| {
+                    let record = record_at(path, edit.offset)?;
+                    let (bytes, is_whole) = heirs.write(&record, keys[&edit.offset], found)?;
+                    if is_whole {
+                        whole.insert((volume.name.number, edit.offset));
+                    }
+                    Ok(Some(bytes))
+                })?;
+                moves.insert(volume.name.number, moved);
+                files.push(path.clone());
+            }
+            self.switch(&moves, &whole, &files)?;
+            group.iter().for_each(|&at| found.follow(at, &moves));
+        }
+        Ok(())
+    }
+
+    /// The volumes without the records that go.
+    pub(super) fn remove_records(&mut self, found: &Found) -> Result<(), StoreError> {
+        let todo: Vec<&FoundIn> = found.volumes.iter().filter(|v| !v.goes.is_empty()).collect();
+        let mut done = 0;
+        for group in todo.chunks(VOLUMES_AT_ONCE) {
+            let (mut moves, mut files) = (BTreeMap::new(), Vec::new());
+            for volume in group {
+                let path = &volume.name.path;
+                let moved = rewrite(path, &journal::beside(path), &volume.goes, |_| Ok(None))?;
+                moves.insert(volume.name.number, moved);
+                files.push(path.clone());
+                done += 1;
+                (self.progress)(Step::Writing(done, todo.len()))?;
+            }
+            self.switch(&moves, &HashSet::new(), &files)?;
+        }
+        Ok(())
+    }
+
+    /// Rows and files change together: what was named is put in place after a crash as well.
+    fn switch(
+        &mut self,
+        moves: &BTreeMap<u32, Moves>,
+        whole: &HashSet<(u32, u64)>,
+        files: &[PathBuf],
+    ) -> Result<(), StoreError> {
+        let names = self.names(files);
+        journal::sync(&self.collection.volumes())?;
+        self.frontier.move_records(moves, whole, &names, self.now)?;
+        (self.progress)(Step::Named)?;
+        journal::put_in_place(self.collection)
+    }
+
+    /// Below the collection's folder.
+    pub(super) fn names(&self, files: &[PathBuf]) -> Vec<String> {
+        let below =
+            |path: &PathBuf| path.strip_prefix(self.collection.dir()).unwrap_or(path).to_owned();
+        files.iter().map(|path| below(path).to_string_lossy().into_owned()).collect()
+    }
+}
+
+impl Found {
+    /// Places in a volume that was written anew.
+    fn follow(&mut self, at: usize, moves: &BTreeMap<u32, Moves>) {
+        let volume = &mut self.volumes[at];
+        let Some(moves) = moves.get(&volume.name.number) else { return };
+        for edit in &mut volume.goes {
+            edit.offset = moved(moves, edit.offset);
+        }
+        for (index, offset) in self.payloads.values_mut() {
+            if *index == at {
+                *offset = moved(moves, *offset);
+            }
+        }
+    }
+}
+
+fn moved(moves: &Moves, offset: u64) -> u64 {
+    match moves.of(offset) {
+        Moved::To(offset) | Moved::Anew { offset, .. } => offset,
+        Moved::Gone => offset,
+    }
+}
+
+/// Who has which payload from now on: target and date of the first that referred to it.
+#[derive(Default)]
+struct Heirs {
+    by_payload: HashMap<u64, (String, String)>,
+}
+
+impl Heirs {
+    /// The revisit anew, and whether it is whole now.
+    fn write(
+        &mut self,
+        revisit: &Record,
+        key: u64,
+        found: &Found,
+    ) -> Result<(Vec<u8>, bool), StoreError> {
+        if let Some((uri, date)) = self.by_payload.get(&key) {
+            return Ok((referring_to(revisit, Some((uri, date))), false));
+        }
+        let original = found.payloads.get(&key).map(|(at, offset)| {
+            let volume = &found.volumes[*at];
+            record_at(&volume.name.path, *offset)
+        });
+        let whole = original.transpose()?.and_then(|original| made_whole(revisit, &original));
+        let Some(bytes) = whole else {
+            // What it refers to is not there: it had no payload before either.
+            return Ok((referring_to(revisit, None), false));
+        };
+        let field = |name| revisit.field(name).unwrap_or_default().to_owned();
+        self.by_payload.insert(key, (field("WARC-Target-URI"), field("WARC-Date")));
+        Ok((bytes, true))
+    }
+}
+
+fn capture(record: &Record, uri: &str, date: &str) -> u64 {
+    let (uri, date) = (record.field(uri).unwrap_or(""), record.field(date).unwrap_or(""));
+    xxh3_64(format!("{date} {uri}").as_bytes())
+}
