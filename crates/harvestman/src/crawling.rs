@@ -208,6 +208,10 @@ impl Crawl<'_> {
         } else {
             self.context.say(&summary.text());
         }
+        for (spider, why) in &tally.paused {
+            self.context.say(&format!("spider {spider} is paused: {why}"));
+            self.context.say(&format!("mend it, then: {}", resume_spider(spider)));
+        }
         if matches!(ended, Ended::PagesLimit) {
             self.context
                 .say("crawl.pages counts all pages of the collection; a higher one goes on");
@@ -277,12 +281,19 @@ fn words(ended: &Ended) -> (RunState, String) {
 
 /// Nothing came back although something was tried: an exit of its own, with the last trouble in words.
 fn nothing_fetched(ended: &Ended, tally: &Tally, now: Timestamp) -> Option<Failure> {
-    let tried = tally.failed + tally.excluded > 0 || !tally.errors.is_empty();
+    let tried =
+        tally.failed + tally.excluded > 0 || !tally.errors.is_empty() || !tally.paused.is_empty();
     let Ended::Done { next_due } = ended else { return None };
     if tally.fetched > 0 || tally.redirected > 0 || !tried {
         return None;
     }
     let when = next_due.map_or(String::new(), |at| format!(" {}", crate::times::until(at, now)));
+    if let Some((spider, why)) = tally.paused.first_key_value() {
+        return Some(Failure::nothing_fetched(
+            format!("nothing could be fetched: spider {spider} is paused: {why}"),
+            format!("mend it, then: {}", resume_spider(spider)),
+        ));
+    }
     Some(match &tally.last_failure {
         Some((url, detail)) => Failure::nothing_fetched(
             format!("nothing could be fetched; the last trouble was {url}: {detail}"),
@@ -297,6 +308,10 @@ fn nothing_fetched(ended: &Ended, tally: &Tally, now: Timestamp) -> Option<Failu
             "see why with: harvestman explain URL",
         ),
     })
+}
+
+fn resume_spider(name: &str) -> String {
+    format!("harvestman spider resume {}", shell_word(name))
 }
 
 /// Refusals by one rule are one line, whatever the number of sites.

@@ -113,6 +113,7 @@ pub fn spider(
         gather: gather(config)?,
         fetch_limits: Arc::new(fetch_limits(config)),
         cookies: access::cookies(config, folder)?,
+        logins: access::logins(config, name)?,
     })
 }
 

@@ -11,8 +11,9 @@ use std::{
 };
 
 use gatherer::GatherOptions;
+use harvester::login::LoginForm;
 use manager::Policy;
-use model::{Candidate, CrawlUrl, FetchLimits, Page, Refusal, SpiderId, Verdict};
+use model::{Candidate, CrawlUrl, FetchLimits, Page, Refusal, SiteKey, SpiderId, Verdict};
 use seeder::{Blocks, SeedSet, SpiderRules};
 
 use crate::{
@@ -33,6 +34,8 @@ pub struct Spider {
     pub gather: GatherOptions,
     pub fetch_limits: Arc<FetchLimits>,
     pub cookies: CookieStock,
+    /// At most one counts for each site: the first.
+    pub logins: Vec<LoginForm>,
 }
 
 impl Spider {
@@ -78,6 +81,11 @@ impl Spider {
             }
             None => self.fetch_limits.clone(),
         }
+    }
+
+    /// The form to send before its pages of this site are asked for.
+    pub fn login_at(&self, site: &SiteKey) -> Option<&LoginForm> {
+        self.logins.iter().find(|form| form.page.site() == *site)
     }
 
     fn other_terms_of(&self, page: &Page) -> Option<PageOverride> {

@@ -194,6 +194,7 @@ pub(super) fn spider(seeds: &[CrawlUrl]) -> Spider {
         gather: gatherer::GatherOptions::default(),
         fetch_limits: Arc::new(fetch_limits()),
         cookies: Some(Arc::new([])),
+        logins: Vec::new(),
     }
 }
 
