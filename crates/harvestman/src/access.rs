@@ -17,11 +17,15 @@ use harvester::{
         AuthScheme, ClientCertificate, Credential, DnsResolver, HttpFetcher, HttpOptions,
         HttpProfile, HttpSetupError, PresetCookie, cookies_file,
     },
+    login::{LoginForm, SuccessSign},
 };
 use model::{BoxFuture, Clock, Fetch, FetchFailure, Resolution, Resolve, SpiderId, Timestamp};
 
 use crate::{
-    config::{Config, Cookies, access::Authorization},
+    config::{
+        Config, Cookies,
+        access::{Authorization, Success},
+    },
     exit::Failure,
     setup::{Setup, header, parsed},
 };
@@ -130,6 +134,27 @@ fn credentials(config: &Config, name: &str) -> Result<Vec<Credential>, Failure> 
                 Authorization::Bearer(token) => AuthScheme::Bearer { token },
             };
             Ok(Credential { origin: credential.origin.clone(), scheme })
+        })
+        .collect()
+}
+
+/// The forms that the spider of this name sends, with their secrets.
+pub fn logins(config: &Config, name: &str) -> Result<Vec<LoginForm>, Failure> {
+    let mine = config.logins.iter();
+    mine.filter(|login| login.spider.as_deref().is_none_or(|spider| spider == name))
+        .map(|login| {
+            Ok(LoginForm {
+                page: login.page.clone(),
+                fields: login.values()?,
+                form: login.form.clone(),
+                action: login.action.clone(),
+                success: match login.success.clone() {
+                    Success::Cookie(name) => SuccessSign::Cookie(name),
+                    Success::Text(text) => SuccessSign::Text(text),
+                    Success::Redirect(start) => SuccessSign::RedirectTo(start),
+                    Success::Status(status) => SuccessSign::Status(status),
+                },
+            })
         })
         .collect()
 }

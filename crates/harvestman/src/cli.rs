@@ -516,6 +516,10 @@ pub struct DecisionsArgs {
 
 #[derive(Clone, Debug, Args)]
 pub struct ExplainArgs {
+    /// As this spider sees it [default: the one whose page it is, else all]
+    #[arg(long, value_name = "NAME")]
+    pub spider: Option<String>,
+
     #[arg(value_name = "URL")]
     pub url: String,
 }

@@ -2,7 +2,7 @@
 //!
 //! `crawl`, `run` and `demo` are this with different plans.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use harvester::{clock::RealClock, workbench::Workbench};
 use model::{Clock, CrawlUrl, Frontier, Timestamp, limits};
@@ -45,6 +45,8 @@ const REMARKS_SHOWN: usize = 5;
 pub struct Crawl<'a> {
     pub context: &'a Context,
     pub config: Config,
+    /// Where relative paths of the configuration start.
+    pub paths: PathBuf,
     /// What was typed, for reading the configuration anew.
     pub flags: FlagValues,
     pub seeds: Vec<CrawlUrl>,
@@ -57,7 +59,7 @@ pub struct Crawl<'a> {
 
 impl Crawl<'_> {
     pub fn run(self) -> Result<Exit, Failure> {
-        let setup = Setup::new(&self.config, &self.context.folder)?;
+        let setup = Setup::new(&self.config, &self.paths)?;
         // A connection is a descriptor: the usual 1,024 would be the tightest limit of all.
         if let Err(error) = rlimit::increase_nofile_limit(DESCRIPTORS) {
             tracing::info!(%error, "the limit on open files stays as it is");
@@ -104,7 +106,7 @@ impl Crawl<'_> {
 
     /// What is wrong with the configuration is found here, before anything on disk is touched.
     fn steering(&self, setup: &Setup, network: &Network) -> Result<Steering, Failure> {
-        let (folder, flags) = (self.context.folder.clone(), self.flags.clone());
+        let (folder, flags) = (self.paths.clone(), self.flags.clone());
         let (config, blocks) = (self.config.clone(), setup.blocks.clone());
         let mut steering = Steering::new(folder, flags, config, blocks, network.clone());
         let course = steering.set(&[SpiderRow::default()])?;
@@ -206,6 +208,10 @@ impl Crawl<'_> {
         } else {
             self.context.say(&summary.text());
         }
+        for (spider, why) in &tally.paused {
+            self.context.say(&format!("spider {spider} is paused: {why}"));
+            self.context.say(&format!("mend it, then: {}", resume_spider(spider)));
+        }
         if matches!(ended, Ended::PagesLimit) {
             self.context
                 .say("crawl.pages counts all pages of the collection; a higher one goes on");
@@ -277,12 +283,19 @@ fn words(ended: &Ended) -> (RunState, String) {
 
 /// Nothing came back although something was tried: an exit of its own, with the last trouble in words.
 fn nothing_fetched(ended: &Ended, tally: &Tally, now: Timestamp) -> Option<Failure> {
-    let tried = tally.failed + tally.excluded > 0 || !tally.errors.is_empty();
+    let tried =
+        tally.failed + tally.excluded > 0 || !tally.errors.is_empty() || !tally.paused.is_empty();
     let Ended::Done { next_due } = ended else { return None };
     if tally.fetched > 0 || tally.redirected > 0 || !tried {
         return None;
     }
     let when = next_due.map_or(String::new(), |at| format!(" {}", crate::times::until(at, now)));
+    if let Some((spider, why)) = tally.paused.first_key_value() {
+        return Some(Failure::nothing_fetched(
+            format!("nothing could be fetched: spider {spider} is paused: {why}"),
+            format!("mend it, then: {}", resume_spider(spider)),
+        ));
+    }
     Some(match &tally.last_failure {
         Some((url, detail)) => Failure::nothing_fetched(
             format!("nothing could be fetched; the last trouble was {url}: {detail}"),
@@ -297,6 +310,10 @@ fn nothing_fetched(ended: &Ended, tally: &Tally, now: Timestamp) -> Option<Failu
             "see why with: harvestman explain URL",
         ),
     })
+}
+
+fn resume_spider(name: &str) -> String {
+    format!("harvestman spider resume {}", shell_word(name))
 }
 
 /// Refusals by one rule are one line, whatever the number of sites.

@@ -63,6 +63,10 @@ impl House {
             setup.blocks.add(Block::parse(&entry.pattern));
         })?;
         setup::keep_out_forgotten(&setup.blocks, frontier.tombstones()?);
+        if let Some(preview) = &crawl.preview {
+            setup.blocks.add(preview.blocks.iter().filter_map(|text| Block::parse(text).ok()));
+            setup::keep_out_forgotten(&setup.blocks, preview.forgotten.clone());
+        }
         let marks = frontier.marks()?;
         let links = LinkWriter::open(&collection.links(), marks.links)?;
         let (archive, recovery) = WarcArchive::open(

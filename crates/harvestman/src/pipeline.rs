@@ -39,6 +39,7 @@ pub mod harvest;
 pub mod messages;
 pub mod payloads;
 pub mod preview;
+pub mod sessions;
 pub mod settle;
 pub mod spiders;
 pub mod tally;

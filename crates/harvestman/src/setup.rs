@@ -18,8 +18,8 @@ use harvester::{
 use manager::Policy;
 use model::{FetchLimits, SpiderId, limits};
 use seeder::{
-    Blocks, Expansion, ExternalPolicy, Forgotten, LogList, Marking, RejectList, Rewrite, RuleList,
-    RuleListError, SCRIPT_BYTES_MAX, Scope, Script, SeedSet, SpiderRules, UrlForm,
+    Blocks, Depths, Expansion, ExternalPolicy, Forgotten, LogList, Marking, RejectList, Rewrite,
+    RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope, Script, SeedSet, SpiderRules, UrlForm,
     parse_host_pattern,
 };
 use store::{
@@ -32,6 +32,7 @@ use crate::{
     config::{self, Config},
     exit::Failure,
     pipeline::spiders::Spider,
+    steering::OverriddenDepths,
 };
 
 /// Everything that all spiders of a crawl share and that comes from the configuration alone.
@@ -104,7 +105,7 @@ pub fn spider(
     Ok(Spider {
         id,
         name: name.to_owned(),
-        rules: SpiderRules { blocks: blocks.clone(), ..rules(config, folder)? },
+        rules: spider_rules(config, folder, name, blocks)?,
         seeds,
         policy: policy(config),
         period: config.revisit.period,
@@ -113,6 +114,7 @@ pub fn spider(
         fetch_limits: Arc::new(fetch_limits(config)),
         requisite_bytes_max: config.fetch.requisite_bytes_max,
         cookies: access::cookies(config, folder)?,
+        logins: access::logins(config, name)?,
     })
 }
 
@@ -122,6 +124,22 @@ pub fn keep_out_forgotten(blocks: &Blocks, stones: Option<(TombstoneKey, Vec<Tom
     let mut forgotten = Forgotten::new(key);
     stones.iter().for_each(|stone| forgotten.add(&stone.kind, stone.hash));
     blocks.set_forgotten(forgotten);
+}
+
+/// The rules of the spider of this name, with the overrides that are for it.
+pub fn spider_rules(
+    config: &Config,
+    folder: &Path,
+    name: &str,
+    blocks: &Blocks,
+) -> Result<SpiderRules, Failure> {
+    let (overrides, spider) = (config.overrides.clone(), name.to_owned());
+    let depths = || Arc::new(OverriddenDepths { overrides, spider }) as Arc<dyn Depths>;
+    Ok(SpiderRules {
+        blocks: blocks.clone(),
+        other_depths: (!config.overrides.is_empty()).then(depths),
+        ..rules(config, folder)?
+    })
 }
 
 /// `folder`: where the path of a script starts.
@@ -156,6 +174,7 @@ pub fn rules(config: &Config, folder: &Path) -> Result<SpiderRules, Failure> {
         },
         depth_max: crawl.depth,
         depth_dynamic_max: crawl.depth_dynamic,
+        other_depths: None,
         url_bytes_max: config.url.bytes_max,
         redirects_max: crawl.redirects,
         reject: reject(config)?,

@@ -15,8 +15,8 @@ use harvester::{
     http::HttpProfile,
     workbench::{SiteTerms, SpiderLimits, Terms},
 };
-use model::{Page, SiteKey, SpiderId, limits};
-use seeder::{Blocks, SeedSet};
+use model::{CrawlUrl, Page, SiteKey, SpiderId, limits};
+use seeder::{Blocks, Depths, OtherDepth, SeedSet};
 use store::spiders::SpiderRow;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -174,6 +174,20 @@ impl Terms for CourseTerms {
         let name = self.by_spider.get(&page.spider).map_or("", |(name, _)| name);
         let other = self.overrides.page(name, &page.url, page.level);
         other.importance.map_or(1.0, |importance| importance as f32)
+    }
+}
+
+/// Depths as overrides have them for one spider.
+#[derive(Debug)]
+pub struct OverriddenDepths {
+    pub overrides: Overrides,
+    pub spider: String,
+}
+
+impl Depths for OverriddenDepths {
+    fn of(&self, url: &CrawlUrl, level: u16) -> OtherDepth {
+        let other = self.overrides.page(&self.spider, url, level);
+        OtherDepth { all: other.depth, dynamic: other.depth_dynamic }
     }
 }
 

@@ -90,7 +90,8 @@ pub struct Exchange {
     /// As sent, ending in an empty line; what proves who we are (passwords, tokens, a user's cookies)
     /// is replaced by `[withheld]`.
     pub request_head: Bytes,
-    /// Exactly as received (order, case, duplicates), ending in an empty line.
+    /// Exactly as received (order, case, duplicates), ending in an empty line; but cookies that were set in
+    /// answer to a private one ([`FetchRequest::withhold_cookies`]) are overwritten with `*`.
     pub response_head: Bytes,
     pub status: u16,
     pub headers: Headers,

@@ -32,12 +32,13 @@ mod tests;
 
 use std::sync::Arc;
 
-use model::{Candidate, Page, Refusal, Verdict, limits};
+use model::{Candidate, CrawlUrl, Page, Refusal, Verdict, limits};
 
 pub use self::border::{Expansion, ExternalPolicy, Scope};
 pub(crate) use self::inquiry::Inquiry;
 use crate::{
-    Blocks, LogList, Marking, RejectList, RuleList, Script, SeedSet, UrlForm, objection::Objection,
+    Blocks, Depths, LogList, Marking, RejectList, RuleList, Script, SeedSet, UrlForm,
+    objection::Objection,
 };
 
 #[derive(Clone, Debug)]
@@ -60,6 +61,8 @@ pub struct SpiderRules {
     /// The same for pages that are made on demand (WIRE: 15 static, 5 dynamic); without it,
     /// `depth_max` is for both.
     pub depth_dynamic_max: Option<u16>,
+    /// For pages of which the user says otherwise.
+    pub other_depths: Option<Arc<dyn Depths>>,
     pub url_bytes_max: usize,
     /// Redirects in a row.
     pub redirects_max: u8,
@@ -86,6 +89,7 @@ impl Default for SpiderRules {
             marking: Marking::default(),
             depth_max: None,
             depth_dynamic_max: None,
+            other_depths: None,
             url_bytes_max: limits::URL_BYTES_MAX,
             redirects_max: limits::REDIRECTS_MAX,
             reject: RejectList::default(),
@@ -228,10 +232,13 @@ impl SpiderRules {
         rules.into_iter().find_map(|rule| inquiry.ask(rule))
     }
 
-    fn depth(&self, is_dynamic: bool) -> Option<Objection<'static>> {
-        match self.depth_dynamic_max.filter(|_| is_dynamic) {
+    fn depth(&self, url: &CrawlUrl, level: u16) -> Option<Objection<'static>> {
+        let other = self.other_depths.as_ref().map(|depths| depths.of(url, level));
+        let other = other.unwrap_or_default();
+        let dynamic = other.dynamic.unwrap_or(self.depth_dynamic_max);
+        match dynamic.filter(|_| self.marking.is_dynamic(url)) {
             Some(max) => Some(Objection::TooDeepDynamic(max)),
-            None => self.depth_max.map(Objection::TooDeep),
+            None => other.all.unwrap_or(self.depth_max).map(Objection::TooDeep),
         }
     }
 }

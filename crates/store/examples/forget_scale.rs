@@ -114,6 +114,7 @@ fn leases(frontier: &mut SqliteFrontier, sites: usize) -> Result<Vec<SiteLease>,
         known_max: 0,
         paused: Vec::new(),
         seeded_first: false,
+        requisites_only: false,
         only: None,
     })?)
 }

@@ -154,7 +154,7 @@ impl HttpFetcher {
             started,
             address: visit.address,
             request_head: visit.secrets.withhold(answer.request_head),
-            response_head: answer.response_head,
+            response_head: visit.secrets.withhold_answer(answer.response_head),
             status: answer.status,
             headers: answer.headers,
             wire_body: answer.wire_body,

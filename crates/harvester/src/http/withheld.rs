@@ -3,11 +3,12 @@
 //! An archive is passed on, and whoever reads it must not be able to log in with it. The line itself
 //! stays, so that a reader sees that the answer was given to somebody known: `Authorization: [withheld]`.
 //! Cookies are withheld as a whole where one of them came from the user or a login; those that a server
-//! gave to everybody are kept.
+//! gave to everybody are kept, and so are those that it sets, but for answers to a private cookie.
 
 use bytes::{BufMut, Bytes, BytesMut};
 
 const WITHHELD: &[u8] = b"[withheld]";
+const SETTING: &[u8] = b"set-cookie:";
 
 /// Which lines of a request are secret.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +35,25 @@ impl Secrets {
                 }
                 None => kept.put_slice(line),
             }
+        }
+        kept.freeze()
+    }
+
+    /// The head of an answer for the archive: cookies that come in answer to a private one may be the next
+    /// one of a session. Overwritten, so that the head stays as long as it was on the wire.
+    pub fn withhold_answer(self, head: Bytes) -> Bytes {
+        if !self.cookies || memchr::memmem::find(&head.to_ascii_lowercase(), SETTING).is_none() {
+            return head;
+        }
+        let mut kept = BytesMut::from(&head[..]);
+        let mut start = 0;
+        for line in head.split_inclusive(|&b| b == b'\n') {
+            if line.get(..SETTING.len()).is_some_and(|name| name.eq_ignore_ascii_case(SETTING)) {
+                let value = &mut kept[start + SETTING.len()..start + line.len()];
+                let hidden = value.iter_mut().filter(|byte| !b" \r\n".contains(byte));
+                hidden.for_each(|byte| *byte = b'*');
+            }
+            start += line.len();
         }
         kept.freeze()
     }
@@ -70,6 +90,18 @@ mod tests {
         );
         let none = Secrets::default().withhold(Bytes::from_static(head.as_bytes()));
         assert_eq!(none, head.as_bytes());
+    }
+
+    #[test]
+    fn cookies_set_in_answer_to_private_ones_are_overwritten_at_the_same_length() {
+        let head = Bytes::from_static(
+            b"HTTP/1.1 200 OK\r\nset-COOKIE: id=secret; Path=/\r\nX: Set-Cookie: a=b\r\n\r\n",
+        );
+        let kept = Secrets { cookies: true, ..Secrets::default() }.withhold_answer(head.clone());
+        let wanted =
+            b"HTTP/1.1 200 OK\r\nset-COOKIE: ********** ******\r\nX: Set-Cookie: a=b\r\n\r\n";
+        assert_eq!(&kept[..], &wanted[..]);
+        assert_eq!(Secrets::default().withhold_answer(head.clone()), head);
     }
 
     #[test]

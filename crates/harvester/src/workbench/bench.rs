@@ -93,8 +93,16 @@ pub(super) struct Flight {
 
 #[derive(Debug)]
 pub(super) enum Errand {
-    Robots { origin: Origin, hops: u8 },
-    Page { fp: Fingerprint, failures: u16 },
+    Robots {
+        origin: Origin,
+        hops: u8,
+    },
+    Page {
+        fp: Fingerprint,
+        failures: u16,
+    },
+    /// What must be visited before the spider's pages.
+    Login,
 }
 
 impl Workbench {

@@ -9,6 +9,7 @@ use super::{
     account::{Payer, Share},
     address,
     bench::{Errand, Flight, Name, Who},
+    entrance::Entrance,
     seat::Want,
 };
 
@@ -17,6 +18,8 @@ struct Chosen {
     spider: SpiderId,
     /// The page to visit, or for whose sake robots.txt is asked for.
     fp: Fingerprint,
+    /// It is, or is asked for the sake of, the entry of the page's lane.
+    entry: bool,
     url: CrawlUrl,
     errand: Errand,
 }
@@ -42,11 +45,16 @@ impl Workbench {
         let seat = self.seats.get_mut(site)?;
         let chosen = match seat.want(now, &*self.gate, queue_max) {
             Want::Exclude { fp, refusal } => return self.exclude(site, fp, refusal, now),
-            Want::Robots { fp, spider, origin, url, hops } => {
-                Chosen { spider, fp, url, errand: Errand::Robots { origin, hops } }
+            Want::Bar { spider, refusal } => return self.bar(site, spider, refusal, now),
+            Want::Robots { fp, entry, spider, origin, url, hops } => {
+                Chosen { spider, fp, entry, url, errand: Errand::Robots { origin, hops } }
+            }
+            Want::Entry { fp, spider, url } => {
+                Chosen { spider, fp, entry: true, url, errand: Errand::Login }
             }
             Want::Page { fp, spider, url } => {
-                Chosen { spider, fp, url, errand: Errand::Page { fp, failures: 0 } }
+                let errand = Errand::Page { fp, failures: 0 };
+                Chosen { spider, fp, entry: false, url, errand }
             }
             _ => {
                 self.reschedule(site, now);
@@ -64,7 +72,10 @@ impl Workbench {
                 let addresses = resolution.addresses.clone();
                 host.name = Name::Resolved(resolution);
                 if let Some(refusal) = self.refuses_all(&addresses) {
-                    return self.exclude(site, chosen.fp, refusal, now);
+                    return match chosen.entry {
+                        true => self.bar(site, chosen.spider, refusal, now),
+                        false => self.exclude(site, chosen.fp, refusal, now),
+                    };
                 }
                 if self.stands_in_line(site, &host_key, &addresses, now) {
                     return None;
@@ -204,7 +215,8 @@ impl Workbench {
         };
         if begins {
             seat.in_flight += 1;
-            seat.turn.began = true;
+            // A turn that ends before the first page would never get past a login.
+            seat.turn.began |= !matches!(flight.errand, Errand::Login);
             seat.waiting_since = None;
         }
         match &mut flight.errand {
@@ -212,6 +224,11 @@ impl Workbench {
                 seat.hunt(origin, assignment.url.clone(), *hops, begins);
                 assignment.purpose = Purpose::Robots;
                 assignment.condition = seat.condition_of(origin);
+            }
+            Errand::Login => {
+                let lane = seat.frontier.lane_mut(chosen.spider);
+                lane.expect("a lane wanted it").entrance = Entrance::Out;
+                assignment.purpose = Purpose::Login;
             }
             Errand::Page { fp, failures } => {
                 let page = seat.frontier.take(*fp).expect("the page wanted is in the queue");

@@ -9,6 +9,7 @@ use model::{
 use super::{
     Note, Released, Workbench,
     bench::{Errand, Flight},
+    entrance::Entrance,
     pace,
 };
 use crate::{
@@ -25,7 +26,7 @@ impl Workbench {
     ) -> AfterVisit {
         let outcome = answer.map(|exchange| exchange.status).map_err(|failure| failure.kind);
         let failures = match errand {
-            Errand::Robots { .. } => 0,
+            Errand::Robots { .. } | Errand::Login => 0,
             Errand::Page { failures, .. } => *failures,
         };
         after_visit(outcome, failures, now)
@@ -59,6 +60,13 @@ impl Workbench {
         match &flight.errand {
             Errand::Robots { origin, hops } => {
                 robots = self.robots_answered(key, origin, *hops, answer, now, &mut notes);
+            }
+            Errand::Login => {
+                let lane = self.seats.get_mut(key);
+                let lane = lane.and_then(|seat| seat.frontier.lane_mut(flight.payer.spider));
+                if let Some(lane) = lane.filter(|lane| lane.entrance == Entrance::Out) {
+                    lane.entrance = Entrance::Shut;
+                }
             }
             Errand::Page { fp, .. } => {
                 page = Some(page_after);

@@ -10,11 +10,14 @@ use std::{
     sync::Arc,
 };
 
-use model::{Fingerprint, Page, SiteKey, SpiderId, Timestamp, limits::KNOWN_IN_MEMORY_MAX};
+use model::{
+    CrawlUrl, Fingerprint, Page, SiteKey, SpiderId, Timestamp, limits::KNOWN_IN_MEMORY_MAX,
+};
 
 use super::{
     Terms,
     account::Entry,
+    entrance::Entrance,
     lane::{Lane, Place, rank},
     lines::Line,
 };
@@ -44,7 +47,9 @@ pub enum Offered {
 #[derive(Debug, PartialEq)]
 pub(super) enum Head<'a> {
     Page(&'a Page),
-    /// The next page waits until a page of a lower level is gathered.
+    /// This must be visited for the sake of that page.
+    Entry(&'a CrawlUrl, &'a Page),
+    /// The next page waits until a page of a lower level is gathered, or its lane opened.
     Barrier,
     /// Pages of lower levels may lie in the Global Frontier, or only there is anything left.
     Refill,
@@ -158,22 +163,28 @@ impl LocalFrontier {
     /// By what the last look at the accounts allowed. Pages that may not go out do not hold up the others
     /// for the sake of a refill that would only bring more of them: `held_back_max` bounds them.
     pub fn head(&self, held_back_max: usize) -> Head<'_> {
-        let (mut best, mut barrier) = (None::<(&Place, &Page)>, false);
+        let (mut best, mut barrier) = (None::<(&Place, &Page, &Lane)>, false);
         for lane in &self.lanes {
             match lane.first() {
                 Some((place, _)) if lane.is_behind(place.0) => barrier = true,
-                Some(first) if best.is_none_or(|best| first.0 < best.0) => best = Some(first),
+                Some(_) if lane.entrance.is_closed() => barrier = true,
+                Some((place, page)) if best.is_none_or(|best| place < best.0) => {
+                    best = Some((place, page, lane));
+                }
                 _ => {}
             }
         }
         match best {
-            Some((place, _))
+            Some((place, ..))
                 if self.more_from.is_some_and(|from| from < place.0)
                     && self.held_back() < held_back_max =>
             {
                 Head::Refill
             }
-            Some((_, page)) => Head::Page(page),
+            Some((_, page, lane)) => match lane.entrance.asks_for() {
+                Some(url) => Head::Entry(url, page),
+                None => Head::Page(page),
+            },
             None if barrier => Head::Barrier,
             None => self.nothing_free(held_back_max),
         }
@@ -244,12 +255,17 @@ impl LocalFrontier {
         self.lanes.iter().find(|lane| lane.spider == spider)
     }
 
+    pub fn lane_mut(&mut self, spider: SpiderId) -> Option<&mut Lane> {
+        self.lanes.iter_mut().find(|lane| lane.spider == spider)
+    }
+
     /// Other terms hold from now on: every lane asks again, every page is ranked again.
     pub fn set_terms(&mut self, terms: &Arc<dyn Terms>) {
         self.terms = terms.clone();
         for lane in &mut self.lanes {
             lane.terms = terms.of(lane.spider, &self.site);
             lane.pause = lane.terms.pause_of(self.pages_known);
+            lane.entrance.renew(Entrance::new(&**terms, lane.spider, &self.site));
             let queued = std::mem::take(&mut lane.fresh).into_iter();
             for (place, page) in queued.chain(std::mem::take(&mut lane.known)) {
                 let place = (place.0, rank(terms.importance(&page)), place.2, place.3);
@@ -315,7 +331,8 @@ impl LocalFrontier {
             return lane;
         }
         let terms = self.terms.of(spider, &self.site);
-        self.lanes.push(Lane::new(spider, terms, self.pages_known));
+        let entrance = Entrance::new(&*self.terms, spider, &self.site);
+        self.lanes.push(Lane::new(spider, terms, entrance, self.pages_known));
         self.lanes.len() - 1
     }
 

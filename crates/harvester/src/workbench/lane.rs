@@ -10,6 +10,7 @@ use model::{Page, SpiderId, Timestamp};
 use super::{
     SiteTerms,
     account::{Access, Entry},
+    entrance::Entrance,
 };
 
 /// Level, rank (the more important the smaller), due, arrival.
@@ -21,6 +22,7 @@ pub(super) struct Lane {
     pub terms: SiteTerms,
     /// The courtesy pause that the terms come to on this site.
     pub pause: Duration,
+    pub entrance: Entrance,
     /// As of the last look at the site.
     pub access: Access,
     /// Never answered with content: each needs a slot under the limits on pages.
@@ -33,11 +35,12 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub fn new(spider: SpiderId, terms: SiteTerms, pages_known: u64) -> Lane {
+    pub fn new(spider: SpiderId, terms: SiteTerms, entrance: Entrance, pages_known: u64) -> Lane {
         Lane {
             spider,
             pause: terms.pause_of(pages_known),
             terms,
+            entrance,
             access: Access::SHUT,
             fresh: BTreeMap::new(),
             known: BTreeMap::new(),

@@ -12,19 +12,21 @@
 //! - No limit on pages or bytes (in all, of a spider, a domain, a site) is ever exceeded: what a visit may
 //!   bring is reserved before it begins, and the last visits under a byte limit are cut to what is left.
 //! - No page of a paused spider goes out, and no spider has more visits under way than it may.
+//! - No page of a lane with an entry (a login) goes out before the entry was visited and the caller opened it.
 //! - Spiders that share a site share its clock: the longest of their pauses and the fewest connections hold.
 //! - Whatever waits is either on the list of moments, or behind an event the caller will report: nothing
 //!   is forgotten (heritrix3#203 was a queue that nobody woke).
 //!
 //! Read `bench.rs` for what can be asked and told, `choose.rs` for the flow, `frontier.rs`
 //! and `lane.rs` for the order of pages, `pace.rs` for the clock, `account.rs` and `lines.rs` for limits and who
-//! waits for them, `terms.rs` and `steer.rs` for what may differ and change.
+//! waits for them, `entrance.rs` for logins, `terms.rs` and `steer.rs` for what may differ and change.
 
 mod account;
 mod address;
 mod bench;
 mod choose;
 mod conclude;
+mod entrance;
 mod frontier;
 mod lane;
 mod lines;
@@ -46,6 +48,8 @@ pub use step::{
 };
 pub use terms::{LimitInAll, SiteTerms, SpiderLimits, Terms};
 
+#[cfg(test)]
+mod entrance_tests;
 #[cfg(test)]
 mod gate_tests;
 #[cfg(test)]

@@ -111,6 +111,7 @@ impl World {
     fn run(&mut self) {
         for _ in 0..200_000 {
             match self.bench.acquire(self.now) {
+                Step::Barred { .. } => panic!("nobody logs in in this world"),
                 Step::Resolve(site) => self.resolve(&site),
                 Step::Visit(assignment) => self.begin(*assignment),
                 Step::Exclude(excluded) => {

@@ -9,15 +9,15 @@ use std::{
 };
 
 use model::{
-    FailureKind, Fingerprint, Page, Purpose, Resolution, RobotsCopy, SiteKey, Spent, SpiderId,
-    Timestamp,
+    CrawlUrl, FailureKind, Fingerprint, Page, Purpose, Resolution, RobotsCopy, SiteKey, Spent,
+    SpiderId, Timestamp,
 };
 use proptest::prelude::*;
 
 use super::{
     Assignment, Offered, Options, Reason, SiteTerms, SpiderLimits, Step, Terms, Workbench,
     property::Dice,
-    tests::{START, address, answer, failure, key, lease, page},
+    tests::{START, address, answer, failure, key, lease, page, url},
 };
 use crate::failure::PageAfter;
 
@@ -26,9 +26,9 @@ const SPIDERS: [SpiderId; 2] = [SpiderId(1), SpiderId(2)];
 const ANSWER: u64 = 300;
 const DAY_MS: i64 = 24 * 3600 * 1000;
 
-/// The same on all sites.
+/// The same on all sites, but for where a spider has to log in.
 #[derive(Clone)]
-struct Book(BTreeMap<SpiderId, SiteTerms>);
+struct Book(BTreeMap<SpiderId, SiteTerms>, BTreeSet<(SpiderId, String)>);
 
 impl Terms for Book {
     fn of(&self, spider: SpiderId, _site: &SiteKey) -> SiteTerms {
@@ -37,6 +37,11 @@ impl Terms for Book {
 
     fn importance(&self, page: &Page) -> f32 {
         page.url.path().len() as f32
+    }
+
+    fn entry(&self, spider: SpiderId, site: &SiteKey) -> Option<CrawlUrl> {
+        let guarded = self.1.contains(&(spider, site.as_str().to_owned()));
+        guarded.then(|| url(&format!("http://{}/login/{}", site.as_str(), spider.0)))
     }
 }
 
@@ -84,6 +89,8 @@ struct World {
     flights: BinaryHeap<Reverse<(Timestamp, u64)>>,
     visits: HashMap<u64, (Assignment, Timestamp, Spent)>,
     open_levels: HashMap<(SiteKey, SpiderId), Vec<u16>>,
+    /// Where a spider that has to log in is in.
+    entered: BTreeSet<(SpiderId, String)>,
     now: Timestamp,
     /// Nothing is limited any more, and nothing changes.
     lifted: bool,
@@ -103,7 +110,7 @@ impl World {
         };
         let bench = Workbench::new(options, Spent::default()).with_terms(Arc::new(terms.clone()));
         let hosts = 1 + dice.roll(6);
-        let hosts = (0..hosts).map(|n| (format!("h{n}.d{}.example", n % 2), host(&mut dice, n)));
+        let hosts = (0..hosts).map(|n| (host_name(n), host(&mut dice, n)));
         let mut world = World {
             bench,
             terms,
@@ -115,6 +122,7 @@ impl World {
             flights: BinaryHeap::new(),
             visits: HashMap::new(),
             open_levels: HashMap::new(),
+            entered: BTreeSet::new(),
             now: START,
             lifted: false,
             dice,
@@ -196,6 +204,7 @@ impl World {
             lease.domain = spent(Account::Domain(domain(&name)));
             lease.worked_today = worked_today(host, self.now);
             self.bench.add(lease, self.now);
+            self.entered.retain(|(_, site)| *site != name);
             let host = self.hosts.get_mut(&name).expect("just looked at");
             (host.lend_at, host.lent_at, host.visits_of_turn) = (None, self.now, 0);
         }
@@ -206,6 +215,7 @@ impl World {
             0 => {
                 self.terms = random_terms(&mut self.dice);
                 self.forget_full();
+                self.entered.clear();
                 self.bench.set_terms(Arc::new(self.terms.clone()), self.now);
             }
             1 => {
@@ -244,6 +254,7 @@ impl World {
             self.limits.insert(spider, SpiderLimits::default());
         }
         self.terms.0.values_mut().for_each(|terms| *terms = unlimited(terms));
+        self.entered.clear();
         self.bench.set_terms(Arc::new(self.terms.clone()), self.now);
         self.forget_full();
         for host in self.hosts.values_mut() {
@@ -258,9 +269,12 @@ impl World {
         let busy = self.in_flight.entry(spider).or_default();
         *busy += 1;
         assert!(limits.fetches_max.is_none_or(|max| *busy <= max), "more visits than it may");
-        self.check_clock(&name);
+        self.check_clock(&name, assignment.purpose == Purpose::Login);
         let mut share = Spent::default();
         if let Some(page) = &assignment.page {
+            let in_or_free = self.terms.entry(spider, &assignment.site.key).is_none()
+                || self.entered.contains(&(spider, name.clone()));
+            assert!(in_or_free, "{name}: a page before the login");
             share = self.check_limits(&assignment, page.clone(), &name);
             let levels = self.open_levels.entry((assignment.site.key.clone(), spider)).or_default();
             assert!(levels.iter().all(|level| *level >= page.level), "a level was not awaited");
@@ -272,7 +286,7 @@ impl World {
     }
 
     /// Pause, connections, turn and day, each as the most careful spider with pages in hand asks.
-    fn check_clock(&mut self, name: &str) {
+    fn check_clock(&mut self, name: &str, login: bool) {
         // Waiting or under way: nothing else is in hand.
         let here: Vec<&SiteTerms> = SPIDERS
             .iter()
@@ -293,7 +307,8 @@ impl World {
         assert!(day.is_none_or(|max| worked_today(host, now) < max), "{name}: enough for today");
         host.last_start = Some((now, pause));
         host.in_flight += 1;
-        host.visits_of_turn += 1;
+        // Logins do not use up the visit that every turn has.
+        host.visits_of_turn += u64::from(!login);
     }
 
     fn in_hand(&self, name: &str, spider: SpiderId) -> bool {
@@ -367,9 +382,37 @@ impl World {
         if let Some(copy) = released.robots {
             self.hosts.get_mut(&name).expect("a host of this world").robots = Some(copy);
         }
+        if assignment.purpose == Purpose::Login {
+            self.step_in(&assignment);
+        }
         if let Some(page) = assignment.page {
+            if self.dice.one_in(20) {
+                self.throw_out(&assignment.site.key, page.spider);
+            }
             let drawn = if fails { Spent::default() } else { Spent { pages: share.pages, bytes } };
             self.settle(&name, page, share, drawn, released.page);
+        }
+    }
+
+    /// Logins take one step, or more.
+    fn step_in(&mut self, login: &Assignment) {
+        let (site, spider) = (&login.site.key, login.spider);
+        if self.dice.one_in(2) {
+            let next = url(&format!("{}/more", login.url));
+            return self.bench.enter(site, spider, Some(next), self.now);
+        }
+        self.entered.insert((spider, site.as_str().to_owned()));
+        self.bench.enter(site, spider, None, self.now);
+    }
+
+    /// The session is over, perhaps while pages of it are under way.
+    fn throw_out(&mut self, site: &SiteKey, spider: SpiderId) {
+        let under_way = self.visits.values().any(|(visit, ..)| {
+            visit.purpose == Purpose::Login && visit.site.key == *site && visit.spider == spider
+        });
+        if let Some(entry) = self.terms.entry(spider, site).filter(|_| !under_way) {
+            self.entered.remove(&(spider, site.as_str().to_owned()));
+            self.bench.enter(site, spider, Some(entry), self.now);
         }
     }
 
@@ -477,7 +520,7 @@ fn is_paused(limits: &SpiderLimits) -> bool {
 }
 
 fn host(dice: &mut Dice, n: u64) -> Host {
-    let name = format!("h{n}.d{}.example", n % 2);
+    let name = host_name(n);
     let roots = SPIDERS.map(|spider| page_of(&name, spider, 0));
     let roots = roots.map(|page| (page.url.fingerprint(), page));
     Host {
@@ -493,6 +536,10 @@ fn host(dice: &mut Dice, n: u64) -> Host {
         worked: (0, Duration::ZERO),
         robots: None,
     }
+}
+
+fn host_name(n: u64) -> String {
+    format!("h{n}.d{}.example", n % 2)
 }
 
 fn page_of(host: &str, spider: SpiderId, number: u64) -> Page {
@@ -525,7 +572,9 @@ fn random_terms(dice: &mut Dice) -> Book {
         day_time_max: some(dice, 4, 30).map(|n| Duration::from_secs(n + 1)),
         answer_bytes_max: ANSWER,
     };
-    Book(SPIDERS.map(|spider| (spider, terms())).into())
+    let terms = SPIDERS.map(|spider| (spider, terms())).into();
+    let lanes = SPIDERS.iter().flat_map(|spider| (0..6).map(|n| (*spider, host_name(n))));
+    Book(terms, lanes.filter(|_| dice.one_in(3)).collect())
 }
 
 fn unlimited(terms: &SiteTerms) -> SiteTerms {

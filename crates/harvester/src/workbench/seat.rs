@@ -63,6 +63,8 @@ pub(super) enum Want {
     Robots {
         /// The page for whose sake it is asked for.
         fp: Fingerprint,
+        /// For the sake of the entry to the page's lane.
+        entry: bool,
         spider: SpiderId,
         origin: Origin,
         url: CrawlUrl,
@@ -73,8 +75,19 @@ pub(super) enum Want {
         spider: SpiderId,
         url: CrawlUrl,
     },
+    /// What must be visited before this page.
+    Entry {
+        fp: Fingerprint,
+        spider: SpiderId,
+        url: CrawlUrl,
+    },
     Exclude {
         fp: Fingerprint,
+        refusal: Refusal,
+    },
+    /// The entry of the spider's lane is forbidden.
+    Bar {
+        spider: SpiderId,
         refusal: Refusal,
     },
     /// A robots.txt is under way, or a page of a lower level is open.
@@ -166,8 +179,10 @@ impl Seat {
     /// What the next visit would be, without its clock, by the last look at the accounts.
     pub fn want(&mut self, now: Timestamp, gate: &dyn Gate, held_back_max: usize) -> Want {
         let want = self.want_in_time(now, gate, held_back_max);
-        let has_time_to_spare =
-            matches!(want, Want::Exclude { .. } | Want::Event | Want::Shut(_) | Want::Nothing);
+        let has_time_to_spare = matches!(
+            want,
+            Want::Exclude { .. } | Want::Bar { .. } | Want::Event | Want::Shut(_) | Want::Nothing
+        );
         if has_time_to_spare { want } else { self.out_of_time(now).unwrap_or(want) }
     }
 
@@ -184,8 +199,9 @@ impl Seat {
     fn want_in_time(&mut self, now: Timestamp, gate: &dyn Gate, held_back_max: usize) -> Want {
         self.frontier.promote(now);
         loop {
-            let page = match self.frontier.head(held_back_max) {
-                Head::Page(page) => page,
+            let (page, entry) = match self.frontier.head(held_back_max) {
+                Head::Page(page) => (page, None),
+                Head::Entry(url, page) => (page, Some(url)),
                 Head::Barrier => return Want::Event,
                 Head::Refill => return Want::Refill,
                 Head::Wait(lines) => return Want::Wait(lines),
@@ -197,24 +213,27 @@ impl Seat {
             if let Some(refusal) = gate.refuses_url(&page.url) {
                 return Want::Exclude { fp, refusal };
             }
-            let origin = page.url.origin();
+            let goal = entry.unwrap_or(&page.url);
+            if let Some(refusal) = entry.and_then(|url| gate.refuses_url(url)) {
+                return Want::Bar { spider: page.spider, refusal };
+            }
+            let origin = goal.origin();
             match Standing::of(self.origins.get(&origin), &origin, now) {
                 Standing::UnderWay => return Want::Event,
                 Standing::Ask { url, hops } => {
                     // Without its robots.txt (which may be redirected elsewhere) no page is visited.
+                    let (entry, spider) = (entry.is_some(), page.spider);
                     return match gate.refuses_url(&url) {
+                        Some(refusal) if entry => Want::Bar { spider, refusal },
                         Some(refusal) => Want::Exclude { fp, refusal },
-                        None => {
-                            let spider = page.spider;
-                            Want::Robots { fp, spider, origin, url, hops }
-                        }
+                        None => Want::Robots { fp, entry, spider, origin, url, hops },
                     };
                 }
                 Standing::HeldUntil(until) => {
                     let page = self.frontier.take(fp).expect("the head is in the queue");
                     self.frontier.hold(page, until);
                 }
-                Standing::Rules(rules) => return verdict(rules, page),
+                Standing::Rules(rules) => return verdict(rules, page, entry),
             }
         }
     }
@@ -293,12 +312,19 @@ impl<'a> Standing<'a> {
     }
 }
 
-fn verdict(rules: &Rules, page: &Page) -> Want {
-    let fp = page.url.fingerprint();
-    let verdict = rules.verdict(page.url.path_and_query());
-    if verdict.allowed {
-        return Want::Page { fp, spider: page.spider, url: page.url.clone() };
+/// `entry`: what is to be visited before the page.
+fn verdict(rules: &Rules, page: &Page, entry: Option<&CrawlUrl>) -> Want {
+    let (fp, spider) = (page.url.fingerprint(), page.spider);
+    let url = entry.unwrap_or(&page.url);
+    let verdict = rules.verdict(url.path_and_query());
+    let refusal = || {
+        let rule = format!("robots.txt: {}", verdict.rule.unwrap_or_default());
+        Refusal { reason: RefusalReason::Robots, rule }
+    };
+    match (verdict.allowed, entry.is_some()) {
+        (true, true) => Want::Entry { fp, spider, url: url.clone() },
+        (true, false) => Want::Page { fp, spider, url: url.clone() },
+        (false, true) => Want::Bar { spider, refusal: refusal() },
+        (false, false) => Want::Exclude { fp, refusal: refusal() },
     }
-    let rule = format!("robots.txt: {}", verdict.rule.unwrap_or_default());
-    Want::Exclude { fp, refusal: Refusal { reason: RefusalReason::Robots, rule } }
 }

@@ -16,10 +16,14 @@ pub enum Step {
     /// waits; others go on.
     Resolve(SiteKey),
     /// Make this visit and call [`super::Workbench::release`] with its answer, whatever it is. For a page
-    /// that was answered call [`super::Workbench::gathered`] once its links have been offered.
+    /// that was answered call [`super::Workbench::gathered`] once its links have been offered, after an
+    /// answer to a login [`super::Workbench::enter`].
     Visit(Box<Assignment>),
     /// robots.txt or the gate forbids this page: settle it as excluded; no request is made, nothing to release.
     Exclude(Box<Excluded>),
+    /// robots.txt or the gate forbids the entry of this spider's lane ([`super::Terms::entry`]). Told once:
+    /// none of its pages goes out until [`super::Workbench::enter`] or other terms open the lane.
+    Barred { site: SiteRef, spider: SpiderId, refusal: Refusal },
     /// The visit failed before it began, because the name could not be resolved: settle it exactly like
     /// a visit that was released with this failure. Nothing to release or gather.
     Failed(Box<Assignment>, FetchFailure, Box<Released>),

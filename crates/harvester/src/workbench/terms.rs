@@ -6,7 +6,7 @@
 
 use std::{fmt, time::Duration};
 
-use model::{Page, SiteKey, SpiderId};
+use model::{CrawlUrl, Page, SiteKey, SpiderId};
 
 use super::Options;
 
@@ -51,6 +51,12 @@ pub trait Terms: Send + Sync {
     /// Of the pages of one level, the more important ones are visited first.
     fn importance(&self, _page: &Page) -> f32 {
         1.0
+    }
+
+    /// A URL of the site that must be visited before any page of the spider there: see
+    /// [`super::Workbench::enter`].
+    fn entry(&self, _spider: SpiderId, _site: &SiteKey) -> Option<CrawlUrl> {
+        None
     }
 }
 

@@ -38,9 +38,9 @@ impl Workbench {
         let (quiet, want) = (seat.is_quiet(), seat.want(now, &*self.gate, queue_max));
         let held = matches!(want, Want::Later(_)) && seat.is_unreachable(now);
         let (host, not_before) = match want {
-            Want::Exclude { .. } => (None, now),
+            Want::Exclude { .. } | Want::Bar { .. } => (None, now),
             Want::Robots { url, .. } => (Some(url.site()), now),
-            Want::Page { .. } => (Some(site.clone()), now),
+            Want::Page { .. } | Want::Entry { .. } => (Some(site.clone()), now),
             Want::Later(at) => (Some(site.clone()), at),
             Want::Wait(lines) => return self.wait_for_account(site, lines),
             Want::Shut(entry) => return self.drain(site, quiet, why_shut(&entry)),

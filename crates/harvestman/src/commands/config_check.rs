@@ -67,8 +67,7 @@ impl Findings {
 
     /// What a crawl would make of the values. A mistake of the base is not told again for each spider.
     fn look_at(&mut self, config: &Config, folder: &Path) {
-        let pairs = pairs(config);
-        for mistake in setup::mistakes(config, folder).into_iter().chain(pairs) {
+        for mistake in setup::mistakes(config, folder) {
             if !self.mistakes.contains(&mistake) {
                 self.mistakes.push(mistake);
             }
@@ -138,15 +137,6 @@ impl Findings {
     }
 }
 
-/// What must go together.
-fn pairs(config: &Config) -> Vec<Failure> {
-    if config.logins.is_empty() || config.fetch.cookies.are_kept() {
-        return Vec::new();
-    }
-    let what = "a [[login]] lives by cookies";
-    vec![config.refuse("fetch.cookies", "off", what, "set it to \"on\"")]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,11 +190,11 @@ mod tests {
     }
 
     #[test]
-    fn a_login_without_cookies_is_a_mistake() {
-        let login = "[[login]]\npage = 'http://a.org/'\nsuccess = 'cookie a'\nfields.u = 'x'\n";
-        told(&findings(login, &[]), &[]);
-        let off = findings(&format!("[fetch]\ncookies = 'off'\n{login}"), &[]);
-        told(&off, &["line 2: fetch.cookies = \"off\": a [[login]] lives by cookies"]);
+    fn a_login_whose_secret_is_missing_is_a_mistake() {
+        let login = "[[login]]\npage = 'http://a.org/'\nsuccess = 'cookie a'\n";
+        told(&findings(&format!("{login}fields.u = 'x'\n"), &[]), &[]);
+        let missing = format!("{login}fields.password = 'file:nowhere'\n");
+        told(&findings(&missing, &[]), &["line 1: the field \"password\": its secret"]);
     }
 
     #[test]

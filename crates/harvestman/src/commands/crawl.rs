@@ -17,15 +17,16 @@ pub fn crawl(context: &Context, args: &CrawlArgs) -> Result<Exit, Failure> {
     if args.dry_run {
         return dry_run::run(context, config, seeds);
     }
-    let fresh = args.fresh;
-    Crawl { context, config, flags, seeds, fresh, forever: false, preview: None }.run()
+    let (paths, fresh) = (context.folder.clone(), args.fresh);
+    Crawl { context, config, paths, flags, seeds, fresh, forever: false, preview: None }.run()
 }
 
 pub fn run(context: &Context, args: &RunArgs) -> Result<Exit, Failure> {
     let flags = args.flags.values();
     let config = context.config(flags.clone())?;
-    let seeds = Vec::new();
-    Crawl { context, config, flags, seeds, fresh: false, forever: true, preview: None }.run()
+    let (paths, seeds) = (context.folder.clone(), Vec::new());
+    let (fresh, forever) = (false, true);
+    Crawl { context, config, paths, flags, seeds, fresh, forever, preview: None }.run()
 }
 
 /// What was typed as URLs; the first that is none ends the command before anything is touched.

@@ -42,6 +42,7 @@ pub fn run(context: &Context, args: &DemoArgs) -> Result<Exit, Failure> {
     let exit = Crawl {
         context: &context,
         config,
+        paths: context.folder.clone(),
         flags,
         seeds: web.homes,
         fresh: true,

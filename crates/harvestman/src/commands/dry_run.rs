@@ -35,14 +35,14 @@ const URLS_SHOWN: usize = 20;
 /// The given pages and what they redirect to, or so many of them.
 const PAGES_MAX: u32 = 10_000;
 
-pub fn run(context: &Context, mut config: Config, seeds: Vec<CrawlUrl>) -> Result<Exit, Failure> {
-    let preview = Arc::new(Preview::new(seeds_of(&context.folder)?));
-    start_paths_at(&context.folder, &mut config)?;
+pub fn run(context: &Context, config: Config, seeds: Vec<CrawlUrl>) -> Result<Exit, Failure> {
+    let preview = Arc::new(preview_for(&context.folder)?);
     let temporary = Temporary::make()?;
     let inside = Context { folder: temporary.0.clone(), named: true, ..context.clone() };
     let crawl = Crawl {
         context: &inside,
         config,
+        paths: context.folder.clone(),
         flags: Vec::new(),
         seeds,
         fresh: false,
@@ -64,29 +64,21 @@ pub fn run(context: &Context, mut config: Config, seeds: Vec<CrawlUrl>) -> Resul
     ended
 }
 
-/// Relative paths of the configuration start at the collection, not at the temporary one.
-fn start_paths_at(folder: &Path, config: &mut Config) -> Result<(), Failure> {
-    let folder = std::path::absolute(folder).map_err(|error| {
-        let sentence = format!("cannot tell where {} is: {error}", folder.display());
-        Failure::fault(sentence, io_advice(error.kind()))
-    })?;
-    for name in config.fetch.extra_roots.iter_mut().chain(config.crawl.filter.iter_mut()) {
-        *name = folder.join(&*name).display().to_string();
-    }
-    Ok(())
-}
-
-/// The collection's own seeds widen the scope. While it is crawled, its sites have a clock that nobody
-/// else can see, so nothing may be visited for it.
-fn seeds_of(folder: &Path) -> Result<Vec<CrawlUrl>, Failure> {
-    let Ok(collection) = Collection::open(folder) else { return Ok(Vec::new()) };
+/// The collection's own seeds widen the scope, its blocks and what it has forgotten hold here too. While it is
+/// crawled, its sites have a clock that nobody else can see, so nothing may be visited for it.
+fn preview_for(folder: &Path) -> Result<Preview, Failure> {
+    let Ok(collection) = Collection::open(folder) else { return Ok(Preview::default()) };
     if collection.is_crawled() {
         return Err(Failure::usage(
             format!("{} is being crawled", folder.display()),
             "wait for the crawl, stop it with Ctrl-C, or ask about one URL with explain",
         ));
     }
-    Ok(Census::open(&collection)?.seeds()?.into_iter().map(|seed| seed.url).collect())
+    let census = Census::open(&collection)?;
+    let mut blocks = Vec::new();
+    census.each_block(|entry| blocks.push(entry.pattern))?;
+    let seeds = census.seeds()?.into_iter().map(|seed| seed.url).collect();
+    Ok(Preview::new(seeds, blocks, census.tombstones()?))
 }
 
 /// What one page has to offer.

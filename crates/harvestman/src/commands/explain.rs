@@ -6,18 +6,20 @@ use std::fmt::Write;
 use harvester::{clock::RealClock, robots::Robots};
 use model::{
     Candidate, Clock, CrawlUrl, PageState, PageTerms, Refusal, RefusalReason, RobotsAnswer,
-    SpiderId, Timestamp,
+    Timestamp,
 };
 use seeder::{Block, Blocks, RuleStep, SeedSet, StepVerdict, parse_seed};
 use serde_json::{Value, json};
 use store::{
     census::{Census, DecisionEntry, PageStory},
     collection::Collection,
+    spiders::SpiderRow,
 };
 
 use super::{Context, known_as};
 use crate::{
     cli::ExplainArgs,
+    config::Config,
     exit::{Exit, Failure},
     setup,
     terminal::{print, printable},
@@ -29,45 +31,140 @@ const DECISIONS_SHOWN: u32 = 20;
 pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
     let url = parse_seed(&args.url).map_err(|why| Failure::bad_url(&args.url, &why))?;
     let config = context.config(Vec::new())?;
-    let rules = setup::rules(&config, &context.folder)?;
     let census = Census::open(&Collection::open(&context.folder)?)?;
+    let blocks = Blocks::default();
     census.each_block(|entry| {
-        rules.blocks.add(Block::parse(&entry.pattern));
+        blocks.add(Block::parse(&entry.pattern));
     })?;
-    setup::keep_out_forgotten(&rules.blocks, census.tombstones()?);
-    let mut seeds = SeedSet::default();
-    census.seeds()?.iter().for_each(|seed| seeds.join(&seed.url));
-    let (url, story) = known_as(&census, &rules.form, url)?;
-    let candidate = Candidate {
-        url: url.clone(),
-        spider: SpiderId(1),
-        level: story.as_ref().map_or(0, |story| story.page.level),
-        hops: 0,
-        seed: story.as_ref().is_some_and(|story| story.page.seed),
-        // How far outside it lies is known of links alone: as if a page inside linked to it.
-        terms: PageTerms {
-            requisite: story.as_ref().is_some_and(|story| story.page.requisite),
-            outside: 1,
-            ..PageTerms::default()
-        },
-        referrer: None,
-    };
-    let media_type = story.as_ref().and_then(answered_type);
-    let mut steps = rules.explain_answer(&candidate, media_type, &seeds);
+    setup::keep_out_forgotten(&blocks, census.tombstones()?);
+    let (url, story) = known_as(&census, &setup::form(&config)?, url)?;
     let decisions = census.decisions_on(url.site().as_str(), DECISIONS_SHOWN)?;
-    if let Some(step) = block_step(&census, &rules.blocks, &url, story.as_ref(), &decisions)? {
-        steps[0] = step;
-        steps.truncate(1);
-    } else {
-        steps.push(robots_step(&census, &url, &config.etiquette.robots_token())?);
+    let case = Case { context, census: &census, config: &config, blocks: &blocks, url: &url };
+    let mut opinions = Vec::new();
+    for row in asked(census.spiders()?, args.spider.as_deref(), story.as_ref())? {
+        opinions.push(case.opinion(&row, story.as_ref(), &decisions)?);
     }
     let now = RealClock::new().now();
-    let explanation = Explanation { url, story, steps, decisions, now };
+    let explanation = Explanation { url, story, opinions, decisions, now };
     print(&match context.json {
         true => format!("{:#}\n", explanation.json()),
         false => explanation.text(),
     })?;
     Ok(Exit::Done)
+}
+
+/// Who is asked: the one that was named, the one whose page it is, or all.
+fn asked(
+    rows: Vec<SpiderRow>,
+    named: Option<&str>,
+    story: Option<&PageStory>,
+) -> Result<Vec<SpiderRow>, Failure> {
+    if let Some(name) = named {
+        return Ok(vec![super::spider::find(rows, name)?]);
+    }
+    let owner = story.map(|story| story.page.spider);
+    match rows.iter().find(|row| Some(row.id) == owner) {
+        Some(row) => Ok(vec![row.clone()]),
+        None => Ok(rows),
+    }
+}
+
+/// A URL before the spiders.
+struct Case<'a> {
+    context: &'a Context,
+    census: &'a Census,
+    config: &'a Config,
+    blocks: &'a Blocks,
+    url: &'a CrawlUrl,
+}
+
+/// What one spider says.
+struct Opinion {
+    spider: String,
+    steps: Vec<RuleStep>,
+    /// Of `harvest.toml`, where overrides concern the page.
+    overrides: Vec<usize>,
+}
+
+impl Case<'_> {
+    fn opinion(
+        &self,
+        row: &SpiderRow,
+        story: Option<&PageStory>,
+        decisions: &[DecisionEntry],
+    ) -> Result<Opinion, Failure> {
+        let config = self.config.for_spider(&row.name, &row.settings)?.config;
+        let rules = setup::spider_rules(&config, &self.context.folder, &row.name, self.blocks)?;
+        let mine = self.census.seeds()?.into_iter().filter(|seed| seed.spider == row.id);
+        let urls: Vec<CrawlUrl> = mine.map(|seed| seed.url).collect();
+        let seeds: SeedSet = urls.iter().collect();
+        let level = story.map_or(0, |story| story.page.level);
+        let candidate = Candidate {
+            url: self.url.clone(),
+            spider: row.id,
+            level,
+            hops: 0,
+            seed: story.is_some_and(|story| story.page.seed),
+            // How far outside it lies is known of links alone: as if a page inside linked to it.
+            terms: PageTerms {
+                requisite: story.is_some_and(|story| story.page.requisite),
+                outside: 1,
+                ..PageTerms::default()
+            },
+            referrer: None,
+        };
+        let media_type = story.and_then(answered_type);
+        let mut steps = rules.explain_answer(&candidate, media_type, &seeds);
+        if let Some(step) = block_step(self.census, self.blocks, self.url, story, decisions)? {
+            steps[0] = step;
+            steps.truncate(1);
+        } else {
+            let token = config.etiquette.robots_token();
+            steps.push(robots_step(self.census, self.url, &token)?);
+        }
+        let overrides = config.overrides.lines(&row.name, self.url, level);
+        Ok(Opinion { spider: row.name.clone(), steps, overrides })
+    }
+}
+
+impl Opinion {
+    fn refuses(&self) -> bool {
+        self.steps.iter().any(|step| step.verdict == StepVerdict::Decided)
+    }
+
+    fn json(&self) -> Value {
+        let steps: Vec<Value> = self
+            .steps
+            .iter()
+            .map(|step| {
+                let is = |verdict| step.verdict == verdict;
+                json!({
+                    "rule": step.rule, "refused": is(StepVerdict::Decided),
+                    "admitted": is(StepVerdict::Admitted), "open": is(StepVerdict::Open),
+                    "why": step.why,
+                })
+            })
+            .collect();
+        Value::from(steps)
+    }
+
+    fn write(&self, text: &mut String) {
+        for step in &self.steps {
+            let sign = match step.verdict {
+                StepVerdict::Passed => "passed ",
+                StepVerdict::Admitted => "accepts",
+                StepVerdict::Open => "open   ",
+                StepVerdict::Decided => "refused",
+            };
+            let _ =
+                writeln!(text, "  {sign}  {:<36} {}", printable(&step.rule), printable(&step.why));
+        }
+        if !self.overrides.is_empty() {
+            let lines: Vec<String> = self.overrides.iter().map(ToString::to_string).collect();
+            let lines = lines.join(", ");
+            let _ = writeln!(text, "  overrides of harvest.toml concern it: line {lines}");
+        }
+    }
 }
 
 /// The media type of its last answer, if it had content.
@@ -80,24 +177,26 @@ fn answered_type(story: &PageStory) -> Option<&str> {
 struct Explanation {
     url: CrawlUrl,
     story: Option<PageStory>,
-    steps: Vec<RuleStep>,
+    /// At least one: a collection has its first spider.
+    opinions: Vec<Opinion>,
     decisions: Vec<DecisionEntry>,
     now: Timestamp,
 }
 
 impl Explanation {
+    /// The spider that would take it, or else the first.
+    fn opinion(&self) -> &Opinion {
+        let taker = self.opinions.iter().find(|opinion| !opinion.refuses());
+        taker.unwrap_or(&self.opinions[0])
+    }
+
     fn json(&self) -> Value {
-        let steps: Vec<Value> = self
-            .steps
+        let spiders: Vec<Value> = self
+            .opinions
             .iter()
-            .map(|step| {
-                let refused = step.verdict == StepVerdict::Decided;
-                let admitted = step.verdict == StepVerdict::Admitted;
-                let open = step.verdict == StepVerdict::Open;
-                json!({
-                    "rule": step.rule, "refused": refused, "admitted": admitted, "open": open,
-                    "why": step.why,
-                })
+            .map(|opinion| {
+                json!({ "spider": opinion.spider, "refuses": opinion.refuses(),
+                        "rules": opinion.json(), "overrides": opinion.overrides })
             })
             .collect();
         json!({
@@ -108,7 +207,9 @@ impl Explanation {
             "page": self.story.as_ref().map(|story| &story.page),
             "facts": self.story.as_ref().and_then(|story| story.facts.as_ref()),
             "visits": self.story.as_ref().map(|story| &story.visits),
-            "rules": steps,
+            "spider": self.opinion().spider,
+            "rules": self.opinion().json(),
+            "spiders": spiders,
             "decisions_on_site": self.decisions,
         })
     }
@@ -118,16 +219,13 @@ impl Explanation {
         if let Some(story) = &self.story {
             self.write_story(&mut text, story);
         }
-        text.push_str("rules, in order:\n");
-        for step in &self.steps {
-            let sign = match step.verdict {
-                StepVerdict::Passed => "passed ",
-                StepVerdict::Admitted => "accepts",
-                StepVerdict::Open => "open   ",
-                StepVerdict::Decided => "refused",
-            };
-            let _ =
-                writeln!(text, "  {sign}  {:<36} {}", printable(&step.rule), printable(&step.why));
+        let several = self.opinions.len() > 1;
+        for opinion in &self.opinions {
+            match several {
+                true => drop(writeln!(text, "rules of spider {}, in order:", opinion.spider)),
+                false => text.push_str("rules, in order:\n"),
+            }
+            opinion.write(&mut text);
         }
         if self.story.is_none() && !self.decisions.is_empty() {
             text.push_str("refused on this site so far:\n");
@@ -175,8 +273,9 @@ impl Explanation {
     }
 
     fn verdict(&self) -> String {
-        let refused = self.steps.iter().find(|step| step.verdict == StepVerdict::Decided);
-        let open = self.steps.iter().find(|step| step.verdict == StepVerdict::Open);
+        let steps = &self.opinion().steps;
+        let refused = steps.iter().find(|step| step.verdict == StepVerdict::Decided);
+        let open = steps.iter().find(|step| step.verdict == StepVerdict::Open);
         match (refused, &self.story) {
             (Some(step), _) => format!("not crawled: {}", step.rule),
             (None, Some(story)) if story.page.state == PageState::Excluded => {

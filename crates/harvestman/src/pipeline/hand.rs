@@ -14,7 +14,7 @@ use model::{
     SpiderId, Timestamp, limits,
 };
 
-use super::spiders::Spider;
+use super::{sessions::Sessions, spiders::Spider};
 
 #[derive(Default)]
 pub struct Hand {
@@ -118,11 +118,40 @@ impl Hand {
 }
 
 impl Held {
-    /// The spider's cookies of this site; none when it keeps none.
-    pub fn jar(&mut self, spider: &Spider, now: Timestamp) -> Option<&mut CookieJar> {
-        let stock = spider.cookies.as_ref()?;
-        let fresh = || CookieJar::with_preset(stock, &self.key, now);
+    /// The spider's cookies of this site; none when it keeps none. A login lives by cookies: where there is
+    /// one they are kept in any case.
+    pub fn jar(
+        &mut self,
+        spider: &Spider,
+        sessions: &Sessions,
+        now: Timestamp,
+    ) -> Option<&mut CookieJar> {
+        let login = spider.login_at(&self.key).is_some();
+        let stock = match &spider.cookies {
+            Some(stock) => &**stock,
+            None if login => &[],
+            None => return None,
+        };
+        let fresh = || {
+            if !login {
+                return CookieJar::with_preset(stock, &self.key, now);
+            }
+            let mut preset = stock.to_vec();
+            preset.extend(sessions.cookies(&(self.key.clone(), spider.id)));
+            CookieJar::with_preset(&preset, &self.key, now)
+        };
         Some(self.jars.entry(spider.id).or_insert_with(fresh))
+    }
+
+    pub fn empty_jar(&mut self, spider: SpiderId) {
+        self.jars.remove(&spider);
+    }
+
+    /// The site is given back: the sessions of those that are logged in go on with these.
+    pub fn keep_sessions(&self, sessions: &Sessions, now: Timestamp) {
+        for (spider, jar) in &self.jars {
+            sessions.keep(&(self.key.clone(), *spider), jar.private(now));
+        }
     }
 
     /// An empty check-in that renews the lease.

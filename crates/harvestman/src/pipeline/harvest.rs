@@ -5,7 +5,7 @@
 //! limits are exact; it never blocks, because it takes on no more than the bounded channels can hold.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     sync::{
         Arc, Weak,
         mpsc::{SyncSender, TrySendError},
@@ -13,9 +13,12 @@ use std::{
     time::Duration,
 };
 
-use harvester::workbench::{Drained, LimitInAll, Reason, Step, Workbench};
+use harvester::{
+    login::Login,
+    workbench::{Drained, LimitInAll, Reason, Step, Workbench},
+};
 use model::{
-    CheckOut, Clock, Counts, FetchLimits, Refill, Release, SiteKey, SiteLease, SpiderId,
+    CheckOut, Clock, Counts, FetchLimits, Purpose, Refill, Release, SiteKey, SiteLease, SpiderId,
     StoreError, Timestamp, limits,
 };
 use store::{control::Request, spiders::SpiderRow};
@@ -26,6 +29,7 @@ use super::{
     course::{Bounds, Helm},
     hand::Hand,
     messages::{Event, GatherJob, Order, Settle},
+    sessions::{Lane, Sessions},
     spiders::Spiders,
     tally::{Progress, Tally},
 };
@@ -33,6 +37,7 @@ use super::{
 mod admit;
 mod answers;
 mod door;
+mod login;
 mod requests;
 mod requisites;
 mod steer;
@@ -129,6 +134,12 @@ pub struct State {
     rows: Vec<SpiderRow>,
     bounds: BTreeMap<SpiderId, Bounds>,
     timed_out: BTreeSet<SpiderId>,
+    /// Logins under way: at most one for each spider of a site in hand.
+    logins: HashMap<Lane, Login>,
+    sessions: Arc<Sessions>,
+    /// Spiders that the crawl itself pauses (name and why), until the collection says so too.
+    pausing: BTreeSet<SpiderId>,
+    pauses: VecDeque<(String, String)>,
     /// Of the limits in force.
     fingerprint: Option<u64>,
     released: bool,
@@ -275,6 +286,13 @@ impl Harvest {
                 }
                 Step::Visit(assignment) => self.visit(*assignment, now),
                 Step::Exclude(excluded) => self.exclude(*excluded, now),
+                Step::Barred { site, spider, refusal } => {
+                    self.login_failed(&site.key, spider, &refusal.rule, now);
+                }
+                Step::Failed(login, failure, released) if login.purpose == Purpose::Login => {
+                    let busy = self.clock.busy();
+                    self.login_answered(&login, Err(&failure), &released, busy, now);
+                }
                 Step::Failed(assignment, failure, released) => {
                     let busy = self.clock.busy();
                     self.no_answer(*assignment, &failure, *released, busy, now);
@@ -333,6 +351,8 @@ impl Harvest {
     fn give_back(&mut self, site: &SiteKey, release: Release, now: Timestamp) {
         let removed = self.workbench.remove(site, now);
         let Some(held) = self.state.hand.remove(site) else { return };
+        held.keep_sessions(&self.state.sessions, now);
+        self.state.logins.retain(|(other, _), _| other != site);
         let clock = removed.as_ref().map(|removed| removed.clock);
         let mut delta = held.farewell(clock, release, now);
         delta.full = removed.map(|removed| removed.full).unwrap_or_default();
@@ -421,6 +441,7 @@ impl Harvest {
             && state.resolving == 0
             && state.gathering == 0
             && !state.checking_out
+            && state.pauses.is_empty()
             && state.unsettled == 0;
         match state.stopping {
             // A full disk may never have room again: what is archived is adopted at the next start.

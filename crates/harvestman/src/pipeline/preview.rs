@@ -7,17 +7,25 @@ use std::sync::{Mutex, PoisonError};
 
 use model::{CrawlUrl, Page};
 use seeder::Sorted;
+use store::tombstones::{Tombstone, TombstoneKey};
 
 #[derive(Default)]
 pub struct Preview {
     /// Of the collection for which this is tried out: its scope counts.
     pub seeds: Vec<CrawlUrl>,
+    /// What it keeps away from.
+    pub blocks: Vec<String>,
+    pub forgotten: Option<(TombstoneKey, Vec<Tombstone>)>,
     pages: Mutex<Vec<(CrawlUrl, Sorted)>>,
 }
 
 impl Preview {
-    pub fn new(seeds: Vec<CrawlUrl>) -> Preview {
-        Preview { seeds, pages: Mutex::default() }
+    pub fn new(
+        seeds: Vec<CrawlUrl>,
+        blocks: Vec<String>,
+        forgotten: Option<(TombstoneKey, Vec<Tombstone>)>,
+    ) -> Preview {
+        Preview { seeds, blocks, forgotten, pages: Mutex::default() }
     }
 
     /// Puts a page's links aside; what stays is for the crawl.

@@ -11,8 +11,9 @@ use std::{
 };
 
 use gatherer::GatherOptions;
+use harvester::login::LoginForm;
 use manager::Policy;
-use model::{Candidate, CrawlUrl, FetchLimits, Page, Refusal, SpiderId, Verdict};
+use model::{Candidate, CrawlUrl, FetchLimits, Page, Refusal, SiteKey, SpiderId, Verdict};
 use seeder::{Blocks, SeedSet, SpiderRules};
 
 use crate::{
@@ -35,6 +36,8 @@ pub struct Spider {
     /// Of a part of a page, in bytes; its type is not asked for.
     pub requisite_bytes_max: u64,
     pub cookies: CookieStock,
+    /// At most one counts for each site: the first.
+    pub logins: Vec<LoginForm>,
 }
 
 impl Spider {
@@ -85,6 +88,11 @@ impl Spider {
             limits.media_types = vec!["*/*".to_owned()];
         }
         Arc::new(limits)
+    }
+
+    /// The form to send before its pages of this site are asked for.
+    pub fn login_at(&self, site: &SiteKey) -> Option<&LoginForm> {
+        self.logins.iter().find(|form| form.page.site() == *site)
     }
 
     fn other_terms_of(&self, page: &Page) -> Option<PageOverride> {

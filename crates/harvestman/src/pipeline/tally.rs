@@ -27,6 +27,9 @@ pub struct Tally {
     /// Failures and error statuses by class.
     pub errors: BTreeMap<String, u64>,
     pub time: Shares,
+    /// Spiders that the crawl itself has paused, and why.
+    #[serde(skip)]
+    pub paused: BTreeMap<String, String>,
     /// The URL answered last, for the display.
     #[serde(skip)]
     pub last: Option<CrawlUrl>,

@@ -195,6 +195,7 @@ pub(super) fn spider(seeds: &[CrawlUrl]) -> Spider {
         fetch_limits: Arc::new(fetch_limits()),
         cookies: Some(Arc::new([])),
         requisite_bytes_max: 10_000_000,
+        logins: Vec::new(),
     }
 }
 

@@ -279,12 +279,16 @@ fn absorb(into: &mut SiteDelta, delta: SiteDelta) {
     into.clock = delta.clock.or(into.clock);
     into.seeded |= delta.seeded;
     into.duplicates += delta.duplicates;
+    into.worked += delta.worked;
+    into.full.extend(delta.full);
     into.release = delta.release;
 }
 
 #[cfg(test)]
 mod tests {
-    use model::{CrawlUrl, PageState, PageTerms, PageUpdate, Release, SiteKey, SpiderId};
+    use model::{
+        CrawlUrl, PageState, PageTerms, PageUpdate, Release, SiteId, SiteKey, SpiderId, Timestamp,
+    };
 
     use super::*;
 
@@ -330,5 +334,26 @@ mod tests {
         batch.merge(admitted);
         batch.merge(visited);
         assert_eq!(batch.settlement.deltas.len(), 1, "the usual order needs one");
+    }
+
+    #[test]
+    fn check_ins_of_one_site_add_up() {
+        let (site, key) = (SiteId(1), SiteKey::stored("a.example"));
+        let renew = Release::Renew(Timestamp(5));
+        let first = SiteDelta {
+            worked: Duration::from_secs(2),
+            ..SiteDelta::empty(site, key.clone(), 1, renew)
+        };
+        let last = SiteDelta {
+            worked: Duration::from_secs(3),
+            full: vec![SpiderId(1)],
+            ..SiteDelta::empty(site, key, 1, Release::Rest)
+        };
+        let mut batch = Batch::default();
+        batch.merge(first);
+        batch.merge(last);
+        let [delta] = &batch.settlement.deltas[..] else { panic!("one site, one check-in") };
+        assert_eq!((delta.worked, &delta.full[..]), (Duration::from_secs(5), &[SpiderId(1)][..]));
+        assert_eq!(delta.release, Release::Rest);
     }
 }

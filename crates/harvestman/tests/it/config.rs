@@ -40,15 +40,18 @@ fn config_check_says_everything_that_is_wrong_and_exits_with_2() {
 
 #[test]
 fn config_check_of_a_good_configuration_exits_with_0_and_says_what_needs_a_restart() {
-    let world = world("[etiquette]\ndelay = '1s'\n[[override]]\nwhen = 'any'\ncrawl.depth = 3\n");
+    let world = world(
+        "[etiquette]\ndelay = '1s'\n[harvester]\nsites_in_hand = 9\n[[override]]\nwhen = 'any'\ncrawl.depth = 3\n",
+    );
     let done = world.run(&["config", "check"]);
     done.exits(0);
-    assert!(done.out.contains("takes effect at the next start: etiquette.delay"), "{done}");
+    assert!(done.out.contains("takes effect while a crawl runs: etiquette.delay"), "{done}");
     assert!(done.out.ends_with("nothing is wrong\n"), "{done}");
     world.run(&["config", "check", "--delay", "soon"]).exits(2);
     let json = world.run(&["config", "check", "--json"]).json();
     assert_eq!(json["mistakes"].as_array().unwrap().len(), 0, "{json:#}");
-    assert_eq!(json["restart"][0], "etiquette.delay");
+    assert_eq!(json["live"][0], "etiquette.delay");
+    assert_eq!(json["restart"][0], "harvester.sites_in_hand");
 }
 
 #[test]

@@ -70,6 +70,10 @@ impl Trial {
             return false;
         }
         let done = running.kill();
+        if done.status.code() == Some(0) {
+            // It ended by itself in that very moment.
+            return false;
+        }
         assert_eq!(done.status.code(), None, "it was killed, so it had not failed: {done}");
         self.kills.push(now());
         true
@@ -157,6 +161,41 @@ fn the_limit_on_pages_is_exact_however_often_it_is_killed() {
     let before = trial.world.log().len();
     trial.finish();
     assert_eq!(trial.world.log().len(), before, "nothing more is asked for");
+}
+
+#[test]
+fn page_limits_of_all_kinds_are_exact_under_eight_connections_and_a_kill() {
+    let long = std::env::var_os("HARVESTMAN_LONG").is_some();
+    println!("{}", if long { "long" } else { "short: HARVESTMAN_LONG=1 runs 200 times" });
+    let runs = if long { 200 } else { 4 };
+    let limits = [
+        ("crawl.pages", "pages = 25"),
+        ("crawl.site_pages", "site_pages = 9"),
+        ("crawl.domain_pages", "domain_pages = 23"),
+    ];
+    let (mut dice, mut kills) = (Dice::printed(), 0);
+    for run in 0..runs {
+        let (name, line) = limits[run % limits.len()];
+        let mut trial = Trial::new(3, 40, &["--delay", "0", "--connections", "8"]);
+        std::fs::create_dir_all(&trial.world.folder).unwrap();
+        let file = trial.world.folder.join("harvest.toml");
+        std::fs::write(file, format!("[crawl]\n{line}\n")).unwrap();
+        trial.dice = Dice(dice.between(0, u64::MAX));
+        trial.lives(1, 30, 350);
+        kills += trial.kills.len();
+        trial.finish();
+        let per_site = trial.world.rows::<i64>(
+            "SELECT count(*) FROM pages WHERE fetched = 1 AND requisite = 0 GROUP BY site",
+        );
+        let (all, most) = (per_site.iter().sum::<i64>(), per_site.iter().max().copied());
+        match name {
+            "crawl.pages" => assert_eq!(all, 25, "run {run}"),
+            "crawl.domain_pages" => assert_eq!(all, 23, "run {run}"),
+            _ => assert_eq!((all, most), (27, Some(9)), "run {run}"),
+        }
+        trial.world.run(&["check"]).exits(0);
+    }
+    assert!(kills * 2 >= runs, "only {kills} of {runs} were killed");
 }
 
 #[test]

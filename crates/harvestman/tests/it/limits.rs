@@ -226,6 +226,21 @@ fn overrides_give_single_pages_another_period_and_the_rest_keeps_its_own() {
 }
 
 #[test]
+fn overrides_give_a_site_another_depth_and_explain_names_their_lines() {
+    let world = world(2, 30);
+    configure(&world, "[[override]]\nwhen = \"host s0.sim.test\"\ncrawl.depth = 1\n");
+    let seeds = world.web.seeds();
+    let mut args = vec!["crawl", "--delay", "0", "--external", "ignore"];
+    args.extend(seeds.iter().map(String::as_str));
+    world.run(&args).exits(0);
+    let of = |host: &str| pages(&world).iter().filter(|(h, _)| h == host).count();
+    let shallow = (0..30).filter(|index| world.web.level(*index) <= 1).count();
+    assert_eq!((of("s0.sim.test"), of("s1.sim.test")), (shallow, 30));
+    let explained = world.run(&["explain", "http://s0.sim.test/"]);
+    assert!(explained.out.contains("concern it: line 1"), "{explained}");
+}
+
+#[test]
 fn seeds_have_levels_and_periods_of_their_own() {
     let world = world(2, 30);
     let list = "http://s0.sim.test/ level=1 period=2h\nhttp://s1.sim.test/\n";

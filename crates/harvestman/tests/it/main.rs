@@ -18,6 +18,7 @@ mod full_disk;
 mod hazards;
 mod kill;
 mod limits;
+mod login;
 mod politeness;
 mod proxy;
 mod raw;

@@ -40,8 +40,33 @@ fn a_proxy_that_is_not_there_is_told_as_such() {
     let world = World::new(WebOptions::default());
     let through = format!("http://127.0.0.1:{port}");
     let done = world.run(&["crawl", "http://s0.sim.test/", "--delay", "0", "--proxy", &through]);
-    done.exits(1).says(&["nothing could be fetched", "proxy"]);
+    let down = format!("the proxy http://127.0.0.1:{port} is down");
+    done.exits(1).says(&["nothing could be fetched", &down]);
     assert_eq!(world.log(), [], "nobody is asked past the proxy");
+    let blamed = world.number("SELECT count(*) FROM pages WHERE failures > 0 OR due IS NULL");
+    assert_eq!(blamed, 0, "no page is to blame");
+    assert_eq!(world.number("SELECT max(backoff) FROM sites"), 0, "nor is a site");
+    assert_eq!(world.number("SELECT count(*) FROM visits"), 0, "there was no visit");
+}
+
+#[test]
+fn a_proxy_that_goes_down_leaves_pages_as_they_were_and_is_told_as_such() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // It answers robots.txt, and is gone when the page is asked for.
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        drop(listener);
+        std::io::Read::read(&mut stream, &mut [0; 4_096]).unwrap();
+        reply(&mut stream, "404 Not Found", "Content-Type: text/plain", b"none");
+    });
+    let world = World::new(WebOptions::default());
+    let through = format!("http://127.0.0.1:{port}");
+    let done = world.run(&["crawl", "http://s0.sim.test/", "--delay", "0", "--proxy", &through]);
+    done.exits(1).says(&["nothing could be fetched", "is down"]);
+    let blamed = world.number("SELECT count(*) FROM pages WHERE failures > 0 OR due IS NULL");
+    assert_eq!(blamed, 0, "no page is to blame");
+    assert_eq!(world.number("SELECT max(backoff) FROM sites"), 0, "nor is a site");
 }
 
 #[test]

@@ -192,6 +192,12 @@ fn a_dry_run_obeys_robots_txt_follows_the_pages_own_redirect_and_keeps_the_colle
         filtered.err.contains("seed refused") && filtered.err.contains("none.rhai"),
         "{filtered}"
     );
+    fs::remove_file(world.folder.join("harvest.toml")).unwrap();
+    world.run(&["block", "s0.sim.test"]).exits(0);
+    world.forget_log();
+    let blocked = world.run(&["crawl", HOME, "--dry-run", "--delay", "0"]);
+    assert!(blocked.err.contains("seed refused"), "{blocked}");
+    assert_eq!(world.log(), [], "a block holds for a dry run too");
     let without = world.run(&["crawl", "--dry-run"]);
     without.exits(2);
 }

@@ -150,6 +150,7 @@ fn spider(seeds: &[CrawlUrl]) -> Spider {
         fetch_limits: Arc::new(limits()),
         cookies: Some(Arc::new([])),
         requisite_bytes_max: 10_000_000,
+        logins: Vec::new(),
     }
 }
 

@@ -139,6 +139,29 @@ fn a_change_of_the_file_takes_effect_in_the_running_crawl() {
 }
 
 #[test]
+fn explain_asks_every_spider_of_an_unknown_url_and_the_owner_of_a_known_one() {
+    let world = world(2, 12);
+    world.run(&["spider", "add", "one", "http://s0.sim.test/", "--set", "crawl.depth=0"]).exits(0);
+    world.run(&["spider", "add", "two", "http://s1.sim.test/"]).exits(0);
+    world.run(&["crawl", "--delay", "0"]).exits(0);
+    let unknown = world.run(&["explain", "http://s1.sim.test/nobody/knows", "--json"]).json();
+    assert_eq!(unknown["spider"], "two", "{unknown:#}");
+    let refuses: Vec<(&str, bool)> = unknown["spiders"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["spider"].as_str().unwrap(), one["refuses"].as_bool().unwrap()))
+        .collect();
+    assert_eq!(refuses, [("default", true), ("one", true), ("two", false)]);
+    let known = world.run(&["explain", "http://s0.sim.test/", "--json"]).json();
+    assert_eq!(known["spider"], "one", "{known:#}");
+    assert_eq!(known["spiders"].as_array().unwrap().len(), 1);
+    let asked = world.run(&["explain", "http://s0.sim.test/x", "--spider", "two"]);
+    assert!(asked.out.contains("not crawled: crawl.scope"), "{asked}");
+    world.run(&["explain", "http://s0.sim.test/", "--spider", "nobody"]).exits(2);
+}
+
+#[test]
 fn what_is_wrong_with_a_spider_is_told_and_nothing_is_changed() {
     let world = world(1, 3);
     world.run(&["spider", "add", "a", "http://s0.sim.test/"]).exits(0);

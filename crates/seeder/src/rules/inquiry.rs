@@ -136,7 +136,7 @@ impl<'r, 'c> Inquiry<'r, 'c> {
     fn depths(&self) -> [Option<Objection<'static>>; 2] {
         let Inquiry { rules, candidate, .. } = self;
         let own = candidate.terms.depth.map(Objection::TooDeepForSeed);
-        [own, rules.depth(rules.marking.is_dynamic(&candidate.url))]
+        [own, rules.depth(&candidate.url, candidate.level)]
     }
 
     /// The user's rules up to the one that holds; that one too, unless it refuses.

@@ -132,6 +132,10 @@ pub(super) fn sweep(frontier: &mut SqliteFrontier, now: Timestamp) -> Result<boo
     busy().map_err(|e| frontier.error(e))
 }
 
+/// A database whose making was cut short has no tables yet.
 fn meta(sql: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
+    if !sql.table_exists(None, "meta")? {
+        return Ok(None);
+    }
     sql.query_row("SELECT value FROM meta WHERE name = ?1", [name], |row| row.get(0)).optional()
 }

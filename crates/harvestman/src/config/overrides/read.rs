@@ -110,7 +110,13 @@ fn conditions(item: &Item, entry: Entry, mistakes: &mut Vec<Failure>) -> Vec<Con
     }
     let mut read = Vec::new();
     for (text, line) in texts {
-        match text.parse() {
+        match text.parse::<Condition>() {
+            Ok(condition) if condition.asks_type() || condition.asks_anchor() => {
+                let what = "when asks for the type of an answer or the text of a link";
+                let what_to_do =
+                    "write it without: an override is chosen before there is an answer";
+                mistakes.push(item.wrong(line, what, what_to_do));
+            }
             Ok(condition) => read.push(condition),
             Err(error) => {
                 let shown: String = text.chars().take(200).collect();

@@ -178,6 +178,11 @@ fn mistakes_are_told_with_their_line_and_what_to_write() {
         "1: an [[override]] has neither `when` nor `file`",
         "one of them",
     );
+    refused(
+        "[[override]]\nwhen = 'type text/html'\ncrawl.depth = 1\n",
+        "2: when asks for the type of an answer or the text of a link",
+        "write it without",
+    );
     refused("[override]\nx = 1\n", "1: [override] is one of a list of tables", "[[override]]");
     refused(
         "[[overide]]\nx = 1\n",

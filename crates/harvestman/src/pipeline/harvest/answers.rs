@@ -2,23 +2,33 @@
 
 use std::{net::IpAddr, sync::Arc};
 
+use bytes::Bytes;
 use harvester::{
     failure::PageAfter,
     workbench::{Assignment, Excluded, Note, Released},
 };
 use model::{
-    Busy, Exchange, FailureKind, FetchFailure, FetchLimits, FetchRequest, Gate, Page, Refusal,
-    RobotsAnswer, SiteDelta, Timestamp, Timing,
+    Busy, Exchange, FailureKind, FetchFailure, FetchLimits, FetchRequest, Gate, Page, Purpose,
+    Refusal, RobotsAnswer, SiteDelta, Timestamp, Timing,
 };
 
-use super::Harvest;
+use super::{Harvest, login::login_limits};
 use crate::pipeline::{
     messages::{GatherJob, Order, PageLinks, PageReport, Report, ReportSubject, Settle, Subject},
+    sessions::Judgement,
     settle,
 };
 
 impl Harvest {
     pub(super) fn visit(&mut self, assignment: Assignment, now: Timestamp) {
+        match assignment.purpose {
+            Purpose::Login => self.visit_login(assignment, now),
+            Purpose::Page | Purpose::Robots | Purpose::Sitemap => self.send(assignment, None, now),
+        }
+    }
+
+    /// `post`: the fields of a form.
+    pub(super) fn send(&mut self, assignment: Assignment, post: Option<Bytes>, now: Timestamp) {
         let Some(held) = self.state.hand.get(&assignment.site.key) else { return };
         held.drained = None;
         held.in_flight += 1;
@@ -28,9 +38,10 @@ impl Harvest {
         let spider = self.spiders.of(assignment.spider);
         let limits = match &assignment.page {
             Some(page) => &spider.limits_of(page),
+            None if assignment.purpose == Purpose::Login => &login_limits(&spider),
             None => &self.robots_limits,
         };
-        let jar = held.jar(&spider, now);
+        let jar = held.jar(&spider, &self.state.sessions, now);
         let withhold_cookies = jar.as_ref().is_some_and(|jar| jar.withholds(&assignment.url, now));
         let cookies = jar.and_then(|jar| jar.header_for(&assignment.url, now));
         let request = FetchRequest {
@@ -41,7 +52,7 @@ impl Harvest {
             spider: assignment.spider,
             cookies,
             withhold_cookies,
-            post: None,
+            post,
             limits: share_of(limits, assignment.wire_bytes_max),
             type_gate: self.type_gate(&spider, assignment.page.as_ref()),
         };
@@ -63,18 +74,47 @@ impl Harvest {
         self.state.in_flight -= 1;
         let released = self.workbench.release(assignment.id, answer.as_ref(), now);
         self.tell(&assignment, &released);
-        let spider = self.spiders.of(assignment.spider);
         if let Some(held) = self.state.hand.get(&assignment.site.key) {
             held.in_flight -= 1;
             held.free_since = now;
             held.worked += released.worked;
-            if let (Some(jar), Ok(exchange)) = (held.jar(&spider, now), &answer) {
-                jar.store(&exchange.url, &exchange.headers, now);
-            }
         }
         match answer {
-            Ok(exchange) => self.hand_over(assignment, exchange, released, busy),
+            Ok(exchange) => self.answered(assignment, exchange, released, busy, now),
+            Err(failure) if assignment.purpose == Purpose::Login => {
+                self.login_answered(&assignment, Err(&failure), &released, busy, now);
+            }
             Err(failure) => self.no_answer(assignment, &failure, released, busy, now),
+        }
+    }
+
+    fn answered(
+        &mut self,
+        assignment: Assignment,
+        exchange: Exchange,
+        released: Released,
+        busy: Busy,
+        now: Timestamp,
+    ) {
+        let tally = &mut self.state.tally;
+        tally.bytes += (exchange.response_head.len() + exchange.wire_body.len()) as u64;
+        tally.time.download_ms += exchange.timing.total.as_millis() as u64;
+        let spider = self.spiders.of(assignment.spider);
+        let judgement = self.judge_session(&spider, &assignment, &exchange, now);
+        if judgement != Judgement::Keep {
+            return self.logged_out(assignment, judgement, (&released, busy), now);
+        }
+        let held = self.state.hand.get(&assignment.site.key);
+        let jar = held.and_then(|held| held.jar(&spider, &self.state.sessions, now));
+        let login = assignment.purpose == Purpose::Login;
+        match jar {
+            Some(jar) if login => jar.store_private(&exchange.url, &exchange.headers, now),
+            Some(jar) => jar.store(&exchange.url, &exchange.headers, now),
+            None => {}
+        }
+        match login {
+            true => self.login_answered(&assignment, Ok(&exchange), &released, busy, now),
+            false => self.hand_over(assignment, exchange, released, busy),
         }
     }
 
@@ -113,6 +153,10 @@ impl Harvest {
             held.in_flight -= 1;
             held.free_since = now;
         }
+        if assignment.purpose == Purpose::Login {
+            let (site, spider) = (&assignment.site.key, assignment.spider);
+            self.login_failed(site, spider, &refusal.rule, now);
+        }
         if let Some(page) = assignment.page.take() {
             self.exclude(Excluded { site: assignment.site, page, refusal }, now);
         }
@@ -140,8 +184,6 @@ impl Harvest {
         busy: Busy,
     ) {
         let tally = &mut self.state.tally;
-        tally.bytes += (exchange.response_head.len() + exchange.wire_body.len()) as u64;
-        tally.time.download_ms += exchange.timing.total.as_millis() as u64;
         tally.last = Some(exchange.url.clone());
         let subject = match assignment.page.take() {
             Some(page) => {

@@ -4,6 +4,8 @@
 //! and takes effect when that is done. Requests that come meanwhile wait for it: the seeds of a new spider
 //! come right behind it.
 
+use std::sync::Arc;
+
 use harvester::workbench::{LimitInAll, SpiderLimits};
 use model::{SpiderId, Timestamp};
 use store::{
@@ -15,6 +17,7 @@ use super::Harvest;
 use crate::pipeline::{
     course::Course,
     messages::{Order, REFUSED},
+    sessions::Guarded,
 };
 
 impl Harvest {
@@ -30,10 +33,26 @@ impl Harvest {
     }
 
     fn serve_requests(&mut self) {
-        while !self.state.changing
-            && let Some(request) = self.state.requests.pop_front()
-        {
-            self.request(request);
+        while !self.state.changing {
+            if let Some((name, why)) = self.state.pauses.pop_front() {
+                self.change_spider(None, name, SpiderChange::Pause { why });
+            } else if let Some(request) = self.state.requests.pop_front() {
+                self.request(request);
+            } else {
+                break;
+            }
+        }
+    }
+
+    /// The crawl itself has a reason: in force at once, and written down when no other change is.
+    pub(super) fn pause_spider(&mut self, id: SpiderId, why: String, now: Timestamp) {
+        let name = self.spiders.of(id).name.clone();
+        tracing::warn!(spider = %name, %why, "paused");
+        if self.state.pausing.insert(id) {
+            self.state.tally.paused.insert(name.clone(), why.clone());
+            self.set_limits_of(id, false, now);
+            self.state.pauses.push_back((name, why));
+            self.serve_requests();
         }
     }
 
@@ -44,6 +63,11 @@ impl Harvest {
         name: String,
         change: SpiderChange,
     ) {
+        if change == SpiderChange::Resume
+            && let Some(row) = self.state.rows.iter().find(|row| row.name == name)
+        {
+            self.state.pausing.remove(&row.id);
+        }
         let tried = changed(&self.state.rows, &name, &change)
             .and_then(|rows| self.helm.course(&rows).map(drop));
         match (tried, request) {
@@ -59,6 +83,11 @@ impl Harvest {
     /// The change is written down: these are the spiders now.
     pub(super) fn spiders_changed(&mut self, rows: Vec<SpiderRow>) {
         self.state.changing = false;
+        let is_to_be = |id: &SpiderId| rows.iter().any(|row| row.id == *id && !row.paused);
+        self.state.pausing.retain(is_to_be);
+        let rests = |name: &String| rows.iter().any(|row| row.name == *name && row.paused);
+        let pausing = !self.state.pausing.is_empty();
+        self.state.tally.paused.retain(|name, _| pausing || rests(name));
         self.state.rows = rows;
         self.steer(self.clock.now());
         self.serve_requests();
@@ -100,7 +129,9 @@ impl Harvest {
             let first = self.state.bounds.insert(id, bounds.clone()).is_none();
             self.set_limits_of(id, first, now);
         }
-        self.workbench.set_terms(course.terms, now);
+        let (spiders, sessions) = (self.spiders.clone(), self.state.sessions.clone());
+        let terms = Guarded { terms: course.terms, spiders, sessions };
+        self.workbench.set_terms(Arc::new(terms), now);
         self.workbench.set_limits(course.pages_max, course.bytes_max);
         // The channels between the stages were made for so many.
         self.plan.fetches_max = course.fetches_max.min(self.plan.fetches_room);
@@ -147,7 +178,7 @@ impl Harvest {
     fn is_paused(&self, id: SpiderId, now: Timestamp) -> bool {
         let Some(bounds) = self.state.bounds.get(&id) else { return true };
         let over = |time| now >= self.state.started.plus(time);
-        bounds.limits.paused || bounds.time.is_some_and(over)
+        bounds.limits.paused || self.state.pausing.contains(&id) || bounds.time.is_some_and(over)
     }
 
     /// Whose pages are to stay where they are: also of those that may bring no byte more.
