@@ -52,7 +52,8 @@ pub(super) fn become_page(
     turn(work, site, fp, page, before, PageState::Known)
 }
 
-/// What its visits brought stays: they are its history.
+/// What its visits brought stays: they are its history. As a page it has no version yet: its first visit is
+/// counted by the limits on pages, and reads it whole.
 fn turn(
     work: &mut Work<'_>,
     site: SiteId,
@@ -66,7 +67,7 @@ fn turn(
         .prepare_cached(
             "UPDATE pages SET requisite = 0, fetched = 0, failures = 0, state = ?3, spider = ?4, \
              level = ?5, hops = ?6, seed = max(seed, ?7), outside = ?8, depth = ?9, \
-             period = ?10, due = ?11, turn = ?12 WHERE site = ?1 AND fp = ?2",
+             period = ?10, due = ?11, turn = ?12, run = NULL WHERE site = ?1 AND fp = ?2",
         )?
         .execute(params![
             site.0,
