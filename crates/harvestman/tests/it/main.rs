@@ -6,6 +6,7 @@
 // Tests may unwrap: a panic is how they speak.
 #![allow(clippy::unwrap_used)]
 
+mod access;
 mod archive;
 mod audit;
 mod bad_input;
