@@ -23,6 +23,7 @@ use crate::{
     house::House,
     pipeline::{
         self, Mailbox, Outcome, Parts,
+        door::Doorkeeper,
         harvest::{Ended, Plan},
         preview::Preview,
         tally::{Progress, Tally},
@@ -77,6 +78,7 @@ impl Crawl<'_> {
         if known_before == 0 && seeded == 0 {
             return Err(self.nothing_to_do());
         }
+        let door = Arc::new(Doorkeeper::new(house.stage.spiders.clone(), house.rules_changed));
         let run = house.frontier.start_run(std::process::id(), clock.now())?;
         let parts = Parts {
             desk: Box::new(house.frontier),
@@ -86,8 +88,8 @@ impl Crawl<'_> {
             fetch: network.fetch(),
             resolve: network.resolve(),
             clock: clock.clone(),
-            workbench: Workbench::new(setup.workbench, spent)
-                .with_gate(Arc::new(setup.blocks.clone())),
+            workbench: Workbench::new(setup.workbench, spent).with_gate(door.clone()),
+            door,
             spiders: house.stage.spiders.clone(),
             helm: Box::new(steering),
             rows,

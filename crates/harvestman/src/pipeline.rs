@@ -33,6 +33,7 @@ use tokio::sync::{
 pub mod adopt;
 pub mod course;
 pub mod desk;
+pub mod door;
 pub mod gather;
 mod hand;
 pub mod harvest;
@@ -49,6 +50,7 @@ mod writer;
 
 use course::Helm;
 use desk::Desk;
+use door::Doorkeeper;
 use gather::GatherStage;
 use harvest::{Ended, Harvest, Plan, State, UNSETTLED_MAX};
 use messages::Event;
@@ -68,6 +70,7 @@ pub struct Parts {
     pub workbench: Workbench,
     pub spiders: Arc<Spiders>,
     pub helm: Box<dyn Helm>,
+    pub door: Arc<Doorkeeper>,
     /// The spiders as the collection has them at the start.
     pub rows: Vec<SpiderRow>,
     pub stage: Arc<GatherStage>,
@@ -145,6 +148,7 @@ pub async fn crawl(
         orders,
         spiders: parts.spiders,
         helm: parts.helm,
+        door: parts.door,
         robots_limits: Arc::new(parts.robots_limits),
         progress,
         state: State::new(parts.rows),

@@ -4,12 +4,17 @@
 
 use std::{fmt, net::IpAddr};
 
-use crate::{CrawlUrl, Refusal};
+use crate::{CrawlUrl, Page, Refusal};
 
 pub trait Gate: fmt::Debug + Send + Sync {
     fn refuses_url(&self, url: &CrawlUrl) -> Option<Refusal>;
 
     fn refuses_address(&self, address: IpAddr) -> Option<Refusal>;
+
+    /// A page that was let in once: whether it still may be visited.
+    fn refuses_page(&self, _page: &Page) -> Option<Refusal> {
+        None
+    }
 }
 
 /// Asked when the head of an answer is there: whether its body is wanted.

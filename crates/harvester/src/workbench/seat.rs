@@ -210,7 +210,8 @@ impl Seat {
                 Head::Empty => return Want::Nothing,
             };
             let fp = page.url.fingerprint();
-            if let Some(refusal) = gate.refuses_url(&page.url) {
+            let refusal = gate.refuses_url(&page.url).or_else(|| gate.refuses_page(page));
+            if let Some(refusal) = refusal {
                 return Want::Exclude { fp, refusal };
             }
             let goal = entry.unwrap_or(&page.url);

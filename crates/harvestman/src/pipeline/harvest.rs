@@ -27,6 +27,7 @@ use tokio::sync::{mpsc::Receiver, watch};
 use super::{
     Spawner,
     course::{Bounds, Helm},
+    door::Doorkeeper,
     hand::Hand,
     messages::{Event, GatherJob, Order, Settle},
     sessions::{Lane, Sessions},
@@ -102,6 +103,7 @@ pub struct Harvest {
     pub orders: SyncSender<Order>,
     pub spiders: Arc<Spiders>,
     pub helm: Box<dyn Helm>,
+    pub door: Arc<Doorkeeper>,
     pub robots_limits: Arc<FetchLimits>,
     pub progress: watch::Sender<Progress>,
     pub state: State,

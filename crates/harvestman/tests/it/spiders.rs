@@ -162,6 +162,30 @@ fn explain_asks_every_spider_of_an_unknown_url_and_the_owner_of_a_known_one() {
 }
 
 #[test]
+fn rules_that_become_narrower_hold_for_pages_that_wait_already() {
+    let world = world(1, 120);
+    world.run(&["spider", "add", "one", "http://s0.sim.test/"]).exits(0);
+    let crawl = world.start(&["run", "--delay", "40ms"]);
+    world.wait_for("it is crawled", |world| asked(world, 0) >= 8);
+    let rule = "crawl.rules=[\"reject path ~ '^/.'\"]";
+    world.run(&["spider", "edit", "one", "--set", rule]).exits(0);
+    std::thread::sleep(Duration::from_millis(300));
+    let before = asked(&world, 0);
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(asked(&world, 0), before, "nothing but the home page is wanted any more");
+    let refused = world.run(&["decisions", "--reason", "rule"]);
+    assert!(refused.out.contains("reject path"), "{refused}");
+    stop(crawl);
+    // Also between two crawls.
+    world.run(&["spider", "edit", "one", "--unset", "crawl.rules"]).exits(0);
+    world.run(&["crawl", "--fresh", "--delay", "0", "--pages", "30"]).exits(0);
+    world.forget_log();
+    world.run(&["spider", "edit", "one", "--set", "crawl.depth=0"]).exits(0);
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    assert_eq!(world.visited(), ["s0.sim.test/"]);
+}
+
+#[test]
 fn what_is_wrong_with_a_spider_is_told_and_nothing_is_changed() {
     let world = world(1, 3);
     world.run(&["spider", "add", "a", "http://s0.sim.test/"]).exits(0);

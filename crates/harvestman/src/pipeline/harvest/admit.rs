@@ -7,7 +7,7 @@ use model::{
 };
 
 use super::Harvest;
-use crate::pipeline::{messages::Settle, settle};
+use crate::pipeline::{door::candidate_of, messages::Settle, settle};
 
 impl Harvest {
     /// A candidate of a site in hand: admitted unless known or over the site's limit.
@@ -129,18 +129,6 @@ impl Harvest {
     /// Sites that no seed named take only so many URLs (VN: 5,000).
     fn is_full(&mut self, site: &SiteKey, seed: bool, max: u64) -> bool {
         self.state.hand.get(site).is_some_and(|held| !held.seeded && !seed && held.known >= max)
-    }
-}
-
-fn candidate_of(page: &Page) -> Candidate {
-    Candidate {
-        url: page.url.clone(),
-        spider: page.spider,
-        level: page.level,
-        hops: page.hops,
-        seed: page.seed,
-        terms: page.terms,
-        referrer: None,
     }
 }
 

@@ -138,6 +138,9 @@ impl Harvest {
         self.workbench.set_fetches_max(self.plan.fetches_max);
         self.plan.seeded_first = course.seeded_first;
         if self.state.fingerprint != Some(course.fingerprint) {
+            if self.state.fingerprint.is_some() {
+                self.door.rules_changed();
+            }
             self.state.fingerprint = Some(course.fingerprint);
             self.order(Order::Limits(course.fingerprint));
         }

@@ -90,6 +90,7 @@ fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Order>) {
     };
     let (orders, given) = sync_channel(room);
     let limits = Arc::new(crate::pipeline::tests::fetch_limits());
+    let spiders = Arc::new(Spiders::new(Blocks::default(), [spider(&[])]));
     let harvest = Harvest {
         plan: crate::pipeline::tests::plan(),
         workbench: Workbench::new(workbench::Options::default(), Default::default()),
@@ -97,7 +98,8 @@ fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Order>) {
         spawner,
         jobs: sync_channel(1).0,
         orders,
-        spiders: Arc::new(Spiders::new(Blocks::default(), [spider(&[])])),
+        door: Arc::new(Doorkeeper::new(spiders.clone(), false)),
+        spiders,
         helm: Box::new(Steady(Vec::new())),
         robots_limits: limits,
         progress: watch::channel(Progress::default()).0,
