@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use crate::{
     access::Network,
     commands::Context,
-    config::{Config, FlagValues},
+    config::{Config, FlagValues, veiled},
     exit::{Exit, Failure},
     house::House,
     pipeline::{
@@ -28,7 +28,7 @@ use crate::{
         preview::Preview,
         tally::{Progress, Tally},
     },
-    progress::{Display, Mode},
+    progress::{Display, Mode, number},
     setup::Setup,
     show_progress::Watcher,
     signals,
@@ -78,7 +78,7 @@ impl Crawl<'_> {
         if known_before == 0 && seeded == 0 {
             return Err(self.nothing_to_do());
         }
-        let door = Arc::new(Doorkeeper::new(house.stage.spiders.clone(), house.rules_changed));
+        let door = Arc::new(Doorkeeper(house.stage.spiders.clone()));
         let run = house.frontier.start_run(std::process::id(), clock.now())?;
         let parts = Parts {
             desk: Box::new(house.frontier),
@@ -88,8 +88,7 @@ impl Crawl<'_> {
             fetch: network.fetch(),
             resolve: network.resolve(),
             clock: clock.clone(),
-            workbench: Workbench::new(setup.workbench, spent).with_gate(door.clone()),
-            door,
+            workbench: Workbench::new(setup.workbench, spent).with_gate(door),
             spiders: house.stage.spiders.clone(),
             helm: Box::new(steering),
             rows,
@@ -214,6 +213,7 @@ impl Crawl<'_> {
             self.context.say(&format!("spider {spider} is paused: {why}"));
             self.context.say(&format!("mend it, then: {}", resume_spider(spider)));
         }
+        self.tell_of_pauses(collection)?;
         if matches!(ended, Ended::PagesLimit) {
             self.context
                 .say("crawl.pages counts all pages of the collection; a higher one goes on");
@@ -249,14 +249,34 @@ impl Crawl<'_> {
             collection: collection.dir().display().to_string(),
             next_due: next_due.map(|at| crate::times::until(at, now)),
             resume: self.resume(),
+            forever: self.forever,
             without_contact: self.config.etiquette.contact.is_none()
                 && self.config.etiquette.user_agent.is_none(),
         })
     }
 
+    /// Pages that wait for a spider to be resumed are no reason to think that all is done.
+    fn tell_of_pauses(&self, collection: &Collection) -> Result<(), Failure> {
+        for row in Census::open(collection)?.spiders()? {
+            if row.paused && row.counts.waiting > 0 {
+                let (name, waiting) = (&row.name, number(row.counts.waiting));
+                self.context.say(&format!(
+                    "spider {name} is paused and {waiting} of its pages wait; \
+                     to go on with it: harvestman spider resume {name}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// The command as it was typed: the same one goes on, with the same flags.
     fn resume(&self) -> String {
         let words = std::env::args().skip(1).filter(|word| word != "--fresh");
+        // A proxy's password is for nobody's eyes.
+        let words = words.map(|word| match word.contains("://") {
+            true => veiled(&word),
+            false => word,
+        });
         let words: Vec<String> = words.map(|word| shell_word(&word)).collect();
         format!("harvestman {}", words.join(" "))
     }

@@ -38,8 +38,6 @@ pub struct House {
     pub archive: Arc<dyn Archive>,
     pub links: LinkWriter,
     pub stage: Arc<GatherStage>,
-    /// Rules or limits are others than in the last crawl.
-    pub rules_changed: bool,
     recovery: Option<Recovery>,
     body_bytes_max: u64,
 }
@@ -78,7 +76,7 @@ impl House {
         )?;
         let archive: Arc<dyn Archive> = Arc::new(archive);
         let course = steering.set(&frontier.spiders()?)?;
-        let rules_changed = frontier.terms_changed(course.fingerprint, clock.now())?;
+        frontier.terms_changed(course.fingerprint, clock.now())?;
         let spiders = course.spiders.into_iter().map(|(spider, _)| spider);
         let spiders = Spiders::new(setup.blocks.clone(), spiders);
         for seed in frontier.seeds()? {
@@ -109,7 +107,6 @@ impl House {
             archive,
             links,
             stage: Arc::new(stage),
-            rules_changed,
             recovery: Some(recovery),
             body_bytes_max,
         })

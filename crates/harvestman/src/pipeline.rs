@@ -50,7 +50,6 @@ mod writer;
 
 use course::Helm;
 use desk::Desk;
-use door::Doorkeeper;
 use gather::GatherStage;
 use harvest::{Ended, Harvest, Plan, State, UNSETTLED_MAX};
 use messages::Event;
@@ -70,7 +69,6 @@ pub struct Parts {
     pub workbench: Workbench,
     pub spiders: Arc<Spiders>,
     pub helm: Box<dyn Helm>,
-    pub door: Arc<Doorkeeper>,
     /// The spiders as the collection has them at the start.
     pub rows: Vec<SpiderRow>,
     pub stage: Arc<GatherStage>,
@@ -148,7 +146,6 @@ pub async fn crawl(
         orders,
         spiders: parts.spiders,
         helm: parts.helm,
-        door: parts.door,
         robots_limits: Arc::new(parts.robots_limits),
         progress,
         state: State::new(parts.rows),

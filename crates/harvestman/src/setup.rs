@@ -257,7 +257,10 @@ fn policy(config: &Config) -> Policy {
 
 fn workbench_options(config: &Config) -> workbench::Options {
     let etiquette = &config.etiquette;
-    let options = workbench::Options {
+    let usual = workbench::Options::default().pause;
+    let pause = if etiquette.no_pauses() { usual } else { etiquette.delay };
+    workbench::Options {
+        pause: etiquette.delay,
         token: config.etiquette.robots_token(),
         pause_big: etiquette.big_site_delay,
         big_site_pages: etiquette.big_site_pages,
@@ -265,14 +268,14 @@ fn workbench_options(config: &Config) -> workbench::Options {
         crawl_delay_max: etiquette.crawl_delay_max,
         backoff_first: etiquette.backoff_first,
         backoff_max: etiquette.backoff_max,
-        address_pause: Some(etiquette.delay.mul_f64(etiquette.address_share)),
+        // Where the base wants no pauses, spiders and sites with a delay of their own still do.
+        address_pause: Some(pause.mul_f64(etiquette.address_share)),
         connections: etiquette.connections,
         fetches_max: etiquette.max_fetches,
         site_pages_max: config.crawl.site_pages,
         pages_max: config.crawl.pages,
         ..workbench::Options::default()
-    };
-    options.with_pause(etiquette.delay)
+    }
 }
 
 fn gather(config: &Config) -> Result<GatherOptions, Failure> {

@@ -204,6 +204,12 @@ fn site_terms(config: &Config) -> SiteTerms {
         visit_time_max: crawl.site_time,
         day_time_max: crawl.site_day_time,
         // What a server packs is never longer than what it unpacks to by more than its framing.
-        answer_bytes_max: config.fetch.body_bytes_max + limits::HEAD_BYTES_MAX as u64,
+        answer_bytes_max: longest_body(config) + limits::HEAD_BYTES_MAX as u64,
     }
+}
+
+/// Of pages, and of their parts where they are asked for.
+fn longest_body(config: &Config) -> u64 {
+    let pages = config.fetch.body_bytes_max;
+    if config.crawl.requisites { pages.max(config.fetch.requisite_bytes_max) } else { pages }
 }

@@ -39,6 +39,8 @@ pub struct Summary {
     /// When the next page is due, in words (`in 6d`), if one ever is.
     pub next_due: Option<String>,
     /// The command that goes on.
+    /// `run`, which begins nothing afresh.
+    pub forever: bool,
     pub resume: String,
     /// No contact is set: say in one line how to set one.
     pub without_contact: bool,
@@ -163,6 +165,10 @@ impl Summary {
         }
         match &self.next_due {
             Some(when) => format!("to go on: {resume} (the next page is due {})", printable(when)),
+            // Only a single pass can begin afresh.
+            None if self.forever => "nothing is left to fetch; `harvestman crawl --fresh` visits \
+                                     everything again"
+                .to_owned(),
             None => {
                 format!("nothing is left to fetch; to visit everything again: {resume} --fresh")
             }
@@ -176,10 +182,12 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
         RefusalReason::Scheme => "only http and https can be crawled",
         RefusalReason::Invalid => "these are no URLs; nothing can be done here",
         RefusalReason::TooLong => "raise url.bytes_max to take longer URLs",
-        RefusalReason::Scope => "widen with --scope domain or --scope any, or seed it",
+        RefusalReason::Scope => {
+            "widen with --scope domain or --scope any (and --fresh), or seed it"
+        }
         RefusalReason::Rule => "a rule of crawl.rules rejects it; explain names the rule",
         RefusalReason::Filter => "the script of crawl.filter refuses it",
-        RefusalReason::Depth => "raise --depth to go deeper",
+        RefusalReason::Depth => "raise --depth to go deeper, with --fresh",
         RefusalReason::RejectList => {
             "switch shipped rules off with reject.disable, or edit reject.patterns"
         }
@@ -188,7 +196,7 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
             "the page asks not to follow; crawl.follow_nofollow overrides it"
         }
         RefusalReason::Redirects => "raise crawl.redirects to follow longer chains",
-        RefusalReason::Limit => "raise --pages, --site-pages or crawl.discovered_urls",
+        RefusalReason::Limit => "raise --pages, --site-pages, crawl.sites or crawl.discovered_urls",
         RefusalReason::Blocked => {
             "you keep away from it: see `harvestman block`, and `harvestman forget` for what was forgotten"
         }
@@ -241,7 +249,7 @@ all done: 1,204 pages in 1m5s (20.4 MB)
           2  status-404
 refused: 2,322 URLs
       2,310  scope = \"site\", such as https://example.net/\\u{1b}x
-             widen with --scope domain or --scope any, or seed it
+             widen with --scope domain or --scope any (and --fresh), or seed it
          12  robots.txt: Disallow: /private, such as https://example.net/\\u{1b}x
              the site's robots.txt asks to stay away; ask its owner
 where it is: ./harvest
@@ -262,7 +270,8 @@ nothing is left to fetch; to visit everything again: harvestman crawl --fresh";
         let flags = CrawlFlags::default().values();
         for reason in RefusalReason::ALL {
             for word in how_to_lift(reason).split([' ', ',', ';']) {
-                if let Some(flag) = word.strip_prefix("--") {
+                let word = word.trim_matches(['(', ')']);
+                if let Some(flag) = word.strip_prefix("--").filter(|flag| *flag != "fresh") {
                     let known = flags
                         .iter()
                         .any(|(key, _)| Key::named(key).is_some_and(|key| key.flag == Some(flag)));

@@ -35,12 +35,21 @@ pub enum Grave {
     Domain(String),
 }
 
+/// Whether anybody can register names right under it.
+fn is_public_suffix(domain: &str) -> bool {
+    let below = format!("x.{domain}");
+    CrawlUrl::parse(&format!("http://{below}/")).is_ok_and(|url| url.domain() == below)
+}
+
 impl Grave {
     /// Reads what somebody typed: a URL, a host, or a domain with a dot before it.
     pub fn parse(text: &str) -> Result<Grave, String> {
         match Block::parse(text)? {
             Block::Url(url) => Ok(Grave::Url(url.to_string())),
             Block::Host(host) => Ok(Grave::Site(host.to_string())),
+            Block::Domain(domain) if is_public_suffix(&domain) => Err(format!(
+                "{domain} is nobody's alone (a public suffix): name the domains under it one by one"
+            )),
             Block::Domain(domain) => Ok(Grave::Domain(domain.to_string())),
             Block::Addresses(range) if range.edges().0 == range.edges().1 => {
                 let address = range.edges().0;

@@ -50,6 +50,12 @@ impl SqliteFrontier {
             for (kind, hash) in which {
                 lifted += delete.execute(params![kind, hash])? as u64;
             }
+            if lifted > 0 {
+                sql.execute(
+                    "INSERT OR REPLACE INTO meta (name, value) VALUES ('links-are-old', 'true')",
+                    [],
+                )?;
+            }
             Ok(lifted)
         })
     }

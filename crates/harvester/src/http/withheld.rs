@@ -39,10 +39,11 @@ impl Secrets {
         kept.freeze()
     }
 
-    /// The head of an answer for the archive: cookies that come in answer to a private one may be the next
+    /// The head of an answer for the archive: cookies that come in answer to a secret may be the next
     /// one of a session. Overwritten, so that the head stays as long as it was on the wire.
     pub fn withhold_answer(self, head: Bytes) -> Bytes {
-        if !self.cookies || memchr::memmem::find(&head.to_ascii_lowercase(), SETTING).is_none() {
+        let secret = self.cookies || self.authorization;
+        if !secret || memchr::memmem::find(&head.to_ascii_lowercase(), SETTING).is_none() {
             return head;
         }
         let mut kept = BytesMut::from(&head[..]);

@@ -135,7 +135,7 @@ impl Login {
             }
         };
         let action = self.within_site(action)?;
-        if url.is_https() && !action.is_https() {
+        if (url.is_https() || self.form.page.is_https()) && !action.is_https() {
             return Err(format!("the form would send the password in the clear to {action}"));
         }
         let hidden = found.map_or(&[][..], |form| &form.hidden);

@@ -237,7 +237,7 @@ impl Workbench {
         let ended = Ended { started, response, step: after.site, retry_after };
         let host = self.hosts.get_mut(&flight.host).expect("a host with visits is never forgotten");
         host.in_flight -= 1;
-        host.pace.ended(ended, &self.options, now);
+        host.pace.ended(ended, host.gap.is_zero(), &self.options, now);
         // A robots.txt that lies elsewhere kept another site busy.
         let here = flight.host == flight.site.key;
         let worked = if here { now.since(flight.started) } else { Duration::ZERO };

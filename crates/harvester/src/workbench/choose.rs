@@ -138,6 +138,9 @@ impl Workbench {
         addresses: &[IpAddr],
         now: Timestamp,
     ) -> bool {
+        if self.host(host).gap.is_zero() {
+            return false;
+        }
         let Some(occupied) = self.addresses.occupied(host, addresses, now) else { return false };
         let number = self.number();
         if self.addresses.join(occupied.address, number, site) {
@@ -166,7 +169,7 @@ impl Workbench {
         let (mut assignment, flight) = self.assign(site, chosen, &host_key, true, now);
         assignment.addresses = addresses;
         let free = now.plus(self.options.address_pause());
-        if free > now {
+        if free > now && !self.host(&host_key).gap.is_zero() {
             self.addresses.visited(&host_key, &assignment.addresses, free);
         }
         let host = self.host(&host_key);
@@ -262,7 +265,7 @@ impl Workbench {
         let (assignment, flight) = self.assign(site, chosen, host_key, false, now);
         let after = self.judge(&flight.errand, Err(&failure), now);
         let host = self.hosts.get_mut(host_key).expect("its name was just asked for");
-        host.pace.never_began(after.site, &self.options, now);
+        host.pace.never_began(after.site, host.gap.is_zero(), &self.options, now);
         let released = self.conclude(&flight, Err(&failure), after.page, Vec::new(), now);
         self.reschedule(site, now);
         Step::Failed(Box::new(assignment), failure, Box::new(released))

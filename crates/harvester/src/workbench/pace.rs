@@ -58,14 +58,15 @@ impl Pace {
         (self.last_start, self.last_gap) = (Some(now), gap);
     }
 
-    pub fn ended(&mut self, visit: Ended, options: &Options, now: Timestamp) {
+    /// `own`: a site that wants no pauses ([`Options::with_pause`]).
+    pub fn ended(&mut self, visit: Ended, own: bool, options: &Options, now: Timestamp) {
         self.last_start = self.last_start.max(Some(visit.started.min(now)));
         self.last_response = visit.response;
-        self.step(visit.step, options);
-        let rest =
-            Duration::try_from_secs_f64(visit.response.as_secs_f64() * options.response_factor)
-                .unwrap_or(options.response_rest_max)
-                .min(options.response_rest_max);
+        self.step(visit.step, own, options);
+        let factor = if own { 0.0 } else { options.response_factor };
+        let rest = Duration::try_from_secs_f64(visit.response.as_secs_f64() * factor)
+            .unwrap_or(options.response_rest_max)
+            .min(options.response_rest_max);
         self.rest(rest, options, now);
         if let Some(wait) = visit.retry_after {
             self.frozen_until = self.frozen_until.max(now.plus(wait));
@@ -73,8 +74,8 @@ impl Pace {
     }
 
     /// A visit that failed before it began (its name could not be resolved).
-    pub fn never_began(&mut self, step: SiteStep, options: &Options, now: Timestamp) {
-        self.step(step, options);
+    pub fn never_began(&mut self, step: SiteStep, own: bool, options: &Options, now: Timestamp) {
+        self.step(step, own, options);
         self.rest(Duration::ZERO, options, now);
     }
 
@@ -93,12 +94,12 @@ impl Pace {
         self.rest_until = self.rest_until.max(now.plus(rest));
     }
 
-    fn step(&mut self, step: SiteStep, options: &Options) {
+    fn step(&mut self, step: SiteStep, own: bool, options: &Options) {
         let raise = |backoff: u8, max: u8| backoff.max(backoff.saturating_add(1).min(max));
         match step {
             SiteStep::Keep => {}
             SiteStep::Told => self.backoff = raise(self.backoff, options.backoff_step_max()),
-            SiteStep::Trouble if !options.backoff_on_trouble => {}
+            SiteStep::Trouble if own || !options.backoff_on_trouble => {}
             SiteStep::Trouble => self.backoff = raise(self.backoff, TROUBLE_STEPS_MAX),
             SiteStep::Ease if self.backoff > 0 => {
                 self.good += 1;

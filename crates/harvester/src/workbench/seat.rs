@@ -147,6 +147,10 @@ impl Seat {
     /// `None`: no spider has pages here.
     pub fn gap(&self, options: &Options) -> Option<Duration> {
         let pause = self.busy_lanes().map(|lane| lane.pause).max()?;
+        // One's own site: nobody asks for a pause, and none is kept.
+        if pause.is_zero() {
+            return Some(pause);
+        }
         Some(self.crawl_delay().unwrap_or_default().min(options.crawl_delay_max).max(pause))
     }
 

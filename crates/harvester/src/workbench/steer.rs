@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use model::{SiteKey, Spent, SpiderId, Timestamp};
 
-use super::{LimitInAll, SpiderLimits, Terms, Workbench, seat::Seat};
+use super::{LimitInAll, SpiderLimits, Terms, Workbench, bench::Name, seat::Seat};
 
 impl Workbench {
     /// Other terms for spiders and sites: everything in hand is asked about again.
@@ -57,6 +57,15 @@ impl Workbench {
         let limits = self.books.limits_of(spider);
         let bytes_first = reached((None, limits.1), self.spent_by(spider));
         bytes_first.or_else(|| reached(limits, self.spent_by(spider)))
+    }
+
+    /// Names are resolved anew: who resolves them may be another now.
+    pub fn forget_names(&mut self) {
+        for host in self.hosts.values_mut() {
+            if matches!(host.name, Name::Resolved(_) | Name::Failed(_)) {
+                host.name = Name::Unknown;
+            }
+        }
     }
 
     /// What the whole crawl has brought.

@@ -84,6 +84,8 @@ struct Opinion {
     steps: Vec<RuleStep>,
     /// Of `harvest.toml`, where overrides concern the page.
     overrides: Vec<usize>,
+    /// Nothing is visited for it.
+    paused: bool,
 }
 
 impl Case<'_> {
@@ -123,7 +125,7 @@ impl Case<'_> {
             steps.push(robots_step(self.census, self.url, &token)?);
         }
         let overrides = config.overrides.lines(&row.name, self.url, level);
-        Ok(Opinion { spider: row.name.clone(), steps, overrides })
+        Ok(Opinion { spider: row.name.clone(), steps, overrides, paused: row.paused })
     }
 }
 
@@ -158,6 +160,13 @@ impl Opinion {
             };
             let _ =
                 writeln!(text, "  {sign}  {:<36} {}", printable(&step.rule), printable(&step.why));
+        }
+        if self.paused {
+            let name = &self.spider;
+            let _ = writeln!(
+                text,
+                "  but spider {name} is paused: nothing is visited until it is resumed"
+            );
         }
         if !self.overrides.is_empty() {
             let lines: Vec<String> = self.overrides.iter().map(ToString::to_string).collect();
@@ -196,6 +205,7 @@ impl Explanation {
             .iter()
             .map(|opinion| {
                 json!({ "spider": opinion.spider, "refuses": opinion.refuses(),
+                        "paused": opinion.paused,
                         "rules": opinion.json(), "overrides": opinion.overrides })
             })
             .collect();

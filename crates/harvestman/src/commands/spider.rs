@@ -275,13 +275,22 @@ fn list(context: &Context) -> Result<Exit, Failure> {
 pub fn as_json(row: &SpiderRow) -> Value {
     json!({
         "name": row.name, "id": row.id.0, "created": crate::times::iso(row.created),
-        "state": state(row), "why": row.why, "settings": row.settings,
+        "state": state(row), "why": row.why, "settings": shown_settings(row),
         "pages": {
             "known": row.counts.known, "fetched": row.counts.fetched,
             "waiting": row.counts.waiting, "failed": row.counts.failed,
         },
         "requisites": row.counts.requisites, "visits": row.visits, "bytes": row.spent.bytes,
     })
+}
+
+/// Without what is secret in them.
+fn shown_settings(row: &SpiderRow) -> Settings {
+    let shown = |(key, value): (&String, &String)| {
+        let secret = config::Key::named(key).is_some_and(|key| key.secret);
+        (key.clone(), if secret { config::veiled(value) } else { value.clone() })
+    };
+    row.settings.iter().map(shown).collect()
 }
 
 fn state(row: &SpiderRow) -> &'static str {
@@ -308,7 +317,7 @@ fn table(rows: &[SpiderRow]) -> String {
         if row.paused && !row.why.is_empty() {
             let _ = writeln!(text, "    paused: {}", printable(&row.why));
         }
-        for (key, value) in &row.settings {
+        for (key, value) in &shown_settings(row) {
             let _ = writeln!(text, "    {key} = {}", printable(value));
         }
     }

@@ -42,7 +42,7 @@ pub use sections::{
 };
 pub use spider::{OwnLimits, SpiderConfig, parse_setting};
 pub use template::template;
-pub use value::{Raw, Value, quoted};
+pub use value::{Raw, Value, quoted, veiled};
 
 /// The name of the file inside a collection's folder.
 pub const FILE_NAME: &str = "harvest.toml";

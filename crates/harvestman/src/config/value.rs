@@ -175,7 +175,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// `http://user:password@host` without what is in front of the host.
-fn veiled(text: &str) -> String {
+pub fn veiled(text: &str) -> String {
     let start = text.find("://").map_or(0, |at| at + 3);
     match text.rfind('@').filter(|at| *at >= start) {
         Some(at) => format!("{}***{}", &text[..start], &text[at..]),

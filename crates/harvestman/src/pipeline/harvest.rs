@@ -27,7 +27,6 @@ use tokio::sync::{mpsc::Receiver, watch};
 use super::{
     Spawner,
     course::{Bounds, Helm},
-    door::Doorkeeper,
     hand::Hand,
     messages::{Event, GatherJob, Order, Settle},
     sessions::{Lane, Sessions},
@@ -103,7 +102,6 @@ pub struct Harvest {
     pub orders: SyncSender<Order>,
     pub spiders: Arc<Spiders>,
     pub helm: Box<dyn Helm>,
-    pub door: Arc<Doorkeeper>,
     pub robots_limits: Arc<FetchLimits>,
     pub progress: watch::Sender<Progress>,
     pub state: State,
@@ -356,8 +354,15 @@ impl Harvest {
         held.keep_sessions(&self.state.sessions, now);
         self.state.logins.retain(|(other, _), _| other != site);
         let clock = removed.as_ref().map(|removed| removed.clock);
+        let full = removed.map(|removed| removed.full).unwrap_or_default();
+        // Where it is the spiders' own bytes that are spent, they are not lent for; others may be.
+        let own = |id: &SpiderId| self.workbench.which_limit_of(*id) == Some(LimitInAll::Bytes);
+        let release = match release {
+            Release::Rest if full.iter().all(own) => Release::NotBefore(now),
+            other => other,
+        };
         let mut delta = held.farewell(clock, release, now);
-        delta.full = removed.map(|removed| removed.full).unwrap_or_default();
+        delta.full = full;
         self.settle(Settle { deltas: vec![delta], busy: self.clock.busy(), ..Settle::default() });
         self.state.check_at = Some(now);
     }

@@ -165,7 +165,7 @@ pub fn asks_again(page: &Page, exchange: &Exchange, gathered: &Gathered) -> bool
 
 fn state_after(page: &Page, exchange: &Exchange, after: &PageAfter) -> PageState {
     if matches!(exchange.stopped, Some(Stopped::Type | Stopped::Announced))
-        && exchange.status == 200
+        && matches!(exchange.status, 200..=299)
     {
         return PageState::Excluded;
     }

@@ -125,6 +125,10 @@ impl Spiders {
         found.expect("a collection has at least its first spider").clone()
     }
 
+    pub fn get(&self, id: SpiderId) -> Option<Arc<Spider>> {
+        self.all.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+    }
+
     pub fn named(&self, name: &str) -> Option<Arc<Spider>> {
         self.all().into_iter().find(|spider| spider.name == name)
     }

@@ -136,7 +136,6 @@ impl World {
             workbench: Workbench::new(workbench::Options::default(), Spent::default()),
             spiders: stage.spiders.clone(),
             helm: Box::new(Steady(self.seeds())),
-            door: Arc::new(Doorkeeper::new(stage.spiders.clone(), false)),
             rows: Vec::new(),
             stage,
             gather_threads: 1,

@@ -195,7 +195,8 @@ fn page_limits_of_all_kinds_are_exact_under_eight_connections_and_a_kill() {
         }
         trial.world.run(&["check"]).exits(0);
     }
-    assert!(kills * 2 >= runs, "only {kills} of {runs} were killed");
+    // A few short lives may all end by themselves.
+    assert!(!long || kills * 2 >= runs, "only {kills} of {runs} were killed");
 }
 
 #[test]

@@ -12,7 +12,6 @@ use harvester::{
 use harvestman::pipeline::{
     self, Mailbox, Outcome, Parts,
     course::{Bounds, Course, Helm},
-    door::Doorkeeper,
     gather::GatherStage,
     harvest::{Ended, Plan, seed_candidate},
     payloads::Payloads,
@@ -102,7 +101,6 @@ fn crawl(
         ),
         spiders: stage.spiders.clone(),
         helm: Box::new(Steady(seeds)),
-        door: Arc::new(Doorkeeper::new(stage.spiders.clone(), false)),
         rows: Vec::new(),
         stage,
         gather_threads: 2,

@@ -186,6 +186,77 @@ fn rules_that_become_narrower_hold_for_pages_that_wait_already() {
 }
 
 #[test]
+fn a_wider_border_is_reached_afresh_although_pages_have_not_changed() {
+    let world = world(2, 20);
+    world.run(&["crawl", "http://s0.sim.test/", "--delay", "0", "--depth", "0"]).exits(0);
+    assert_eq!(pages(&world, 0), 1);
+    world.run(&["crawl", "--delay", "0", "--depth", "9"]).exits(0);
+    world.run(&["crawl", "--fresh", "--delay", "0", "--depth", "9"]).exits(0);
+    let got = world.number("SELECT count(*) FROM pages WHERE fetched = 1");
+    assert_eq!(got, 20, "the links of the home page were read again");
+}
+
+#[test]
+fn what_a_removed_spider_left_is_taken_over_by_the_next() {
+    let world = world(1, 30);
+    world.run(&["spider", "add", "old", "http://s0.sim.test/", "--set", "crawl.pages=5"]).exits(0);
+    world.run(&["crawl", "--delay", "0"]).exits(0);
+    assert_eq!(pages(&world, 0), 5);
+    world.run(&["spider", "remove", "old"]).exits(0);
+    world.run(&["spider", "add", "new", "http://s0.sim.test/"]).exits(0);
+    world.run(&["crawl", "--delay", "0"]).exits(0);
+    assert_eq!(world.number("SELECT count(*) FROM pages WHERE fetched = 1"), 30);
+    world.run(&["check"]).exits(0);
+}
+
+#[test]
+fn a_crawl_says_that_a_paused_spider_has_pages_left() {
+    let world = world(1, 10);
+    world.run(&["spider", "add", "one", "http://s0.sim.test/"]).exits(0);
+    world.run(&["crawl", "--delay", "0", "--pages", "3"]).exits(0);
+    world.run(&["spider", "pause", "one"]).exits(0);
+    let done = world.run(&["crawl", "--delay", "0"]);
+    done.says(&["spider one is paused", "harvestman spider resume one"]);
+    let waiting = world.rows::<String>("SELECT url FROM pages WHERE fetched = 0 LIMIT 1").remove(0);
+    let explained = world.run(&["explain", &waiting]);
+    assert!(explained.out.contains("spider one is paused"), "{explained}");
+}
+
+#[test]
+fn a_spiders_own_pause_brings_back_what_servers_ask_for_where_the_base_wants_none() {
+    let world = World::new(WebOptions {
+        sites: 1,
+        pages: PageCount::Fixed(4),
+        robots: simweb::RobotsPlan::CrawlDelay(0.5),
+        ..WebOptions::default()
+    });
+    std::fs::create_dir_all(&world.folder).unwrap();
+    std::fs::write(world.folder.join("harvest.toml"), "[etiquette]\ndelay = 0\n").unwrap();
+    let delay = ["--set", "etiquette.delay=100ms"];
+    world.run(&[&["spider", "add", "one", "http://s0.sim.test/"], &delay[..]].concat()).exits(0);
+    world.run(&["crawl"]).exits(0);
+    assert_eq!(pages(&world, 0), 4);
+    let early =
+        checks::pauses(&world.log()[1..], Duration::from_millis(500), Duration::from_millis(60));
+    assert!(early.is_empty(), "{early:?}");
+}
+
+#[test]
+fn a_spiders_proxy_is_listed_without_its_password() {
+    let world = world(1, 3);
+    let proxy = "fetch.proxy=http://me:5ecret@127.0.0.1:1";
+    world.run(&["spider", "add", "one", "http://s0.sim.test/", "--set", proxy]).exits(0);
+    for args in [&["spider"][..], &["spider", "--json"], &["status", "--json"]] {
+        let done = world.run(args);
+        assert!(done.out.contains("***@127.0.0.1:1"), "{done}");
+        assert!(!done.out.contains("5ecret"), "{done}");
+    }
+    let flag = ["crawl", "--proxy", "http://me:5ecret@127.0.0.1:1"];
+    let done = world.run(&flag);
+    assert!(!done.err.contains("5ecret"), "{done}");
+}
+
+#[test]
 fn what_is_wrong_with_a_spider_is_told_and_nothing_is_changed() {
     let world = world(1, 3);
     world.run(&["spider", "add", "a", "http://s0.sim.test/"]).exits(0);

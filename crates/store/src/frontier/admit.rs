@@ -209,6 +209,12 @@ impl Claim<'_> {
                 work.asleep.removed.contains(&before.spider),
                 fetched,
             ])?;
+        // Its links are the new spider's to judge: "not modified" would hide them.
+        work.sql
+            .prepare_cached(
+                "UPDATE page_facts SET etag = NULL, last_modified = NULL WHERE site = ?1 AND fp = ?2",
+            )?
+            .execute(params![site.0, fp])?;
         Ok(work.moved(Some(before), after))
     }
 }
@@ -264,13 +270,14 @@ fn mark_seed(
 }
 
 /// All pages of a site that a judgement excluded are judged anew; how many.
-pub(super) fn judge_again(work: &mut Work<'_>, site: SiteId) -> Result<u64, Fault> {
+/// `visited`: also those whose answer was not wanted, which are asked for again then.
+pub(super) fn judge_again(work: &mut Work<'_>, site: SiteId, visited: bool) -> Result<u64, Fault> {
     let excluded: Vec<(Standing, u64)> = {
         let mut statement = work.sql.prepare_cached(
             "SELECT spider, requisite, fetched, count(*) FROM pages WHERE site = ?1 AND state = 6 \
-             GROUP BY spider, requisite, fetched",
+             AND (?2 OR visited IS NULL) GROUP BY spider, requisite, fetched",
         )?;
-        let groups = statement.query_map([site.0], |row| {
+        let groups = statement.query_map(params![site.0, visited], |row| {
             let (spider, state) = (SpiderId(row.get(0)?), PageState::Excluded);
             let standing = Standing { spider, requisite: row.get(1)?, state, fetched: row.get(2)? };
             Ok((standing, row.get::<_, i64>(3)? as u64))
@@ -279,9 +286,10 @@ pub(super) fn judge_again(work: &mut Work<'_>, site: SiteId) -> Result<u64, Faul
     };
     work.sql
         .prepare_cached(
-            "UPDATE pages SET state = 0, turn = 2 * fetched, due = ?2 WHERE site = ?1 AND state = 6",
+            "UPDATE pages SET state = 0, turn = 2 * fetched, due = ?2 WHERE site = ?1 AND state = 6 \
+             AND (?3 OR visited IS NULL)",
         )?
-        .execute(params![site.0, work.now.0])?;
+        .execute(params![site.0, work.now.0, visited])?;
     let mut again = 0;
     for (before, count) in excluded {
         for _ in 0..count {

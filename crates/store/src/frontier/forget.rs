@@ -202,7 +202,8 @@ fn blank(sql: &Connection, targets: &Targets) -> Result<(), Fault> {
          UPDATE decisions SET example = '' WHERE names_forgotten(example);
          UPDATE decisions SET referrer = NULL WHERE names_forgotten(referrer);
          UPDATE blocks SET reason = '' WHERE names_forgotten(reason);
-         UPDATE runs SET reason = '' WHERE names_forgotten(reason)",
+         UPDATE runs SET reason = '' WHERE names_forgotten(reason);
+         UPDATE spiders SET why = '' WHERE names_forgotten(why)",
     )?;
     blank_stats(sql, targets)?;
     blank_commands(sql, targets)
@@ -223,8 +224,9 @@ fn blank_commands(sql: &Connection, targets: &Targets) -> Result<(), Fault> {
     {
         let mut command: Value = serde_json::from_str(&text).unwrap_or_default();
         scrub(&mut command, targets);
-        let list = ["urls", "patterns"].iter().find_map(|name| command.get(name)?.as_array());
-        if list.is_none_or(Vec::is_empty) {
+        let lists = ["urls", "patterns", "seeds"];
+        let left = lists.iter().filter_map(|name| command.get(name)?.as_array());
+        if left.map(Vec::len).sum::<usize>() == 0 {
             sql.execute("DELETE FROM control WHERE id = ?1", [id])?;
         } else {
             let text = command.to_string();
@@ -241,7 +243,8 @@ fn named(sql: &Connection, query: &str) -> rusqlite::Result<Vec<(i64, String)>> 
 
 /// Takes out of lists and objects whatever names a target; a text of its own becomes empty.
 fn scrub(value: &mut Value, targets: &Targets) {
-    let goes = |value: &Value| value.as_str().is_some_and(|text| targets.named_in(text));
+    let names = |value: &Value| value.as_str().is_some_and(|text| targets.named_in(text));
+    let goes = |value: &Value| names(value) || value.get("url").is_some_and(names);
     match value {
         Value::String(text) if targets.named_in(text) => text.clear(),
         Value::Array(items) => {

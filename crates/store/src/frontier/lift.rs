@@ -10,6 +10,8 @@ use rusqlite::{OptionalExtension, params};
 
 use super::{
     admit,
+    check_in::save_meta,
+    limits::LINKS_ARE_OLD,
     rows::Fault,
     sqlite::{SqliteFrontier, Work},
 };
@@ -34,8 +36,12 @@ impl SqliteFrontier {
                     .execute([pattern])?;
                 lifted.removed += gone as u64;
             }
+            if lifted.removed > 0 {
+                // Links that the block refused are found again when their pages are read whole.
+                save_meta(work, LINKS_ARE_OLD, &true)?;
+            }
             for site in sites_refused_by(work, patterns)? {
-                lifted.pages += admit::judge_again(work, site)?;
+                lifted.pages += admit::judge_again(work, site, true)?;
             }
             Ok(lifted)
         })

@@ -4,11 +4,16 @@ use model::{Candidate, Decision, RefusalReason, SiteId, Spent, SpiderId, StoreEr
 use rusqlite::OptionalExtension;
 
 use super::{
+    admit,
     check_in::{count_decisions, save_meta},
     check_out::rouse,
     rows::Fault,
     sqlite::{SqliteFrontier, Work},
 };
+
+/// In `meta`: what may enter is other than when links were last read, so that those that were refused then may
+/// be wanted now.
+pub(super) const LINKS_ARE_OLD: &str = "links-are-old";
 
 impl SqliteFrontier {
     /// No more sites than this become known, but for those that seeds name.
@@ -35,6 +40,10 @@ impl SqliteFrontier {
             }
             save_meta(work, "terms", &fingerprint)?;
             lift(work)?;
+            if before.is_some() {
+                save_meta(work, LINKS_ARE_OLD, &true)?;
+                judge_excluded_again(work)?;
+            }
             Ok(before.is_some())
         })
     }
@@ -88,4 +97,14 @@ pub(super) fn full_as_text(full: &[SpiderId]) -> String {
     ids.sort_unstable();
     ids.dedup();
     ids.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Pages that were refused without ever having been visited: other rules may let them in.
+fn judge_excluded_again(work: &mut Work<'_>) -> Result<(), Fault> {
+    let sites: Vec<SiteId> = work
+        .sql
+        .prepare("SELECT DISTINCT site FROM pages WHERE state = 6 AND visited IS NULL")?
+        .query_map([], |row| row.get(0).map(SiteId))?
+        .collect::<Result<_, _>>()?;
+    sites.into_iter().try_for_each(|site| admit::judge_again(work, site, false).map(drop))
 }

@@ -103,6 +103,7 @@ pub(super) fn next_due(sql: &Connection, asleep: &Asleep) -> rusqlite::Result<Op
     sql.prepare_cached(
         "SELECT min(max(p.due, s.not_before)) FROM pages p JOIN sites s ON s.id = p.site \
          WHERE p.requisite = 1 AND p.due IS NOT NULL AND s.leased = 0 \
+         AND NOT (s.resting = 1 AND s.due IS NULL) \
          AND p.spider NOT IN (SELECT value FROM json_each(?1))",
     )?
     .query_row([as_json(asleep)], |row| row.get::<_, Option<i64>>(0))
@@ -119,6 +120,7 @@ fn due_sites(sql: &Connection, request: &CheckOut, asleep: &str) -> Result<Vec<S
     let mut statement = sql.prepare_cached(
         "SELECT DISTINCT p.site FROM pages p JOIN sites s ON s.id = p.site \
          WHERE p.requisite = 1 AND p.due <= ?1 AND s.leased = 0 AND s.not_before <= ?1 \
+         AND NOT (s.resting = 1 AND s.due IS NULL) \
          AND p.spider NOT IN (SELECT value FROM json_each(?3)) LIMIT ?2",
     )?;
     let max = i64::try_from(request.sites_max).unwrap_or(i64::MAX);

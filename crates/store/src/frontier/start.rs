@@ -3,7 +3,7 @@
 use model::{CrawlUrl, PageTerms, SpiderId, StoreError, Timestamp};
 use rusqlite::{Connection, params};
 
-use super::{SqliteFrontier, rows::span};
+use super::{SqliteFrontier, limits::LINKS_ARE_OLD, rows::span};
 
 impl SqliteFrontier {
     /// The seeds of all living spiders, and what they redirected to.
@@ -31,6 +31,10 @@ impl SqliteFrontier {
     /// that may have changed. Candidates that a rule refused stay out.
     pub fn make_all_due(&mut self, now: Timestamp) -> Result<(), StoreError> {
         self.change(now, |sql| {
+            // Answered with "not modified", their links would not be read.
+            if sql.execute("DELETE FROM meta WHERE name = ?1", [LINKS_ARE_OLD])? > 0 {
+                sql.execute("UPDATE page_facts SET etag = NULL, last_modified = NULL", [])?;
+            }
             sql.execute(
                 "UPDATE pages SET due = ?1 WHERE (due IS NULL OR due > ?1) AND (state BETWEEN 1 AND 5 \
                  OR state = 6 AND (visited IS NOT NULL OR due IS NOT NULL))",

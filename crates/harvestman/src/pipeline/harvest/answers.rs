@@ -104,7 +104,9 @@ impl Harvest {
         if judgement != Judgement::Keep {
             return self.logged_out(assignment, judgement, (&released, busy), now);
         }
-        let held = self.state.hand.get(&assignment.site.key);
+        // What was given to a spider that is gone by now goes into nobody's jar.
+        let is_there = self.spiders.get(assignment.spider).is_some();
+        let held = self.state.hand.get(&assignment.site.key).filter(|_| is_there);
         let jar = held.and_then(|held| held.jar(&spider, &self.state.sessions, now));
         let login = assignment.purpose == Purpose::Login;
         match jar {

@@ -46,7 +46,8 @@ impl Harvest {
 
     /// The crawl itself has a reason: in force at once, and written down when no other change is.
     pub(super) fn pause_spider(&mut self, id: SpiderId, why: String, now: Timestamp) {
-        let name = self.spiders.of(id).name.clone();
+        // It may have been removed while its login was under way.
+        let Some(name) = self.spiders.get(id).map(|spider| spider.name.clone()) else { return };
         tracing::warn!(spider = %name, %why, "paused");
         if self.state.pausing.insert(id) {
             self.state.tally.paused.insert(name.clone(), why.clone());
@@ -131,16 +132,17 @@ impl Harvest {
         }
         let (spiders, sessions) = (self.spiders.clone(), self.state.sessions.clone());
         let terms = Guarded { terms: course.terms, spiders, sessions };
+        self.workbench.forget_names();
         self.workbench.set_terms(Arc::new(terms), now);
         self.workbench.set_limits(course.pages_max, course.bytes_max);
         // The channels between the stages were made for so many.
         self.plan.fetches_max = course.fetches_max.min(self.plan.fetches_room);
         self.workbench.set_fetches_max(self.plan.fetches_max);
         self.plan.seeded_first = course.seeded_first;
+        if self.workbench.which_limit() != Some(LimitInAll::Pages) {
+            self.state.parts_only = false;
+        }
         if self.state.fingerprint != Some(course.fingerprint) {
-            if self.state.fingerprint.is_some() {
-                self.door.rules_changed();
-            }
             self.state.fingerprint = Some(course.fingerprint);
             self.order(Order::Limits(course.fingerprint));
         }

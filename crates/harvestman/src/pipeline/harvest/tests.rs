@@ -98,7 +98,6 @@ fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Order>) {
         spawner,
         jobs: sync_channel(1).0,
         orders,
-        door: Arc::new(Doorkeeper::new(spiders.clone(), false)),
         spiders,
         helm: Box::new(Steady(Vec::new())),
         robots_limits: limits,
