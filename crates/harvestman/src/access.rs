@@ -19,7 +19,9 @@ use harvester::{
     },
     login::{LoginForm, SuccessSign},
 };
-use model::{BoxFuture, Clock, Fetch, FetchFailure, Resolution, Resolve, SpiderId, Timestamp};
+use model::{
+    BoxFuture, Clock, Fetch, FetchFailure, Origin, Resolution, Resolve, SpiderId, Timestamp,
+};
 
 use crate::{
     config::{
@@ -123,6 +125,14 @@ pub fn profile(config: &Config, folder: &Path, name: &str) -> Result<HttpProfile
         http2: fetch.http2,
         ..HttpProfile::default()
     })
+}
+
+/// The origins that the spider of this name shows credentials to.
+pub fn known_at(config: &Config, name: &str) -> Vec<Origin> {
+    let mine = config.credentials.iter();
+    mine.filter(|credential| credential.spider.as_deref().is_none_or(|spider| spider == name))
+        .map(|credential| credential.origin.clone())
+        .collect()
 }
 
 fn credentials(config: &Config, name: &str) -> Result<Vec<Credential>, Failure> {

@@ -114,6 +114,7 @@ pub fn spider(
         fetch_limits: Arc::new(fetch_limits(config)),
         requisite_bytes_max: config.fetch.requisite_bytes_max,
         cookies: access::cookies(config, folder)?,
+        credentials: access::known_at(config, name),
         logins: access::logins(config, name)?,
     })
 }

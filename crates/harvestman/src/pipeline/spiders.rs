@@ -13,7 +13,7 @@ use std::{
 use gatherer::GatherOptions;
 use harvester::login::LoginForm;
 use manager::Policy;
-use model::{Candidate, CrawlUrl, FetchLimits, Page, Refusal, SiteKey, SpiderId, Verdict};
+use model::{Candidate, CrawlUrl, FetchLimits, Origin, Page, Refusal, SiteKey, SpiderId, Verdict};
 use seeder::{Blocks, SeedSet, SpiderRules};
 
 use crate::{
@@ -36,6 +36,8 @@ pub struct Spider {
     /// Of a part of a page, in bytes; its type is not asked for.
     pub requisite_bytes_max: u64,
     pub cookies: CookieStock,
+    /// Where it shows who it is: cookies from there are as good as the password.
+    pub credentials: Vec<Origin>,
     /// At most one counts for each site: the first.
     pub logins: Vec<LoginForm>,
 }

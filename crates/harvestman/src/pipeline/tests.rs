@@ -194,6 +194,7 @@ pub(super) fn spider(seeds: &[CrawlUrl]) -> Spider {
         gather: gatherer::GatherOptions::default(),
         fetch_limits: Arc::new(fetch_limits()),
         cookies: Some(Arc::new([])),
+        credentials: Vec::new(),
         requisite_bytes_max: 10_000_000,
         logins: Vec::new(),
     }

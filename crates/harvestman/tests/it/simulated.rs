@@ -149,6 +149,7 @@ fn spider(seeds: &[CrawlUrl]) -> Spider {
         gather: gatherer::GatherOptions::default(),
         fetch_limits: Arc::new(limits()),
         cookies: Some(Arc::new([])),
+        credentials: Vec::new(),
         requisite_bytes_max: 10_000_000,
         logins: Vec::new(),
     }

@@ -109,8 +109,9 @@ impl Harvest {
         let held = self.state.hand.get(&assignment.site.key).filter(|_| is_there);
         let jar = held.and_then(|held| held.jar(&spider, &self.state.sessions, now));
         let login = assignment.purpose == Purpose::Login;
+        let known = spider.credentials.contains(&exchange.url.origin());
         match jar {
-            Some(jar) if login => jar.store_private(&exchange.url, &exchange.headers, now),
+            Some(jar) if login || known => jar.store_private(&exchange.url, &exchange.headers, now),
             Some(jar) => jar.store(&exchange.url, &exchange.headers, now),
             None => {}
         }
