@@ -76,7 +76,8 @@ impl House {
         )?;
         let archive: Arc<dyn Archive> = Arc::new(archive);
         let course = steering.set(&frontier.spiders()?)?;
-        frontier.terms_changed(course.fingerprint, clock.now())?;
+        // Before everything is made due: it may have to be read whole.
+        frontier.limits_are(course.fingerprint, clock.now())?;
         let spiders = course.spiders.into_iter().map(|(spider, _)| spider);
         let spiders = Spiders::new(setup.blocks.clone(), spiders);
         for seed in frontier.seeds()? {

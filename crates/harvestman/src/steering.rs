@@ -25,7 +25,7 @@ use crate::{
     config::{self, Config, FlagValues, Overrides, SpiderConfig},
     exit::Failure,
     pipeline::{
-        course::{Bounds, Course, Helm},
+        course::{Bounds, Course, Fingerprints, Helm},
         spiders::Spider,
     },
     setup,
@@ -100,15 +100,44 @@ impl Steering {
         Ok(())
     }
 
-    fn fingerprint(&self, rows: &[SpiderRow]) -> u64 {
-        let mut text = format!("{:x}", self.file);
+    fn fingerprint(&self, rows: &[SpiderRow]) -> Fingerprints {
+        let (mut terms, mut borders) = (format!("{:x}", self.file), String::new());
+        let mut note = |line: String, key: &str| {
+            terms.push_str(&line);
+            if is_border(key) {
+                borders.push_str(&line);
+            }
+        };
         for setting in self.config.settings() {
-            text.push_str(&format!("\n{}={:?}", setting.key.name, setting.value));
+            let name = setting.key.name;
+            note(format!("\n{name}={:?}", setting.value), name);
         }
         for row in rows {
-            text.push_str(&format!("\n{}: {:?}", row.name, row.settings));
+            for (key, value) in &row.settings {
+                note(format!("\n{}: {key}={value}", row.name), key);
+            }
         }
-        xxh3_64(text.as_bytes())
+        Fingerprints { terms: xxh3_64(terms.as_bytes()), borders: xxh3_64(borders.as_bytes()) }
+    }
+}
+
+/// Whether the key says who may enter, and not how much or how fast.
+fn is_border(key: &str) -> bool {
+    const HOW_MUCH: [&str; 8] = [
+        "pages",
+        "site_pages",
+        "domain_pages",
+        "bytes",
+        "site_bytes",
+        "for",
+        "site_time",
+        "site_day_time",
+    ];
+    match key.split_once('.') {
+        Some(("crawl", name)) => !HOW_MUCH.contains(&name),
+        Some(("gather", name)) => matches!(name, "link_tags" | "log_tags"),
+        Some((section, _)) => matches!(section, "reject" | "url"),
+        None => false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CrawlUrl, Fingerprint, PageTerms, SpiderId};
+use crate::{CrawlUrl, Fingerprint, Page, PageTerms, SpiderId};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
@@ -17,6 +17,21 @@ pub struct Candidate {
     pub terms: PageTerms,
     /// The page it was found on.
     pub referrer: Option<Fingerprint>,
+}
+
+/// A page as it would ask to be let in today.
+impl From<&Page> for Candidate {
+    fn from(page: &Page) -> Candidate {
+        Candidate {
+            url: page.url.clone(),
+            spider: page.spider,
+            level: page.level,
+            hops: page.hops,
+            seed: page.seed,
+            terms: page.terms,
+            referrer: None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

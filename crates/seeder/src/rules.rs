@@ -199,7 +199,7 @@ impl SpiderRules {
     /// Whether what becomes of this page depends on its answer's media type.
     pub fn waits_for_type(&self, page: &Page) -> bool {
         self.list.asks_type() && {
-            let candidate = candidate_of(page);
+            let candidate = Candidate::from(page);
             // Only what the URL says is asked for: the seeds do not matter.
             Inquiry::new(self, &candidate, &SeedSet::default()).opinion().waiting.is_some()
         }
@@ -210,7 +210,7 @@ impl SpiderRules {
         if !self.waits_for_type(page) {
             return None;
         }
-        let candidate = candidate_of(page);
+        let candidate = Candidate::from(page);
         let media_type = Some(media_type);
         let inquiry = Inquiry { media_type, ..Inquiry::new(self, &candidate, seeds) };
         let objection = [Rule::List, Rule::Scope].into_iter().find_map(|rule| inquiry.ask(rule));
@@ -240,17 +240,5 @@ impl SpiderRules {
             Some(max) => Some(Objection::TooDeepDynamic(max)),
             None => other.all.unwrap_or(self.depth_max).map(Objection::TooDeep),
         }
-    }
-}
-
-fn candidate_of(page: &Page) -> Candidate {
-    Candidate {
-        url: page.url.clone(),
-        spider: page.spider,
-        level: page.level,
-        hops: page.hops,
-        seed: page.seed,
-        terms: page.terms,
-        referrer: None,
     }
 }

@@ -18,8 +18,17 @@ pub struct Course {
     pub fetches_max: usize,
     /// Sites that no seed names come after those that one does.
     pub seeded_first: bool,
-    /// Of everything that limits depend on: another number, other limits.
-    pub fingerprint: u64,
+    /// Another number, other limits, or others may enter.
+    pub fingerprint: Fingerprints,
+}
+
+/// Of the configuration, as far as it concerns the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fingerprints {
+    /// Of everything that limits depend on.
+    pub terms: u64,
+    /// Of what says who may enter.
+    pub borders: u64,
 }
 
 /// How much one spider may do.

@@ -8,7 +8,7 @@ use store::{
     spiders::SpiderRow,
 };
 
-use super::messages::BlockChange;
+use super::{course::Fingerprints, messages::BlockChange};
 
 pub trait Desk: Frontier {
     /// What other processes ask of this crawl, oldest first.
@@ -29,8 +29,8 @@ pub trait Desk: Frontier {
 
     fn spiders(&mut self) -> Result<Vec<SpiderRow>, StoreError>;
 
-    /// Sites that had reached a limit are looked at again if limits are others than this number's.
-    fn limits_are(&mut self, fingerprint: u64, now: Timestamp) -> Result<(), StoreError>;
+    /// What limits and rules kept back is looked at again, as far as these numbers are others than the last.
+    fn limits_are(&mut self, fingerprint: Fingerprints, now: Timestamp) -> Result<(), StoreError>;
 
     fn heartbeat(
         &mut self,
@@ -102,8 +102,9 @@ impl Desk for SqliteFrontier {
         SqliteFrontier::spiders(self)
     }
 
-    fn limits_are(&mut self, fingerprint: u64, now: Timestamp) -> Result<(), StoreError> {
-        self.terms_changed(fingerprint, now).map(drop)
+    fn limits_are(&mut self, fingerprint: Fingerprints, now: Timestamp) -> Result<(), StoreError> {
+        self.terms_changed(fingerprint.terms, now)?;
+        self.borders_changed(fingerprint.borders, now)
     }
 
     fn heartbeat(

@@ -19,7 +19,7 @@ impl Gate for Doorkeeper {
     }
 
     fn refuses_page(&self, page: &Page) -> Option<Refusal> {
-        match self.0.of(page.spider).judge(&candidate_of(page)) {
+        match self.0.of(page.spider).judge(&Candidate::from(page)) {
             Verdict::Accept => None,
             Verdict::Reject(refusal) => Some(refusal),
         }
@@ -29,18 +29,5 @@ impl Gate for Doorkeeper {
 impl fmt::Debug for Doorkeeper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Doorkeeper")
-    }
-}
-
-/// A page as it would ask to be let in today.
-pub(super) fn candidate_of(page: &Page) -> Candidate {
-    Candidate {
-        url: page.url.clone(),
-        spider: page.spider,
-        level: page.level,
-        hops: page.hops,
-        seed: page.seed,
-        terms: page.terms,
-        referrer: None,
     }
 }

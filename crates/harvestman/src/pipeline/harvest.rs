@@ -26,7 +26,7 @@ use tokio::sync::{mpsc::Receiver, watch};
 
 use super::{
     Spawner,
-    course::{Bounds, Helm},
+    course::{Bounds, Fingerprints, Helm},
     hand::Hand,
     messages::{Event, GatherJob, Order, Settle},
     sessions::{Lane, Sessions},
@@ -141,7 +141,7 @@ pub struct State {
     pausing: BTreeSet<SpiderId>,
     pauses: VecDeque<(String, String)>,
     /// Of the limits in force.
-    fingerprint: Option<u64>,
+    fingerprint: Option<Fingerprints>,
     released: bool,
     /// All pages are in: only their parts are still to come.
     parts_only: bool,

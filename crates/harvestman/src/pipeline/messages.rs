@@ -17,6 +17,8 @@ use store::{
     spiders::SpiderRow,
 };
 
+use super::course::Fingerprints;
+
 /// How the answer to a request begins that was not carried out.
 pub const REFUSED: &str = "refused: ";
 
@@ -128,8 +130,8 @@ pub enum Order {
     Block(i64, BlockChange),
     /// Write down what is to become of the spider of this name, and tell of all of them.
     Spider(Option<i64>, String, SpiderChange),
-    /// Limits are other than they were, if this number is: sites that had reached one are looked at again.
-    Limits(u64),
+    /// What limits and rules kept back is looked at again, where these numbers are others than before.
+    Limits(Fingerprints),
 }
 
 /// A change of the list of blocks.

@@ -4,8 +4,8 @@ use gatherer::Gathered;
 use harvester::failure::PageAfter;
 use manager::{Policy, VisitedPage, next_due};
 use model::{
-    Change, Decision, Exchange, FailureKind, FetchFailure, Fingerprint, Page, PageFacts, PageState,
-    PageUpdate, Refusal, RefusalReason, Stopped, Timestamp, Visit,
+    Change, Condition, Decision, Exchange, FailureKind, FetchFailure, Fingerprint, LastVersion,
+    Page, PageFacts, PageState, PageUpdate, Refusal, RefusalReason, Stopped, Timestamp, Visit,
 };
 use seeder::Sorted;
 
@@ -52,7 +52,7 @@ pub fn update(
         due: due_after(page, state, change, failures, &after, answer.now, answer.policy),
         failures,
         visit: Some(visit_of(answer, change)),
-        facts: facts_of(answer, change, sorted),
+        facts: facts_of(page, answer, change, sorted),
     };
     let refused = match &answer.refusal {
         None => unwanted(page, answer.exchange),
@@ -232,8 +232,18 @@ fn visit_of(answer: &Answered<'_>, change: Change) -> Visit {
     }
 }
 
-fn facts_of(answer: &Answered<'_>, change: Change, sorted: &Sorted) -> Option<PageFacts> {
-    if change.folds() {
+fn facts_of(
+    page: &Page,
+    answer: &Answered<'_>,
+    change: Change,
+    sorted: &Sorted,
+) -> Option<PageFacts> {
+    // Of a page that was asked for whole, what to ask with the next time is worth writing down again.
+    let asks = |last: &LastVersion| last.condition != Condition::default();
+    let told =
+        ["etag", "last-modified"].iter().any(|name| answer.exchange.headers.get(name).is_some());
+    let renewed = told && !page.last.as_ref().is_some_and(asks);
+    if change.folds() && !renewed {
         return None;
     }
     let (gathered, headers) = (answer.gathered, &answer.exchange.headers);

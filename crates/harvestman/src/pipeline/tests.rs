@@ -18,7 +18,7 @@ use store::{
 };
 
 use super::{
-    course::{Bounds, Course},
+    course::{Bounds, Course, Fingerprints},
     harvest::seed_candidate,
     payloads::Payloads,
     spiders::Spider,
@@ -230,7 +230,7 @@ impl Helm for Steady {
             bytes_max: None,
             fetches_max: 10,
             seeded_first: false,
-            fingerprint: 0,
+            fingerprint: Fingerprints::default(),
         })
     }
 

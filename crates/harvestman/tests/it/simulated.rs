@@ -11,7 +11,7 @@ use harvester::{
 };
 use harvestman::pipeline::{
     self, Mailbox, Outcome, Parts,
-    course::{Bounds, Course, Helm},
+    course::{Bounds, Course, Fingerprints, Helm},
     gather::GatherStage,
     harvest::{Ended, Plan, seed_candidate},
     payloads::Payloads,
@@ -169,7 +169,7 @@ impl Helm for Steady {
             bytes_max: None,
             fetches_max: 10,
             seeded_first: false,
-            fingerprint: 0,
+            fingerprint: Fingerprints::default(),
         })
     }
 

@@ -194,6 +194,11 @@ fn a_wider_border_is_reached_afresh_although_pages_have_not_changed() {
     world.run(&["crawl", "--fresh", "--delay", "0", "--depth", "9"]).exits(0);
     let got = world.number("SELECT count(*) FROM pages WHERE fetched = 1");
     assert_eq!(got, 20, "the links of the home page were read again");
+    // A change that lets nobody else in costs the server no page that has not changed.
+    world.forget_log();
+    world.run(&["crawl", "--fresh", "--delay", "1ms", "--depth", "9", "--pages", "50"]).exits(0);
+    let statuses: Vec<u16> = world.visits().iter().map(|visit| visit.status).collect();
+    assert!(statuses.len() == 20 && statuses.iter().all(|status| *status == 304), "{statuses:?}");
 }
 
 #[test]

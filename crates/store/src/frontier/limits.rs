@@ -29,22 +29,22 @@ impl SqliteFrontier {
     /// `fingerprint` is of all that the limits are made of. When it is another than the last time, limits
     /// are lifted; says whether.
     pub fn terms_changed(&mut self, fingerprint: u64, now: Timestamp) -> Result<bool, StoreError> {
+        self.transact(now, |work| match noted(work, "terms", fingerprint)? {
+            Noted::Same => Ok(false),
+            other => lift(work).map(|()| other == Noted::Other),
+        })
+    }
+
+    /// `fingerprint` is of all that says who may enter. When it is another than the last time, pages that were
+    /// refused are judged anew, and the next wish to see everything reads all links again. Not for every other
+    /// change: pages that have not changed would be asked of servers whole for nothing.
+    pub fn borders_changed(&mut self, fingerprint: u64, now: Timestamp) -> Result<(), StoreError> {
         self.transact(now, |work| {
-            let before: Option<String> = work
-                .sql
-                .prepare_cached("SELECT value FROM meta WHERE name = 'terms'")?
-                .query_row([], |row| row.get(0))
-                .optional()?;
-            if before.as_ref().is_some_and(|text| *text == fingerprint.to_string()) {
-                return Ok(false);
-            }
-            save_meta(work, "terms", &fingerprint)?;
-            lift(work)?;
-            if before.is_some() {
+            if noted(work, "borders", fingerprint)? == Noted::Other {
                 save_meta(work, LINKS_ARE_OLD, &true)?;
                 judge_excluded_again(work)?;
             }
-            Ok(before.is_some())
+            Ok(())
         })
     }
 
@@ -97,6 +97,27 @@ pub(super) fn full_as_text(full: &[SpiderId]) -> String {
     ids.sort_unstable();
     ids.dedup();
     ids.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// How a number compares with the one of the last time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Noted {
+    Same,
+    Other,
+    First,
+}
+
+fn noted(work: &mut Work<'_>, name: &str, number: u64) -> Result<Noted, Fault> {
+    let before: Option<String> = work
+        .sql
+        .prepare_cached("SELECT value FROM meta WHERE name = ?1")?
+        .query_row([name], |row| row.get(0))
+        .optional()?;
+    if before.as_ref().is_some_and(|text| *text == number.to_string()) {
+        return Ok(Noted::Same);
+    }
+    save_meta(work, name, &number)?;
+    Ok(if before.is_some() { Noted::Other } else { Noted::First })
 }
 
 /// Pages that were refused without ever having been visited: other rules may let them in.

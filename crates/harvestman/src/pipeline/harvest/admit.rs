@@ -7,7 +7,7 @@ use model::{
 };
 
 use super::Harvest;
-use crate::pipeline::{door::candidate_of, messages::Settle, settle};
+use crate::pipeline::{messages::Settle, settle};
 
 impl Harvest {
     /// A candidate of a site in hand: admitted unless known or over the site's limit.
@@ -99,7 +99,7 @@ impl Harvest {
             match self.judge(site, &page) {
                 Verdict::Accept => {
                     delta.seeded |= page.seed;
-                    delta.admitted.push(new_row(&candidate_of(&page), now));
+                    delta.admitted.push(new_row(&Candidate::from(&page), now));
                     if let Some(held) = self.state.hand.get(site) {
                         held.known += u64::from(!page.terms.requisite);
                     }
@@ -123,7 +123,7 @@ impl Harvest {
             let rule = limit_rule(max);
             return Verdict::Reject(Refusal { reason: RefusalReason::Limit, rule });
         }
-        spider.judge(&candidate_of(page))
+        spider.judge(&Candidate::from(page))
     }
 
     /// Sites that no seed named take only so many URLs (VN: 5,000).
