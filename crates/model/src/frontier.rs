@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::{
     Candidate, CrawlUrl, Fingerprint, Mark, Page, PageTerms, PageUpdate, RefusalReason, RobotsCopy,
-    Site, SiteClock, SiteId, SiteKey, SpiderId, StoreError, Timestamp,
+    Signal, Site, SiteClock, SiteHabit, SiteId, SiteKey, SpiderId, StoreError, Timestamp,
 };
 
 pub trait Frontier: Send {
@@ -33,6 +33,22 @@ pub trait Frontier: Send {
     /// The moment the next unleased site is due, if any ever is.
     fn next_due(&mut self) -> Result<Option<Timestamp>, StoreError>;
 
+    /// Pages that were fetched before, from all over the collection, with what is known of their sites: enough
+    /// to reckon what a visit is worth. Which ones depends on `draw`.
+    fn sample(&mut self, pages_max: usize, draw: u64)
+    -> Result<Vec<(Page, SiteHabit)>, StoreError>;
+
+    /// Shows every page of a spider that was fetched or may be fetched, site by site; a choice among all of
+    /// them (a batch) is made by whoever looks. The pages come without their last version.
+    fn survey(
+        &mut self,
+        spider: SpiderId,
+        look: &mut dyn FnMut(&Site, &Page),
+    ) -> Result<(), StoreError>;
+
+    /// These pages become due at `now`; those of sites in hand as soon as they are given back.
+    fn call(&mut self, pages: &[(SiteId, Fingerprint)], now: Timestamp) -> Result<u64, StoreError>;
+
     fn counts(&mut self) -> Result<Counts, StoreError>;
 }
 
@@ -46,6 +62,10 @@ pub struct CheckOut {
     pub pages_max: usize,
     /// Sites not yet due but due within this time may come along when there is nothing better to do.
     pub slack: Duration,
+    /// Lend for what is to be judged or fetched for the first time.
+    pub firsts: bool,
+    /// Lend at most so many pages to be seen again, in all; `None`: what is due.
+    pub again_max: Option<usize>,
     /// Above this many known URLs a site's fingerprints stay in the database.
     pub known_max: u64,
     /// Spiders whose pages stay where they are, besides those that the store itself knows to be paused. When
@@ -127,6 +147,10 @@ pub struct SiteDelta {
     pub admitted: Vec<NewPage>,
     pub robots: Vec<RobotsCopy>,
     pub clock: Option<SiteClock>,
+    /// Present when something was learned of the site.
+    pub habit: Option<SiteHabit>,
+    /// What a sitemap or feed says of the site's pages; of pages that are not known nothing is kept.
+    pub signals: Vec<Signal>,
     /// A seed redirected here: the site joins the seeded ones.
     pub seeded: bool,
     pub duplicates: u64,
@@ -151,6 +175,8 @@ impl SiteDelta {
             admitted: Vec::new(),
             robots: Vec::new(),
             clock: None,
+            habit: None,
+            signals: Vec::new(),
             seeded: false,
             duplicates: 0,
             worked: Duration::ZERO,

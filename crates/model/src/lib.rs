@@ -11,6 +11,7 @@ mod error;
 mod fetch;
 mod frontier;
 mod gate;
+mod habit;
 mod headers;
 pub mod limits;
 mod link;
@@ -36,6 +37,7 @@ pub use frontier::{
     SiteLease, Spent,
 };
 pub use gate::{Gate, OpenGate, TypeGate};
+pub use habit::{Audit, Habit, Signal, SignalSource, SiteHabit, Trust};
 pub use headers::Headers;
 pub use link::{Link, LinkKind, LinkRel};
 pub use page::{LastVersion, Page, PageFacts, PageState, PageTerms, PageUpdate, SpiderId};

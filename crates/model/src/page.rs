@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Condition, CrawlUrl, Fingerprint, RecordLocation, Timestamp, Visit};
+use crate::{Condition, CrawlUrl, Fingerprint, Habit, RecordLocation, Timestamp, Visit};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -76,6 +76,7 @@ pub struct Page {
     /// Visits that failed in a row.
     pub failures: u16,
     pub terms: PageTerms,
+    pub habit: Habit,
     /// The version at hand, if there is one.
     pub last: Option<LastVersion>,
 }
@@ -120,6 +121,8 @@ pub struct PageUpdate {
     pub due: Option<Timestamp>,
     pub failures: u16,
     pub visit: Option<Visit>,
+    /// Present when something was learned, or reckoned anew.
+    pub habit: Option<Habit>,
     /// Present when a new version was gathered.
     pub facts: Option<PageFacts>,
 }

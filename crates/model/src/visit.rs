@@ -43,19 +43,23 @@ pub enum Change {
     Failed = 4,
     /// The page answered with a redirect.
     Redirected = 5,
+    /// 404 or 410, where there was content before. Later ones fold into its row.
+    Gone = 6,
+    /// Content again, after the page was gone: a version, also when it is the one from before.
+    Returned = 7,
 }
 
 impl Change {
     pub fn from_stored(number: u8) -> Option<Change> {
         use Change::*;
-        [First, Changed, Unchanged, NotModified, Failed, Redirected]
+        [First, Changed, Unchanged, NotModified, Failed, Redirected, Gone, Returned]
             .get(usize::from(number))
             .copied()
     }
 
     /// This visit made a version of its own.
     pub fn is_version(self) -> bool {
-        matches!(self, Change::First | Change::Changed)
+        matches!(self, Change::First | Change::Changed | Change::Returned)
     }
 
     /// This visit saw the version at hand again.

@@ -108,6 +108,7 @@ mod tests {
 
     fn page(text: &str, terms: PageTerms) -> Page {
         Page {
+            habit: model::Habit::default(),
             url: url(text),
             spider: SpiderId(1),
             state: PageState::Known,

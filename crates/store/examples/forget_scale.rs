@@ -111,6 +111,8 @@ fn leases(frontier: &mut SqliteFrontier, sites: usize) -> Result<Vec<SiteLease>,
         sites_max: sites,
         pages_max: 1,
         slack: std::time::Duration::ZERO,
+        firsts: true,
+        again_max: None,
         known_max: 0,
         paused: Vec::new(),
         seeded_first: false,
@@ -159,6 +161,7 @@ fn visit(
         due: Some(at.plus(std::time::Duration::from_secs(86_400))),
         failures: 0,
         visit: Some(visit),
+        habit: None,
         facts: Some(model::PageFacts { title: format!("page {n}"), ..Default::default() }),
     };
     let page = NewPage {

@@ -129,6 +129,8 @@ fn request(now: Timestamp) -> CheckOut {
         sites_max: 200,
         pages_max: 100,
         slack: Duration::ZERO,
+        firsts: true,
+        again_max: None,
         known_max: model::limits::KNOWN_IN_MEMORY_MAX,
         paused: Vec::new(),
         requisites_only: false,
@@ -159,6 +161,8 @@ fn visit_ten(
         });
     }
     Ok(SiteDelta {
+        habit: None,
+        signals: Vec::new(),
         site: lease.site.id,
         key: lease.site.key.clone(),
         fence: lease.fence,
@@ -176,6 +180,7 @@ fn visit_ten(
 
 fn visited(fp: model::Fingerprint, now: Timestamp) -> PageUpdate {
     PageUpdate {
+        habit: None,
         fp,
         state: PageState::Fetched,
         due: Some(now.plus(Duration::from_secs(86_400))),

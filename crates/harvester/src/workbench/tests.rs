@@ -26,6 +26,7 @@ pub(super) fn url(text: &str) -> CrawlUrl {
 
 pub(super) fn page(text: &str, level: u16) -> Page {
     Page {
+        habit: model::Habit::default(),
         url: url(text),
         spider: SpiderId(0),
         state: PageState::Known,
@@ -68,6 +69,7 @@ pub(super) fn rules(origin: &str, text: &str) -> RobotsCopy {
 pub(super) fn lease(host: &str, pages: Vec<Page>, robots: Vec<RobotsCopy>) -> SiteLease {
     SiteLease {
         site: Site {
+            habit: model::SiteHabit::default(),
             id: SiteId(1),
             key: SiteKey::stored(host),
             seeded: true,

@@ -98,6 +98,8 @@ impl Adopter<'_> {
             sites_max: 1,
             pages_max: 0,
             slack: std::time::Duration::ZERO,
+            firsts: true,
+            again_max: None,
             known_max: 0,
             paused: Vec::new(),
             requisites_only: false,

@@ -190,6 +190,7 @@ mod tests {
     fn a_check_in_that_is_never_sent_does_not_pass_for_a_renewal() {
         let (key, start) = (SiteKey::stored("a.example"), Timestamp(1_000_000));
         let site = Site {
+            habit: model::SiteHabit::default(),
             id: SiteId(1),
             key: key.clone(),
             seeded: true,

@@ -382,6 +382,8 @@ impl Harvest {
             sites_max: room.min(limits::CHECK_OUT_SITES),
             pages_max: fair.clamp(limits::CHECK_OUT_PAGES_MIN, limits::REFILL_PAGES),
             slack: Duration::ZERO,
+            firsts: true,
+            again_max: None,
             known_max: limits::KNOWN_IN_MEMORY_MAX,
             paused: self.paused(now),
             requisites_only: self.state.parts_only,

@@ -52,6 +52,7 @@ pub fn update(
         due: due_after(page, state, change, failures, &after, answer.now, answer.policy),
         failures,
         visit: Some(visit_of(answer, change)),
+        habit: None,
         facts: facts_of(page, answer, change, sorted),
     };
     let refused = match &answer.refusal {
@@ -100,6 +101,7 @@ pub fn failed(
         due: due_after(page, state, Change::Failed, failures, after, now, policy),
         failures,
         visit: (failure.kind != FailureKind::Aborted).then_some(visit),
+        habit: None,
         facts: None,
     }
 }
@@ -112,6 +114,7 @@ fn later(page: &Page, at: Timestamp) -> PageUpdate {
         due: Some(at),
         failures: page.failures,
         visit: None,
+        habit: None,
         facts: None,
     }
 }
@@ -127,6 +130,7 @@ pub fn excluded(page: &Page, now: Timestamp, policy: &Policy) -> PageUpdate {
         due: next_due(*policy, &visited, now),
         failures: page.failures,
         visit: None,
+        habit: None,
         facts: None,
     }
 }
@@ -139,6 +143,7 @@ pub fn refused(page: &Page) -> PageUpdate {
         due: None,
         failures: 0,
         visit: None,
+        habit: None,
         facts: None,
     }
 }

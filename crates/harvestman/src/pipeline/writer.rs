@@ -304,6 +304,7 @@ mod tests {
             due: None,
             failures: 0,
             visit: None,
+            habit: None,
             facts: None,
         };
         let visited = SiteDelta { updates: vec![update], ..empty() };

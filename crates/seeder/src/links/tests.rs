@@ -12,6 +12,7 @@ fn url(text: &str) -> CrawlUrl {
 
 fn page(text: &str) -> Page {
     Page {
+        habit: model::Habit::default(),
         url: url(text),
         spider: SpiderId(1),
         state: PageState::Known,

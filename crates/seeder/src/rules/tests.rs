@@ -239,7 +239,19 @@ fn an_explanation_goes_through_the_users_rules_to_the_one_that_decides() {
 fn page(text: &str) -> Page {
     let Candidate { url, spider, level, hops, seed, terms, .. } = candidate(text);
     let (state, due, last) = (PageState::Known, Timestamp::default(), None);
-    Page { url, spider, state, level, hops, seed, due, failures: 0, terms, last }
+    Page {
+        url,
+        spider,
+        state,
+        level,
+        hops,
+        seed,
+        due,
+        failures: 0,
+        terms,
+        habit: model::Habit::default(),
+        last,
+    }
 }
 
 #[test]

@@ -270,6 +270,7 @@ fn delta(
         due: None,
         failures: 0,
         visit: Some(visit),
+        habit: None,
         facts: None,
     };
     let page = NewPage {
@@ -327,6 +328,8 @@ fn check_out() -> CheckOut {
         sites_max: 3,
         pages_max: 1,
         slack: Duration::ZERO,
+        firsts: true,
+        again_max: None,
         known_max: 0,
         paused: Vec::new(),
         requisites_only: false,

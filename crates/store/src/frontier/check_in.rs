@@ -14,7 +14,7 @@ use super::{
     admit::{self, Claim, Held},
     check_out,
     due::earliest,
-    history,
+    habits, history,
     limits::full_as_text,
     parts,
     rows::{Fault, SITE, SiteRow, day_of, millis, site_from_row, state_of, stored_fp},
@@ -90,6 +90,12 @@ impl SiteAtHand {
                     millis(clock.last_response),
                     clock.interrupted,
                 ])?;
+        }
+        if let Some(habit) = &delta.habit {
+            habits::save_site(work, self.id, habit)?;
+        }
+        for signal in &delta.signals {
+            habits::announce(work, self.id, signal)?;
         }
         self.release(work, delta)
     }
@@ -204,6 +210,9 @@ impl SiteAtHand {
                 update.visit.as_ref().map(|visit| visit.at.0),
                 after.turn(),
             ])?;
+        if let Some(habit) = &update.habit {
+            habits::save(work, self.id, fp, habit)?;
+        }
         if let Some(facts) = &update.facts {
             save_facts(work, self.id, fp, facts)?;
         }

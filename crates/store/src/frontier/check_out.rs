@@ -258,6 +258,7 @@ pub(super) fn lease(
         seeded: row.seeded,
         counters: row.counters,
         clock: row.clock,
+        habit: row.habit,
         robots: robots(work.sql, id)?,
     };
     let (pages, more) = (lot.pages, lot.more);

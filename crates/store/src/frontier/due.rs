@@ -98,7 +98,7 @@ impl Wanted<'_> {
                 known.push(fp_of(row.get(0)?));
             }
             let is_due = row.get::<_, Option<i64>>(7)?.is_some_and(|due| due <= horizon.0);
-            if is_due && !self.closed.shuts(spider, row.get(14)?) {
+            if is_due && !self.closed.shuts(spider, row.get(27)?) {
                 found.push(page_from_row(row)?);
             }
         }

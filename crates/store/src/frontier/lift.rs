@@ -129,6 +129,7 @@ mod tests {
             due: None,
             failures: 0,
             visit: None,
+            habit: None,
             facts: None,
         };
         let Refusal { reason, rule } = Refusal::blocked(pattern);
@@ -143,6 +144,8 @@ mod tests {
             admitted: Vec::new(),
             robots: Vec::new(),
             clock: None,
+            habit: None,
+            signals: Vec::new(),
             seeded: false,
             duplicates: 0,
             worked: std::time::Duration::ZERO,
@@ -166,6 +169,8 @@ mod tests {
             sites_max: 10,
             pages_max: 10,
             slack: std::time::Duration::ZERO,
+            firsts: true,
+            again_max: None,
             known_max: 1_000,
             paused: Vec::new(),
             requisites_only: false,

@@ -12,6 +12,7 @@ mod check_in;
 mod check_out;
 mod due;
 mod forget;
+mod habits;
 mod history;
 mod lift;
 mod limits;

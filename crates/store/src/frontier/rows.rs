@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use model::{
-    Condition, CrawlUrl, Fingerprint, LastVersion, Origin, Page, PageFacts, PageState, PageTerms,
-    RecordLocation, RobotsAnswer, RobotsCopy, SiteClock, SiteCounters, SpiderId, StoreError,
-    Timestamp,
+    Condition, CrawlUrl, Fingerprint, Habit, LastVersion, Origin, Page, PageFacts, PageState,
+    PageTerms, RecordLocation, RobotsAnswer, RobotsCopy, SiteClock, SiteCounters, SiteHabit,
+    SpiderId, StoreError, Timestamp,
 };
 use rusqlite::{Row, types::Type};
 
@@ -62,7 +62,8 @@ pub(super) fn state_of(stored: i64) -> rusqlite::Result<PageState> {
 macro_rules! page_columns {
     () => {
         "fp, url, spider, state, level, hops, seed, due, failures, run, requisite, outside, \
-         depth, period"
+         depth, period, shape, rate, first, seen, changed, compared, changes, recent, fr_max, \
+         theta, signals, sources, price"
     };
 }
 pub(super) use page_columns;
@@ -90,9 +91,31 @@ pub(super) fn page_from_row(row: &Row<'_>) -> rusqlite::Result<(Page, Option<i64
             depth: row.get(12)?,
             period: row.get::<_, Option<i64>>(13)?.map(span),
         },
+        habit: habit_from_row(row, 14)?,
         last: None,
     };
     Ok((page, row.get(9)?))
+}
+
+/// From `column` on, in the order of [`page_columns`].
+fn habit_from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<Habit> {
+    let moment =
+        |at: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at)?.map(Timestamp));
+    Ok(Habit {
+        shape: row.get(column)?,
+        rate: row.get(column + 1)?,
+        first: moment(column + 2)?,
+        seen: moment(column + 3)?,
+        changed: moment(column + 4)?,
+        compared: row.get(column + 5)?,
+        changes: row.get(column + 6)?,
+        recent: row.get(column + 7)?,
+        fr_max: row.get(column + 8)?,
+        theta: row.get(column + 9)?,
+        signals: row.get(column + 10)?,
+        sources: row.get(column + 11)?,
+        price: row.get(column + 12)?,
+    })
 }
 
 /// The visit at hand with what its page keeps for asking conditionally.
@@ -128,7 +151,7 @@ pub(crate) fn record_from_row(
 /// Counters and clock of a site, for [`site_from_row`].
 pub(super) const SITE: &str = "SELECT key, seeded, known, fetched, failed, duplicates, visits, \
      bytes, pause_remaining, pause_saved, backoff, last_response, interrupted, pages, fence, \
-     stirred, requisites, domain, full, worked_day, worked_ms FROM sites WHERE id = ?1";
+     stirred, requisites, domain, full, worked_day, worked_ms, habit FROM sites WHERE id = ?1";
 
 pub(super) struct SiteRow {
     pub key: String,
@@ -144,6 +167,7 @@ pub(super) struct SiteRow {
     /// The day (since 1970, UTC) of `worked`.
     pub worked_day: i64,
     pub worked: Duration,
+    pub habit: SiteHabit,
 }
 
 pub(super) fn day_of(moment: Timestamp) -> i64 {
@@ -178,7 +202,14 @@ pub(super) fn site_from_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
         full: full_from_text(row.get_ref(18)?.as_str()?),
         worked_day: row.get(19)?,
         worked: span(row.get(20)?),
+        habit: site_habit_from_row(row, 21)?,
     })
+}
+
+/// What a newer program wrote, or nothing, is the habit of a site not yet known.
+pub(super) fn site_habit_from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<SiteHabit> {
+    let text = row.get::<_, Option<String>>(column)?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }
 
 /// The copies of a site, for [`robots_from_row`].

@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use model::{
-    Candidate, CheckOut, Counts, Frontier, Mark, Page, Refill, Settlement, SiteId, SiteKey,
-    SiteLease, StoreError, Timestamp,
+    Candidate, CheckOut, Counts, Fingerprint, Frontier, Mark, Page, Refill, Settlement, Site,
+    SiteHabit, SiteId, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -15,7 +15,7 @@ use super::{
     admit,
     asleep::Asleep,
     cache::{SiteIds, StoredFingerprints},
-    check_in, check_out, parts,
+    check_in, check_out, habits, parts,
     rows::Fault,
     tally::{SpiderShares, load_totals, save_totals},
 };
@@ -217,6 +217,15 @@ impl SqliteFrontier {
     }
 }
 
+impl SqliteFrontier {
+    fn fault(&self, fault: Fault) -> StoreError {
+        match fault {
+            Fault::Sql(error) => self.error(error),
+            Fault::Store(error) => error,
+        }
+    }
+}
+
 impl Frontier for SqliteFrontier {
     fn admit(&mut self, candidates: &[Candidate], now: Timestamp) -> Result<u64, StoreError> {
         self.transact(now, |work| admit::admit(work, candidates))
@@ -229,10 +238,7 @@ impl Frontier for SqliteFrontier {
 
     fn refill(&mut self, request: &Refill) -> Result<Vec<Page>, StoreError> {
         let pages = check_out::refill(&self.connection, request, &self.asleep);
-        pages.map_err(|fault| match fault {
-            Fault::Sql(error) => store_error(&self.path, error),
-            Fault::Store(error) => error,
-        })
+        pages.map_err(|fault| self.fault(fault))
     }
 
     fn check_in(&mut self, settlement: &Settlement) -> Result<(), StoreError> {
@@ -255,6 +261,26 @@ impl Frontier for SqliteFrontier {
             .and_then(|mut s| s.query_row([], |row| row.get(0)).optional())
             .map(|due| due.map(Timestamp))
             .map_err(|e| store_error(&self.path, e))
+    }
+
+    fn sample(
+        &mut self,
+        pages_max: usize,
+        draw: u64,
+    ) -> Result<Vec<(Page, SiteHabit)>, StoreError> {
+        habits::sample(&self.connection, pages_max, draw).map_err(|fault| self.fault(fault))
+    }
+
+    fn survey(
+        &mut self,
+        spider: SpiderId,
+        look: &mut dyn FnMut(&Site, &Page),
+    ) -> Result<(), StoreError> {
+        habits::survey(&self.connection, spider, look).map_err(|fault| self.fault(fault))
+    }
+
+    fn call(&mut self, pages: &[(SiteId, Fingerprint)], now: Timestamp) -> Result<u64, StoreError> {
+        self.transact(now, |work| habits::call(work, pages, now))
     }
 
     fn counts(&mut self) -> Result<Counts, StoreError> {

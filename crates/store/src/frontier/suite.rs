@@ -86,6 +86,8 @@ pub fn ask(now: i64) -> CheckOut {
         sites_max: 100,
         pages_max: 100,
         slack: Duration::ZERO,
+        firsts: true,
+        again_max: None,
         known_max: 1_000,
         paused: Vec::new(),
         requisites_only: false,
@@ -116,7 +118,15 @@ pub fn new_page(text: &str, level: u16, due: i64) -> NewPage {
 }
 
 pub fn verdict(fp: Fingerprint, state: PageState, due: Option<i64>) -> PageUpdate {
-    PageUpdate { fp, state, due: due.map(Timestamp), failures: 0, visit: None, facts: None }
+    PageUpdate {
+        fp,
+        state,
+        due: due.map(Timestamp),
+        failures: 0,
+        visit: None,
+        habit: None,
+        facts: None,
+    }
 }
 
 pub fn visit(at: i64, change: Change) -> Visit {

@@ -155,6 +155,7 @@ pub(super) fn new_page(candidate: Candidate, now: Timestamp) -> Page {
         due: now,
         failures: 0,
         terms: candidate.terms,
+        habit: model::Habit::default(),
         last: None,
     }
 }

@@ -54,7 +54,8 @@ CREATE TABLE sites (
     last_response   INTEGER NOT NULL DEFAULT 0,  -- ms
     interrupted     INTEGER NOT NULL DEFAULT 0,
     worked_day      INTEGER NOT NULL DEFAULT 0,  -- days since 1970-01-01 UTC
-    worked_ms       INTEGER NOT NULL DEFAULT 0   -- time that visits took on that day
+    worked_ms       INTEGER NOT NULL DEFAULT 0,  -- time that visits took on that day
+    habit           TEXT                         -- JSON: how its pages change together, whom of it to believe
 );
 CREATE INDEX sites_due ON sites (due) WHERE leased = 0 AND due IS NOT NULL;
 CREATE INDEX sites_seeded_due ON sites (due) WHERE leased = 0 AND due IS NOT NULL AND seeded = 1;
@@ -90,6 +91,20 @@ CREATE TABLE pages (
     due      INTEGER,                      -- when to come (back); NULL: not by itself
     visited  INTEGER,                      -- last visit
     run      INTEGER,                      -- visits.seq of the version at hand
+    -- How it changes, as far as visits have shown.
+    shape    REAL NOT NULL DEFAULT 0,      -- belief about its changes a day: Gamma(shape, rate)
+    rate     REAL NOT NULL DEFAULT 0,
+    first    INTEGER,                      -- first visit with content
+    seen     INTEGER,                      -- last visit that showed whether it had changed
+    changed  INTEGER,                      -- last visit that showed a change
+    compared INTEGER NOT NULL DEFAULT 0,   -- visits that could be compared with the one before
+    changes  INTEGER NOT NULL DEFAULT 0,   -- those among them that showed a change
+    recent   INTEGER NOT NULL DEFAULT 0,   -- the last 32 of them as bits, the newest lowest; 1: changed
+    fr_max   INTEGER NOT NULL DEFAULT 0,   -- cycles between visits, of the policy frequency
+    theta    INTEGER NOT NULL DEFAULT 0,   -- per cent of changed children that call for a visit
+    signals  INTEGER NOT NULL DEFAULT 0,   -- announcements of a change since `seen`
+    sources  INTEGER NOT NULL DEFAULT 0,   -- by whom, as bits: sitemap, feed, robots.rdf
+    price    REAL NOT NULL DEFAULT 0,      -- of a visit, when `due` was reckoned
     -- What its next turn is for: 0 to be judged, 1 to be fetched for the first time, 2 to be seen again.
     -- Not a generated column, for SQLite reads the row for those even where the index has them.
     turn     INTEGER NOT NULL CHECK (turn = CASE WHEN fetched THEN 2 ELSE state <> 0 END),
@@ -265,7 +280,7 @@ CREATE VIEW v_visits AS
 SELECT v.seq AS seq, s.key AS site, p.url AS url,
        CASE v.change WHEN 0 THEN 'first' WHEN 1 THEN 'changed' WHEN 2 THEN 'unchanged'
                      WHEN 3 THEN 'not-modified' WHEN 4 THEN 'failed'
-                     WHEN 5 THEN 'redirected' END AS change,
+                     WHEN 5 THEN 'redirected' WHEN 6 THEN 'gone' WHEN 7 THEN 'returned' END AS change,
        v.status AS status, v.failure AS failure,
        strftime('%Y-%m-%dT%H:%M:%fZ', v.first / 1000.0, 'unixepoch') AS first,
        strftime('%Y-%m-%dT%H:%M:%fZ', v.last / 1000.0, 'unixepoch') AS last,
