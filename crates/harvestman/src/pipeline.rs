@@ -206,11 +206,9 @@ impl Spawner {
         let (fetch, clock, events) = (self.fetch.clone(), self.clock.clone(), self.events.clone());
         let begun = self.clock.busy();
         tokio::spawn(async move {
-            let answer = Box::new(match begin(fetch.fetch(request), begun).await {
-                Some(answer) => answer,
-                None => Err(panicked(FailureKind::BadHttp)),
-            });
-            let (assignment, busy) = (Box::new(assignment), clock.busy());
+            let (answer, busy) = finish(fetch.fetch(request), &*clock, begun).await;
+            let answer = Box::new(answer.unwrap_or_else(|| Err(panicked(FailureKind::BadHttp))));
+            let assignment = Box::new(assignment);
             let _ = events.send(Event::Fetched { assignment, answer, busy }).await;
         });
     }
@@ -221,27 +219,29 @@ impl Spawner {
         let guard = self.clock.busy();
         tokio::spawn(async move {
             let begun = clock.micros();
-            let outcome = match begin(resolve.resolve(site.host()), guard).await {
-                Some(outcome) => outcome,
-                None => Err(panicked(FailureKind::DnsTrouble)),
-            };
+            let (outcome, busy) = finish(resolve.resolve(site.host()), &*clock, guard).await;
+            let outcome = outcome.unwrap_or_else(|| Err(panicked(FailureKind::DnsTrouble)));
             let took = Duration::from_micros(clock.micros().saturating_sub(begun));
-            let busy = clock.busy();
             let _ = events.send(Event::Resolved { site, outcome, took, busy }).await;
         });
     }
 }
 
-/// Waits for `work`, holding the guard only until it has begun: from then on it is up to the work whether
-/// simulated time may pass. `None` when it panicked: whatever a server sends, its visit ends and is told
-/// of, or the loop would wait for it for ever.
-async fn begin<T>(mut work: BoxFuture<'_, T>, guard: Busy) -> Option<T> {
-    let first = std::future::poll_fn(|context| Poll::Ready(poll(&mut work, context))).await;
-    drop(guard);
-    match first {
-        Poll::Ready(done) => done,
-        Poll::Pending => std::future::poll_fn(|context| poll(&mut work, context)).await,
-    }
+/// Waits for `work`. While it is at rest it is up to the work whether simulated time may pass; while it is at
+/// work, and from its end on, time stands still: the guard comes back with what the work has brought. `None`
+/// when it panicked: whatever a server sends, its visit ends and is told of, or the loop would wait for ever.
+async fn finish<T>(
+    mut work: BoxFuture<'_, T>,
+    clock: &dyn Clock,
+    begun: Busy,
+) -> (Option<T>, Busy) {
+    let mut begun = Some(begun);
+    std::future::poll_fn(|context| {
+        // A sleeper that was woken counts as busy until it is polled: no moment is left between.
+        let guard = begun.take().unwrap_or_else(|| clock.busy());
+        poll(&mut work, context).map(|done| (done, guard))
+    })
+    .await
 }
 
 fn poll<T>(work: &mut BoxFuture<'_, T>, context: &mut Context<'_>) -> Poll<Option<T>> {

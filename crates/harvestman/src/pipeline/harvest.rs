@@ -50,8 +50,9 @@ pub use requests::{read_seeds, seed_candidate};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Check-ins that may wait for the writer before no more visits are begun.
 pub const UNSETTLED_MAX: usize = 2_000;
-/// How often leases are looked over, and the display and the run's row are refreshed.
-const BEAT: Duration = Duration::from_millis(500);
+/// How often leases are looked over, and the display and the run's row are refreshed, where somebody looks.
+pub const BEAT: Duration = Duration::from_millis(500);
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// Orders that can wait for the writer at once. Visits are begun while fewer than [`UNSETTLED_MAX`]
 /// check-ins wait, and each one under way leaves another; a site leaves one when it comes, one with a
@@ -74,6 +75,8 @@ pub struct Plan {
     pub sites_in_hand: usize,
     pub seeded_first: bool,
     pub holder: String,
+    /// [`BEAT`]; under simulated time, where nobody looks, only leases and what is due wake the loop.
+    pub beat: Option<Duration>,
 }
 
 /// Why a crawl is over.
@@ -228,7 +231,7 @@ impl Harvest {
                 let pages = self.judge_candidates(&site, pages);
                 self.workbench.refill(&site, pages, more, self.clock.now());
             }
-            Event::Settled { messages, counts, store } => {
+            Event::Settled { messages, counts, store, busy: _busy } => {
                 self.state.unsettled -= messages;
                 self.state.counts = counts;
                 self.state.tally.time.store_us += store.as_micros() as u64;
@@ -249,12 +252,12 @@ impl Harvest {
         }
         // Leases first: after a long sleep of the machine a check-out would find ours run out, and lend
         // the sites in hand to ourselves a second time.
-        if now.since(self.state.beat) >= BEAT {
+        if now.since(self.state.beat) >= self.beat_every() {
             self.beat(false);
             self.end_times(now);
             self.look_at_helm(now);
         }
-        let mut wake = now.plus(BEAT);
+        let mut wake = now.plus(self.beat_every());
         if self.may_begin() {
             wake = wake.min(self.acquire(now));
             self.give_back_drained(now);
@@ -263,6 +266,14 @@ impl Harvest {
         self.finish_if_stopping(now);
         let soonest = [self.state.check_at, self.plan.deadline].into_iter().flatten().min();
         soonest.filter(|at| *at > now).map_or(wake, |at| wake.min(at))
+    }
+
+    fn beat_every(&self) -> Duration {
+        match self.plan.beat {
+            Some(every) => every,
+            None if self.state.hand.is_empty() => DAY,
+            None => limits::LEASE / 4,
+        }
     }
 
     fn may_begin(&self) -> bool {
@@ -301,7 +312,7 @@ impl Harvest {
                 Step::Idle => break,
             }
         }
-        now.plus(BEAT)
+        now.plus(self.beat_every())
     }
 
     fn give_back_drained(&mut self, now: Timestamp) {

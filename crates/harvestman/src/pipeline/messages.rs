@@ -52,6 +52,7 @@ pub enum Event {
         messages: usize,
         counts: Counts,
         store: Duration,
+        busy: Vec<Busy>,
     },
     /// What other processes ask for.
     Requests(Vec<Request>),

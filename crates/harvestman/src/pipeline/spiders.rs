@@ -67,7 +67,7 @@ impl Spider {
         let Some(other) = self.other_terms_of(page) else { return self.policy };
         match (other.policy, other.period) {
             (Some(config::Policy::Once), _) => Policy::Once,
-            (Some(config::Policy::Fixed), every) => {
+            (Some(_), every) => {
                 Policy::Fixed { every: every.unwrap_or(self.period) }
             }
             (None, Some(every)) => Policy::Fixed { every },

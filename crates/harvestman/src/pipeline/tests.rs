@@ -179,6 +179,7 @@ pub(super) fn plan() -> Plan {
         fetches_room: 10,
         seeded_first: false,
         holder: "test".to_owned(),
+        beat: None,
     }
 }
 

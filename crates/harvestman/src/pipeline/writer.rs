@@ -180,8 +180,8 @@ impl Writer {
         let store = Duration::from_micros(self.clock.micros().saturating_sub(begun));
         let done = std::mem::take(batch);
         let counts = self.desk.counts()?;
-        self.say(Event::Settled { messages: done.busy.len(), counts, store });
-        drop(done.busy);
+        let (messages, busy) = (done.busy.len(), done.busy);
+        self.say(Event::Settled { messages, counts, store, busy });
         Ok(())
     }
 
@@ -277,6 +277,8 @@ fn absorb(into: &mut SiteDelta, delta: SiteDelta) {
     into.admitted.extend(delta.admitted);
     into.robots.extend(delta.robots);
     into.clock = delta.clock.or(into.clock);
+    into.habit = delta.habit.or(into.habit.take());
+    into.signals.extend(delta.signals);
     into.seeded |= delta.seeded;
     into.duplicates += delta.duplicates;
     into.worked += delta.worked;

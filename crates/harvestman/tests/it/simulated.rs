@@ -115,6 +115,7 @@ fn crawl(
         fetches_room: 10,
         seeded_first: false,
         holder: "test".to_owned(),
+        beat: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mailbox = Mailbox::new(&plan);
