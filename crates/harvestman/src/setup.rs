@@ -252,7 +252,7 @@ fn reject(config: &Config) -> Result<RejectList, Failure> {
 fn policy(config: &Config) -> Policy {
     match config.revisit.policy {
         config::Policy::Once => Policy::Once,
-        config::Policy::Fixed => Policy::Fixed { every: config.revisit.period },
+        _ => Policy::Fixed { every: config.revisit.period },
     }
 }
 
