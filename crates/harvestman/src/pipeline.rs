@@ -40,6 +40,7 @@ pub mod harvest;
 pub mod messages;
 pub mod payloads;
 pub mod preview;
+pub mod returning;
 pub mod sessions;
 pub mod settle;
 pub mod spiders;
@@ -51,7 +52,7 @@ mod writer;
 use course::Helm;
 use desk::Desk;
 use gather::GatherStage;
-use harvest::{Ended, Harvest, Plan, State, UNSETTLED_MAX};
+use harvest::{Ended, Harvest, Plan, Planning, Saved, State, UNSETTLED_MAX};
 use messages::Event;
 use spiders::Spiders;
 use tally::{Progress, Tally};
@@ -108,7 +109,7 @@ impl Mailbox {
 
 /// Crawls to the end of the plan, then waits until every stage has put down its work.
 pub async fn crawl(
-    parts: Parts,
+    mut parts: Parts,
     plan: Plan,
     mailbox: Mailbox,
     progress: watch::Sender<Progress>,
@@ -118,6 +119,7 @@ pub async fn crawl(
     let (orders, order_box) = mpsc::sync_channel(harvest::orders_max(&plan));
     let (jobs, job_box) = mpsc::sync_channel(limits::GATHER_QUEUE + plan.fetches_room);
 
+    let planning = Planning::new(plan.forever, saved(&mut *parts.desk)?, parts.clock.now());
     let gatherers = start_gatherers(parts.stage.clone(), job_box, parts.gather_threads, &events)?;
     let writer = Writer {
         desk: parts.desk,
@@ -127,6 +129,7 @@ pub async fn crawl(
         clock: parts.clock.clone(),
         events: events.clone(),
         settle_every: parts.settle_every,
+        spiders: parts.spiders.clone(),
     };
     let writer = start("writer", &events, move || writer.run(&order_box))?;
 
@@ -148,6 +151,7 @@ pub async fn crawl(
         helm: parts.helm,
         robots_limits: Arc::new(parts.robots_limits),
         progress,
+        planning,
         state: State::new(parts.rows),
     };
     let (ended, tally, counts) = harvest.run(&mut inbox).await;
@@ -165,6 +169,13 @@ pub async fn crawl(
         Err(error) => Ended::Fault(error),
     };
     Ok(Outcome { ended, tally, counts, desk })
+}
+
+/// What the last crawl left of its plans. What cannot be read was written by another version: prices are then
+/// reckoned anew.
+fn saved(desk: &mut dyn Desk) -> Result<Option<Saved>, StoreError> {
+    let text = desk.planner_state()?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }
 
 /// What is left when every stage has put down its work.

@@ -32,6 +32,11 @@ pub trait Desk: Frontier {
     /// What limits and rules kept back is looked at again, as far as these numbers are others than the last.
     fn limits_are(&mut self, fingerprint: Fingerprints, now: Timestamp) -> Result<(), StoreError>;
 
+    /// What the last crawl left of its plans, and what this one leaves.
+    fn planner_state(&mut self) -> Result<Option<String>, StoreError>;
+
+    fn save_planner(&mut self, state: &str) -> Result<(), StoreError>;
+
     fn heartbeat(
         &mut self,
         run: RunId,
