@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use manager::{
-    Budget, Frequency, FrequencyOn, Objective, Policy, Profit, PurseId, Stake,
-    Value as ValuePolicy,
+    Budget, Frequency, FrequencyOn, Objective, Policy, Profit, PurseId, Stake, Value as ValuePolicy,
 };
 use model::{Page, SpiderId};
 

@@ -105,8 +105,9 @@ impl Workbench {
             RobotsAnswer::Rules(text) => Some(text.as_str()),
             _ => None,
         });
-        let delays =
-            texts.filter(asks).filter_map(|text| Robots::read(text).crawl_delay(&self.options.token));
+        let delays = texts
+            .filter(asks)
+            .filter_map(|text| Robots::read(text).crawl_delay(&self.options.token));
         delays.max().unwrap_or_default()
     }
 

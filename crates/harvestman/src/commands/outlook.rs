@@ -191,12 +191,17 @@ mod tests {
 
     #[test]
     fn how_often_a_page_changes_is_said_as_people_would() {
-        let told = |days: f64, least: f64, most: f64| {
-            how_often(1.0 / days, 1.0 / most, 1.0 / least)
-        };
+        let told =
+            |days: f64, least: f64, most: f64| how_often(1.0 / days, 1.0 / most, 1.0 / least);
         assert_eq!(told(3.0, 1.6, 9.0), "changes about every 3 days (between 2 and 9)");
-        assert_eq!(told(1.0, 0.2, 4.0), "changes about every 24 hours (between 5 hours and 4 days)");
-        assert_eq!(told(60.0, 20.0, 1e9), "changes about every 60 days (between 20 days and never)");
+        assert_eq!(
+            told(1.0, 0.2, 4.0),
+            "changes about every 24 hours (between 5 hours and 4 days)"
+        );
+        assert_eq!(
+            told(60.0, 20.0, 1e9),
+            "changes about every 60 days (between 20 days and never)"
+        );
         assert_eq!(told(1e9, 1e8, 1e10), "changes hardly ever");
         assert_eq!(how_often(0.0, 0.0, 0.0), "changes hardly ever");
         assert_eq!(how_often(f64::NAN, f64::NAN, f64::NAN), "changes hardly ever");

@@ -24,6 +24,7 @@ use store::{
 use super::{
     gather::{Filed, GatherStage},
     messages::PageReport,
+    returning::Stakes,
     settle::Seen,
 };
 

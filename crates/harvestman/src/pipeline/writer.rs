@@ -94,10 +94,10 @@ impl Writer {
             Order::Settle(settle) => self.add(*settle, batch),
             Order::Flush => self.commit(batch),
             Order::Heartbeat(stats, planner, _token) => self.until_there_is_room(|writer| {
-                if let Some(state) = &planner {
-                    writer.desk.save_planner(state)?;
-                }
                 let now = writer.clock.now();
+                if let Some(state) = &planner {
+                    writer.desk.save_planner(state, now)?;
+                }
                 writer.run.map_or(Ok(()), |run| writer.desk.heartbeat(run, &stats, now))
             }),
             Order::Sample(pages_max, busy) => {
@@ -338,6 +338,7 @@ mod tests {
             failures: 0,
             visit: None,
             habit: None,
+            children: None,
             facts: None,
         };
         let visited = SiteDelta { updates: vec![update], ..empty() };

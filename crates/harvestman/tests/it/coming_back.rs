@@ -35,7 +35,10 @@ fn twenty_days_of_coming_back_keep_pages_fresh_within_the_budget_and_lose_no_ver
     println!("freshness {fresh:.4}, the best possible {bound:.4}, {} visits", stay.visits.len());
     assert!(fresh > 0.9 * bound, "freshness {fresh:.3} where {bound:.3} is possible");
     let uniform = stay.uniform();
-    assert!(fresh > uniform, "freshness {fresh:.3}; the same number of visits by turns {uniform:.3}");
+    assert!(
+        fresh > uniform,
+        "freshness {fresh:.3}; the same number of visits by turns {uniform:.3}"
+    );
 }
 
 /// The figures of a stay as long as people would make; in a release build about two minutes.

@@ -23,9 +23,7 @@ use harvestman::{
     revisiting::{COMMON, Returns},
 };
 use manager::Budget;
-use model::{
-    Archive, Clock, CrawlUrl, FetchLimits, Frontier, SiteKey, Spent, SpiderId, Timestamp,
-};
+use model::{Archive, Clock, CrawlUrl, FetchLimits, Frontier, SiteKey, Spent, SpiderId, Timestamp};
 use seeder::{Blocks, Seed, SeedSet, SpiderRules};
 use simweb::{LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions, checks};
 use store::{

@@ -7,9 +7,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use manager::{Ask, Planner, PlannerOptions, PlannerState, Policy, PurseId, Stake};
-use model::{
-    Page, Release, Site, SiteDelta, SiteHabit, SiteLease, SpiderId, Timestamp, limits,
-};
+use model::{Page, Release, Site, SiteDelta, SiteHabit, SiteLease, SpiderId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Harvest;
