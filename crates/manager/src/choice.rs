@@ -196,6 +196,7 @@ fn later(page: &Page, due: Timestamp, price: f32) -> PageUpdate {
         failures: page.failures,
         visit: None,
         habit: Some(habit),
+        children: None,
         facts: None,
     }
 }
@@ -269,6 +270,7 @@ impl Glance<'_> {
         let age = between(seen, self.now);
         let mut due = page.due;
         let mut bound = None;
+        // Seen in what is to come: the clock was set back, and no age can be told. Its due moment stands.
         if moved(price, page) && seen <= self.now {
             let guess = Some(between(seen, page.due)).filter(|guess| *guess > 0.0);
             let period = due::period(value, &worth, price, guess);
@@ -323,8 +325,13 @@ fn moved(price: f64, page: &Page) -> bool {
     used > 0.0 && (page.habit.signals > 0 || (price / used).ln().abs() > PRICE_MOVED)
 }
 
+/// Also one that has failed so far: a retry of a first visit is one.
 fn is_first(page: &Page) -> bool {
-    matches!(page.state, PageState::Candidate | PageState::Known)
+    match page.state {
+        PageState::Candidate | PageState::Known => true,
+        PageState::Failing => page.habit.seen.is_none(),
+        _ => false,
+    }
 }
 
 fn is_settled(page: &Page) -> bool {

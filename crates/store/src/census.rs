@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 
 use model::{
-    Change, Counts, CrawlUrl, Fingerprint, PageFacts, PageState, RecordLocation, RobotsCopy,
-    SiteCounters, SpiderId, StoreError, Timestamp,
+    Change, Counts, CrawlUrl, Fingerprint, Page, PageFacts, PageState, RecordLocation, RobotsCopy,
+    SiteCounters, SiteHabit, SpiderId, StoreError, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params, types::Type};
 use serde::Serialize;
@@ -206,6 +206,20 @@ impl Census {
             Ok(Some(PageStory { page, facts, visits: self.visits(id, fp)? }))
         };
         query().map_err(|e| self.error(e))
+    }
+
+    /// A page as a crawl would be lent it, without its last version, and what is known of its site.
+    pub fn outlook(&self, url: &CrawlUrl) -> Result<Option<(Page, SiteHabit)>, StoreError> {
+        crate::frontier::outlook(&self.sql, url.site().as_str(), url.fingerprint())
+            .map_err(|e| self.error(e))
+    }
+
+    /// What the last crawl left of its plans.
+    pub fn planner_state(&self) -> Result<Option<String>, StoreError> {
+        self.sql
+            .query_row("SELECT value FROM meta WHERE name = 'planner'", [], |row| row.get(0))
+            .optional()
+            .map_err(|e| self.error(e))
     }
 
     /// Sites by key; those with most pages first.

@@ -9,9 +9,10 @@ use std::{
 };
 
 use harvester::{http::CookieJar, workbench::Reason};
+use manager::PurseId;
 use model::{
-    Candidate, Fingerprint, PageUpdate, Release, SiteClock, SiteDelta, SiteId, SiteKey, SiteLease,
-    SpiderId, Timestamp, limits,
+    Candidate, Fingerprint, PageUpdate, Release, SiteClock, SiteDelta, SiteHabit, SiteId, SiteKey,
+    SiteLease, SpiderId, Timestamp, limits,
 };
 
 use super::{sessions::Sessions, spiders::Spider};
@@ -46,6 +47,10 @@ pub struct Held {
     pub promoted: Vec<Candidate>,
     /// When it last became free: what lies between that and its next visit is pause.
     pub free_since: Timestamp,
+    /// What is known of the site's pages together; learned with every visit.
+    pub habit: SiteHabit,
+    /// Revisits that were paid for and not made yet.
+    pub paid: HashMap<Fingerprint, PurseId>,
 }
 
 impl Hand {
@@ -66,6 +71,8 @@ impl Hand {
             parts: HashSet::new(),
             promoted: Vec::new(),
             free_since: now,
+            habit: lease.site.habit.clone(),
+            paid: HashMap::new(),
         };
         self.sites.insert(lease.site.key.clone(), held);
     }

@@ -7,17 +7,21 @@
 use std::{sync::Arc, time::Duration};
 
 use harvester::{failure::PageAfter, workbench::Assignment};
+use manager::Profit;
 use model::{
-    Busy, Candidate, CheckOut, Counts, Decision, Exchange, FetchFailure, Link, Page, PageUpdate,
-    RecordLocation, Refill, Resolution, RobotsCopy, SiteClock, SiteDelta, SiteKey, SiteLease,
-    StoreError, Timestamp,
+    Busy, Candidate, CheckOut, Counts, Decision, Exchange, FetchFailure, Link, NextDue, Page,
+    PageUpdate, RecordLocation, Refill, Resolution, RobotsCopy, SiteClock, SiteDelta, SiteHabit,
+    SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
 };
 use store::{
     control::{Request, SpiderChange},
     spiders::SpiderRow,
 };
 
-use super::course::Fingerprints;
+use super::{
+    course::Fingerprints,
+    returning::{Decided, Stakes},
+};
 
 /// How the answer to a request begins that was not carried out.
 pub const REFUSED: &str = "refused: ";
@@ -38,9 +42,15 @@ pub enum Event {
     Gathered(Box<Report>),
     CheckedOut {
         leases: Vec<SiteLease>,
-        next_due: Option<Timestamp>,
+        /// There may be more where these came from.
+        full: bool,
+        next: NextDue,
         busy: Busy,
     },
+    /// Pages from all over the collection, to reckon prices from.
+    Sampled(Vec<(Page, SiteHabit)>, Busy),
+    /// A batch was made: so many pages are due.
+    Batched(u64, Busy),
     Refilled {
         site: SiteKey,
         pages: Vec<Page>,
@@ -52,6 +62,7 @@ pub enum Event {
         messages: usize,
         counts: Counts,
         store: Duration,
+        busy: Vec<Busy>,
     },
     /// What other processes ask for.
     Requests(Vec<Request>),
@@ -80,6 +91,7 @@ pub enum Subject {
     Page {
         page: Box<Page>,
         after: PageAfter,
+        stakes: Box<Stakes>,
     },
 }
 
@@ -102,6 +114,7 @@ pub enum ReportSubject {
 pub struct PageReport {
     pub page: Page,
     pub update: PageUpdate,
+    pub decided: Decided,
     /// Candidates of the page's own site.
     pub internal: Vec<Candidate>,
     /// Candidates of other sites, inside the scope.
@@ -122,8 +135,12 @@ pub enum Order {
     Settle(Box<Settle>),
     /// Commit what waits now: nothing more is coming soon.
     Flush,
-    /// The run's figures, for `status`; the token lives until they are written.
-    Heartbeat(serde_json::Value, Arc<()>),
+    /// The run's figures, for `status`, and the planner's state; the token lives until they are written.
+    Heartbeat(serde_json::Value, Option<String>, Arc<()>),
+    /// Pages to reckon prices from, at most so many.
+    Sample(usize, Busy),
+    /// Have the best pages of this spider due.
+    Batch(SpiderId, Profit, Busy),
     /// What became of a request of another process.
     RequestDone(i64, String),
     /// Write down that this is kept away from, or no longer, as that request asked.

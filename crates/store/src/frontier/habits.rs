@@ -228,3 +228,25 @@ fn is_leased(sql: &Connection, site: SiteId) -> Result<bool, Fault> {
     let mut statement = sql.prepare_cached("SELECT 1 FROM sites WHERE id = ?1 AND leased = 1")?;
     Ok(statement.exists([site.0])?)
 }
+
+/// A page as it would be lent, without its last version, and what is known of its site.
+pub(crate) fn outlook(
+    sql: &Connection,
+    site: &str,
+    fp: Fingerprint,
+) -> rusqlite::Result<Option<(Page, SiteHabit)>> {
+    let habit = sql
+        .prepare_cached("SELECT id, habit FROM sites WHERE key = ?1")?
+        .query_row([site], |row| Ok((row.get::<_, i64>(0)?, site_habit_from_row(row, 1)?)))
+        .optional()?;
+    let Some((id, habit)) = habit else { return Ok(None) };
+    let page = sql
+        .prepare_cached(concat!(
+            "SELECT ",
+            page_columns!(),
+            " FROM pages WHERE site = ?1 AND fp = ?2"
+        ))?
+        .query_row(params![id, stored_fp(fp)], page_from_row)
+        .optional()?;
+    Ok(page.map(|(page, _)| (page, habit)))
+}
