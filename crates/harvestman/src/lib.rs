@@ -4,12 +4,15 @@
 //! from). The command line itself is data in [`cli`]; how the program ends is in [`exit`].
 
 mod access;
+mod archived;
 pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod crawling;
+mod diff;
 pub mod exit;
 mod house;
+mod moments;
 pub mod pipeline;
 pub mod progress;
 pub mod revisiting;
@@ -21,3 +24,4 @@ mod steering;
 pub mod summary;
 pub mod terminal;
 mod times;
+mod versions;

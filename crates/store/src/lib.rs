@@ -9,6 +9,7 @@ pub mod collection;
 pub mod control;
 pub mod forget;
 pub mod frontier;
+pub mod history;
 pub mod links;
 mod plans;
 pub mod runs;

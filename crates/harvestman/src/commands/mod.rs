@@ -17,6 +17,7 @@ use crate::{
 };
 
 mod block;
+mod changes;
 mod check;
 mod completions;
 mod config;
@@ -24,17 +25,21 @@ mod config_check;
 mod crawl;
 mod decisions;
 mod demo;
+mod diff;
 mod dry_run;
 mod explain;
 mod forget;
+mod history;
 mod init;
 mod man;
 mod outlook;
+mod report;
 mod seed;
 mod show;
 mod simweb;
 mod spider;
 mod status;
+mod story;
 
 pub use forget::finish_forgetting;
 
@@ -134,7 +139,11 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Status => status::run(&context),
         Command::Explain(args) => explain::run(&context, &args),
         Command::Decisions(args) => decisions::run(&context, &args),
+        Command::History(args) => history::run(&context, &args),
         Command::Show(args) => show::run(&context, &args),
+        Command::Diff(args) => diff::run(&context, &args),
+        Command::Changes(args) => changes::run(&context, &args),
+        Command::Report(args) => report::run(&context, &args),
         Command::Check(args) => check::run(&context, &args),
         Command::Simweb(args) => simweb::run(&context, &args),
         Command::Demo(args) => demo::run(&context, &args),
@@ -198,6 +207,7 @@ mod tests {
             include_str!("../../../../README.md"),
             include_str!("../../../../docs/configuration.md"),
             include_str!("../../../../docs/seeds.md"),
+            include_str!("../../../../docs/history.md"),
         ];
         let mut seen = 0;
         for line in pages.iter().flat_map(|page| page.lines()) {

@@ -1,0 +1,58 @@
+//! What `block`, `forget` and `check` are told: what to keep away from, and whether all is in order.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Clone, Debug, Args)]
+pub struct BlockArgs {
+    /// URL, prefix*, host, .domain, address or range; - reads them from standard input
+    #[arg(value_name = "WHAT")]
+    pub what: Vec<String>,
+
+    /// Read them from this file, one per line; lines that begin with # are remarks
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Vec<PathBuf>,
+
+    /// Block these no longer
+    #[arg(long)]
+    pub remove: bool,
+
+    /// List what is blocked (also without arguments)
+    #[arg(long, conflicts_with_all = ["what", "file", "remove", "reason"])]
+    pub list: bool,
+
+    /// Why, for those who ask later
+    #[arg(long, value_name = "TEXT", conflicts_with = "remove")]
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct ForgetArgs {
+    /// URL, host or .domain
+    #[arg(value_name = "URL|SITE", required_unless_present_any = ["list", "domain"])]
+    pub what: Vec<String>,
+
+    /// A domain with everything under it
+    #[arg(long, value_name = "DOMAIN")]
+    pub domain: Vec<String>,
+
+    /// Show what would be removed, and remove nothing
+    #[arg(long, conflicts_with_all = ["list", "undo"])]
+    pub dry_run: bool,
+
+    /// List what was forgotten: kind and time, the names are not kept
+    #[arg(long, conflicts_with_all = ["what", "domain", "undo"])]
+    pub list: bool,
+
+    /// Let these in again; what was removed stays removed
+    #[arg(long)]
+    pub undo: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// Set counters and dues to what the rows say
+    #[arg(long)]
+    pub repair: bool,
+}
