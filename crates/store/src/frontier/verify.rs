@@ -73,7 +73,7 @@ const TOTALS: [(&str, &str); 14] = [
     ("requisites", "SELECT count(*) FROM pages WHERE state NOT IN (0, 6) AND requisite"),
     ("refused", "SELECT coalesce(sum(count), 0) FROM decisions"),
     ("visits", "SELECT coalesce(sum(count), 0) FROM visits"),
-    ("versions", "SELECT count(*) FROM visits WHERE change IN (0, 1)"),
+    ("versions", "SELECT count(*) FROM visits WHERE change IN (0, 1, 7)"),
     ("bytes", "SELECT coalesce(sum(wire_bytes), 0) FROM visits"),
 ];
 
