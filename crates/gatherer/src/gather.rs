@@ -123,7 +123,11 @@ fn judge_text(
     options: &GatherOptions,
     gathered: &mut Gathered,
 ) {
-    gathered.text_hash = xxh3_64(parts.text.as_bytes());
+    gathered.text_hash = match parts.selected.as_ref().unwrap_or(&parts.text) {
+        // A picture, or a page that a script paints: it changes when its bytes do.
+        text if text.is_empty() && parts.selected.is_none() => gathered.content_hash,
+        text => xxh3_64(text.as_bytes()),
+    };
     gathered.simhash = simhash(&parts.text);
     if options.language {
         let declared = parts.language.as_deref().into_iter().chain(fields.language);
@@ -149,6 +153,7 @@ fn take_parts(
     gathered.description = parts.description;
     gathered.headings = parts.headings;
     gathered.text = parts.text;
+    gathered.selected = parts.selected;
     gathered.base = Some(resolver.base().clone());
 
     let mut links = parts.links;

@@ -23,6 +23,8 @@ pub struct Gathered {
     /// Title and visible text: white space folded, blocks on lines of their own. Of a text/plain
     /// body the text as it is.
     pub text: String,
+    /// Of an HTML page the text of what [`crate::GatherOptions::selection`] leaves, when there is one.
+    pub selected: Option<String>,
     pub language: Option<Language>,
     /// In document order, those of header fields first; also those that must not be followed:
     /// whether by `nofollow` or by their own `rel` is the seeder's to judge.
@@ -40,7 +42,7 @@ pub struct Gathered {
     pub noarchive: bool,
     /// xxh3 of the body.
     pub content_hash: u64,
-    /// xxh3 of `text`.
+    /// xxh3 of what tells of changes: `selected`, else `text`; of the body where there is no text.
     pub text_hash: u64,
     /// Near duplicates differ in few bits: see [`crate::simhash_distance`].
     pub simhash: u64,

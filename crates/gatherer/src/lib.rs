@@ -6,7 +6,8 @@
 //!
 //! The rooms: `media_type` and `charset` decide what the bytes are; `html` cuts a page into tokens;
 //! `page` listens to them, `requisites` to what shows the page; `plain` reads text; `fields` reads header fields; `resolve` makes links
-//! of references; `simhash` and `language` judge the text.
+//! of references; `simhash` and `language` judge the text; `selection` says which of it tells of changes, and
+//! `sketch` which of it never stands still.
 
 mod charset;
 mod fields;
@@ -22,11 +23,15 @@ mod plain;
 mod requisites;
 mod resolve;
 mod robots;
+mod selection;
 mod simhash;
+mod sketch;
 
 pub use gather::gather;
 pub use gathered::{Examples, GatherProblem, Gathered, Refresh};
 pub use language::Language;
 pub use options::{GatherOptions, LinkTags};
 pub use part::gather_part;
+pub use selection::Selection;
 pub use simhash::{simhash, simhash_distance};
+pub use sketch::{Comparison, compare_with_sketch, sketch};

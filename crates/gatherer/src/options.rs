@@ -1,6 +1,10 @@
 //! What to take from a page, and how much of it at most.
 
+use std::sync::Arc;
+
 use model::limits;
+
+use crate::Selection;
 
 /// Headings kept of one page; an index of a book has dozens, hostile pages millions.
 const HEADINGS_MAX: usize = 100;
@@ -25,6 +29,8 @@ pub struct GatherOptions {
     pub requisites: bool,
     /// Of one page or style; the rest is counted.
     pub requisites_max: usize,
+    /// Elements whose text alone tells of changes, or does not.
+    pub selection: Option<Arc<Selection>>,
 }
 
 impl Default for GatherOptions {
@@ -42,6 +48,7 @@ impl Default for GatherOptions {
             language: true,
             requisites: false,
             requisites_max: limits::REQUISITES_PER_PAGE_MAX,
+            selection: None,
         }
     }
 }

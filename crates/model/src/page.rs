@@ -100,7 +100,7 @@ pub struct PageTerms {
 
 /// What the newest version left behind: enough to ask conditionally, to see a change, and to write a
 /// `revisit` record that refers back to it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LastVersion {
     pub visited: Timestamp,
     pub condition: Condition,
@@ -112,6 +112,17 @@ pub struct LastVersion {
     pub record_date: Timestamp,
     /// The record holds its payload itself, so that a `revisit` may refer to it.
     pub whole: bool,
+    /// Of the decoded body.
+    pub body_bytes: u64,
+    /// It was a change, and nobody has seen it again yet.
+    pub fresh: bool,
+    /// The page has said 404 or 410 since.
+    pub gone: bool,
+    /// What is kept of its text to know the parts that differ at every visit ([`PageFacts::sketch`]).
+    pub sketch: Option<Vec<u8>>,
+    /// The server has just said that it is still the one: the page is asked for whole, to see whether that
+    /// is true. Never stored.
+    pub audited: bool,
 }
 
 /// A page's internal links, counted by what is known of them since a moment.
@@ -169,4 +180,8 @@ pub struct PageFacts {
     pub noarchive: bool,
     /// An earlier page of the same site with the same content.
     pub duplicate_of: Option<Fingerprint>,
+    /// Of a page that changed at several visits in a row: its lines and which of them are restless, as the
+    /// gatherer packs them; a few kilobytes at most.
+    #[serde(default)]
+    pub sketch: Option<Vec<u8>>,
 }

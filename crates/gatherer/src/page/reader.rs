@@ -22,6 +22,7 @@ use crate::{
     html::{Content, Element, Foreign, Tag, TokenSink, push_decoded, tokenize},
     requisites::RequisiteSink,
     robots::Robots,
+    selection::Selecting,
 };
 
 /// Headings longer than this are paragraphs in disguise.
@@ -34,6 +35,8 @@ pub(crate) struct PageParts<'a> {
     pub(crate) description: String,
     pub(crate) headings: Vec<(u8, String)>,
     pub(crate) text: String,
+    /// The part of the text that tells of changes, when only a part does.
+    pub(crate) selected: Option<String>,
     pub(crate) links: LinkSink<'a>,
     pub(crate) requisites: RequisiteSink<'a>,
     pub(crate) base: Option<Cow<'a, str>>,
@@ -51,6 +54,7 @@ impl<'a> PageParts<'a> {
             description: String::new(),
             headings: Vec::new(),
             text: String::new(),
+            selected: None,
             links,
             requisites: RequisiteSink::default(),
             base: None,
@@ -79,6 +83,8 @@ struct PageReader<'a, 'o> {
     /// The start tag that raw text belongs to.
     raw_element: Element,
     text: FoldedText,
+    /// On few pages: none pays for it.
+    selecting: Option<Box<Selecting<'a, 'o>>>,
     title: Option<String>,
     /// Templates we are in: whether each hides its text.
     templates: Vec<bool>,
@@ -110,6 +116,7 @@ impl<'a, 'o> PageReader<'a, 'o> {
             raw_element: Element::Other,
             // Most pages are less than two thirds text.
             text: FoldedText::with_capacity(page.len() / 3 * 2),
+            selecting: options.selection.as_deref().map(|s| Box::new(Selecting::new(s))),
             title: None,
             templates: Vec::new(),
             hiding_templates: 0,
@@ -133,6 +140,7 @@ impl<'a, 'o> PageReader<'a, 'o> {
             title: cut(&title),
             headings: self.headings,
             text: self.text.into_string(),
+            selected: self.selecting.map(|selecting| selecting.into_text()),
             links: self.links,
             requisites: self.requisites,
             base: self.base,
@@ -264,12 +272,20 @@ impl<'a, 'o> PageReader<'a, 'o> {
         }
     }
 
+    #[inline]
+    fn push(&mut self, text: &str) {
+        self.text.push(text);
+        if let Some(selecting) = &mut self.selecting {
+            selecting.push(text);
+        }
+    }
+
     /// The whole text of a `<title>` comes as one token.
     fn take_title(&mut self, text: &str) {
         let mut folded = FoldedText::with_capacity(text.len());
         push_decoded(text, |piece| folded.push(piece));
         let title = folded.into_string();
-        self.text.push(&title);
+        self.push(&title);
         self.title = Some(title);
     }
 }
@@ -282,6 +298,9 @@ impl<'a> TokenSink<'a> for PageReader<'a, '_> {
                 true => self.requisites.html_tag(tag),
                 false => self.requisites.svg_tag(tag),
             }
+        }
+        if let Some(selecting) = &mut self.selecting {
+            selecting.start_tag(tag, is_html);
         }
         if is_html {
             self.text.part(tag.element.breaks());
@@ -297,8 +316,11 @@ impl<'a> TokenSink<'a> for PageReader<'a, '_> {
         content
     }
 
-    fn end_tag(&mut self, element: Element, _name: &'a str) {
+    fn end_tag(&mut self, element: Element, name: &'a str) {
         self.foreign.end_tag(element);
+        if let Some(selecting) = &mut self.selecting {
+            selecting.end_tag(element, name);
+        }
         self.text.part(element.breaks());
         match element {
             Element::A => self.close_anchor(),
@@ -311,12 +333,12 @@ impl<'a> TokenSink<'a> for PageReader<'a, '_> {
     fn text(&mut self, text: &'a str, content: Content) {
         let hidden = self.hiding_templates > 0;
         match (content, self.raw_element) {
-            (Content::Data, _) if !hidden => push_decoded(text, |piece| self.text.push(piece)),
+            (Content::Data, _) if !hidden => push_decoded(text, |piece| self.push(piece)),
             (Content::Rcdata, Element::Title) if self.title.is_none() => self.take_title(text),
             (Content::Rawtext, Element::Xmp) | (Content::Plaintext | Content::Cdata, _)
                 if !hidden =>
             {
-                self.text.push(text);
+                self.push(text);
             }
             (Content::Rawtext, Element::Style) if self.requisites.is_wanted() => {
                 self.requisites.style(Cow::Borrowed(text));

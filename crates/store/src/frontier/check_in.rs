@@ -340,8 +340,8 @@ fn save_facts(work: &Work<'_>, site: SiteId, fp: i64, facts: &PageFacts) -> Resu
         .prepare_cached(
             "INSERT OR REPLACE INTO page_facts (site, fp, media_type, charset, title, description, \
              language, canonical, etag, last_modified, location, text_bytes, links_internal, \
-             links_external, noindex, noarchive, duplicate_of) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, \
-             ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+             links_external, noindex, noarchive, duplicate_of, sketch) VALUES (?1, ?2, ?3, ?4, ?5, \
+             ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
         )?
         .execute(params![
             site.0,
@@ -361,6 +361,7 @@ fn save_facts(work: &Work<'_>, site: SiteId, fp: i64, facts: &PageFacts) -> Resu
             facts.noindex,
             facts.noarchive,
             facts.duplicate_of.map(stored_fp),
+            facts.sketch,
         ])?;
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Visits: a row per version, failure or redirect; visits that saw the same again fold into the row.
+//! Visits: a row per version, failure, redirect or disappearance; visits that saw the same again fold into
+//! the row, and so do those that found the page gone still.
 //!
 //! A fold keeps `last`, `count` and the time between visits as zigzag varints. What the row says of the
 //! payload stays true of every visit folded into it: a visit with the same text but other bytes gets a
@@ -34,8 +35,14 @@ pub(super) fn record(
     {
         return run.extend(work, visit).map(Some);
     }
+    if visit.change == Change::Gone
+        && let Some(run) = Run::gone(work, site, fp, at_hand, visit.status)?
+    {
+        run.extend(work, visit)?;
+        return Ok(at_hand);
+    }
     let seq = insert(work, site, fp, visit)?;
-    let shows_content = matches!(visit.change, Change::First | Change::Changed | Change::Unchanged);
+    let shows_content = visit.change.is_version() || visit.change == Change::Unchanged;
     Ok(if shows_content { Some(seq) } else { at_hand })
 }
 
@@ -96,6 +103,32 @@ impl Run {
             })
             .optional()?;
         Ok(run)
+    }
+
+    /// The row that says the page is gone, if nothing but failures came after it.
+    fn gone(
+        work: &Work<'_>,
+        site: SiteId,
+        fp: Fingerprint,
+        at_hand: Option<i64>,
+        status: u16,
+    ) -> Result<Option<Run>, Fault> {
+        let found = work
+            .sql
+            .prepare_cached(
+                "SELECT seq, change, status FROM visits WHERE site = ?1 AND fp = ?2 AND seq > ?3 \
+                 AND change <> 4 ORDER BY seq DESC LIMIT 1",
+            )?
+            .query_row(params![site.0, stored_fp(fp), at_hand.unwrap_or(0)], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, u8>(1)?, row.get::<_, u16>(2)?))
+            })
+            .optional()?;
+        match found {
+            Some((seq, change, said)) if change == Change::Gone as u8 && said == status => {
+                Run::load(work, seq)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// A 304 has no payload of its own: the server says it is this one. A visit that archived the payload

@@ -126,7 +126,9 @@ fn habit_from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<Habit> {
 /// The visit at hand with what its page keeps for asking conditionally.
 pub(super) const LAST_VERSION: &str = "SELECT v.last, f.etag, f.last_modified, v.payload_digest, \
      v.content_hash, v.text_hash, v.record_volume, v.record_offset, v.record_length, v.record_date, \
-     v.first, v.revisit \
+     v.first, v.revisit, v.body_bytes, v.change = 1 AND v.count = 1, f.sketch, \
+     EXISTS (SELECT 1 FROM visits g WHERE g.site = v.site AND g.fp = v.fp AND g.seq > v.seq \
+     AND g.change = 6) \
      FROM visits v LEFT JOIN page_facts f ON f.site = v.site AND f.fp = v.fp WHERE v.seq = ?1";
 
 pub(super) fn last_version_from_row(row: &Row<'_>) -> rusqlite::Result<LastVersion> {
@@ -140,6 +142,11 @@ pub(super) fn last_version_from_row(row: &Row<'_>) -> rusqlite::Result<LastVersi
         record: record_from_row(row, 6)?,
         record_date: Timestamp(row.get::<_, Option<i64>>(9)?.unwrap_or(first)),
         whole: !row.get::<_, bool>(11)?,
+        body_bytes: row.get::<_, i64>(12)? as u64,
+        fresh: row.get(13)?,
+        sketch: row.get(14)?,
+        gone: row.get(15)?,
+        audited: false,
     })
 }
 
@@ -245,7 +252,7 @@ pub(crate) fn robots_from_row(row: &Row<'_>) -> rusqlite::Result<RobotsCopy> {
 /// The facts of a page, for [`facts_from_row`].
 pub(crate) const FACTS: &str = "SELECT media_type, charset, title, description, language, \
      canonical, etag, last_modified, location, text_bytes, links_internal, links_external, \
-     noindex, noarchive, duplicate_of FROM page_facts WHERE site = ?1 AND fp = ?2";
+     noindex, noarchive, duplicate_of, sketch FROM page_facts WHERE site = ?1 AND fp = ?2";
 
 pub(crate) fn facts_from_row(row: &Row<'_>) -> rusqlite::Result<PageFacts> {
     Ok(PageFacts {
@@ -264,5 +271,6 @@ pub(crate) fn facts_from_row(row: &Row<'_>) -> rusqlite::Result<PageFacts> {
         noindex: row.get(12)?,
         noarchive: row.get(13)?,
         duplicate_of: row.get::<_, Option<i64>>(14)?.map(fp_of),
+        sketch: row.get(15)?,
     })
 }

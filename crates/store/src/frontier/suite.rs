@@ -31,6 +31,7 @@ macro_rules! frontier_suite {
             a_failed_settlement_leaves_everything_as_it_was,
             unchanged_visits_fold_and_keep_the_record_of_their_version,
             same_text_with_other_bytes_is_the_version_to_compare_with_next,
+            a_page_that_stays_gone_is_told_once_until_it_returns,
             a_full_spider_is_lent_revisits_and_candidates_only,
             a_site_given_back_without_a_limit_lends_everything_again,
             pages_of_a_paused_spider_stay_until_it_wakes,
@@ -154,6 +155,7 @@ pub fn visited(fp: Fingerprint, at: i64, change: Change, due: Option<i64>) -> Pa
     let state = match change {
         Change::Failed => PageState::Failing,
         Change::Redirected => PageState::Redirected,
+        Change::Gone => PageState::Gone,
         _ => PageState::Fetched,
     };
     PageUpdate { visit: Some(visit(at, change)), ..verdict(fp, state, due) }
@@ -484,6 +486,42 @@ pub fn same_text_with_other_bytes_is_the_version_to_compare_with_next(
     assert_eq!((counts.visits, counts.versions), (2, 1));
     let last = lease_one(frontier, 20).pages[0].last.clone().unwrap();
     assert_eq!((last.payload_digest, last.record_date), ([8; 20], Timestamp(10)));
+}
+
+pub fn a_page_that_stays_gone_is_told_once_until_it_returns(frontier: &mut impl Frontier) {
+    use Change::{Changed, Failed, First, Gone, Redirected, Returned, Unchanged};
+    admit(frontier, &["http://a.example/"], 0);
+    let fp = url("http://a.example/").fingerprint();
+    // What happens, and whether the page is known to be gone, or to have just changed, after it.
+    let story = [
+        (First, false, false),
+        (Changed, false, true),
+        (Unchanged, false, false),
+        (Gone, true, false),
+        (Gone, true, false),
+        (Failed, true, false),
+        (Gone, true, false),
+        (Redirected, true, false),
+        (Gone, true, false),
+        (Returned, false, false),
+    ];
+    for (n, (change, gone, fresh)) in story.into_iter().enumerate() {
+        let now = n as i64 * HOUR;
+        let lease = lease_one(frontier, now);
+        let mut seen = delta(&lease, Release::NotBefore(Timestamp(0)));
+        seen.updates = vec![visited(fp, now + 1, change, Some(now + HOUR))];
+        let sketch = Some(vec![n as u8]);
+        seen.updates[0].facts =
+            (change == Changed).then(|| PageFacts { sketch, ..PageFacts::default() });
+        settle(frontier, now + 1, seen);
+        let again = lease_one(frontier, now + HOUR);
+        let last = again.pages[0].last.clone().expect("a version");
+        assert_eq!((last.gone, last.fresh), (gone, fresh), "{n}: {change:?}");
+        assert_eq!((last.body_bytes, last.sketch), (80, (n > 0).then(|| vec![1])), "{n}");
+        give_back(frontier, &again, now + HOUR, &[]);
+    }
+    let counts = frontier.counts().unwrap();
+    assert_eq!((counts.visits, counts.versions), (10, 3));
 }
 
 /// Gives the site back; `full` spiders have reached a limit on it.

@@ -159,11 +159,14 @@ CREATE TABLE page_facts (
     noindex        INTEGER NOT NULL,
     noarchive      INTEGER NOT NULL,
     duplicate_of   INTEGER,
+    sketch         BLOB,                   -- of a page that keeps changing: which of its lines are restless
     PRIMARY KEY (site, fp)
 ) WITHOUT ROWID;
 
--- One row per version, failure or redirect. Visits that saw the same again fold into the row of the
--- version: `last`, `count`, and the time between visits as zigzag varints in `times`.
+-- One row per version, failure, redirect or disappearance. Visits that saw the same again fold into the row
+-- of the version, those that found the page gone still into the row that says so: `last`, `count`, and the
+-- time between visits as zigzag varints in `times`. What has other bytes, but is no change by what the user
+-- calls one, has a row of its own that says unchanged.
 CREATE TABLE visits (
     seq            INTEGER PRIMARY KEY AUTOINCREMENT,  -- in the order of commits
     site           INTEGER NOT NULL,
