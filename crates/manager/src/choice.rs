@@ -196,7 +196,6 @@ fn later(page: &Page, due: Timestamp, price: f32) -> PageUpdate {
         failures: page.failures,
         visit: None,
         habit: Some(habit),
-        children: None,
         facts: None,
     }
 }
@@ -229,7 +228,8 @@ impl Glance<'_> {
             return self.first(page, stake, account.purse.is_explicit());
         }
         match (&stake.policy, page.habit.seen) {
-            (Policy::Value(value), Some(seen)) if is_settled(page) => {
+            // Seen at a moment still to come (the clock was set back): its age is unknown, its due stands.
+            (Policy::Value(value), Some(seen)) if is_settled(page) && seen <= self.now => {
                 self.by_value(page, stake, value, price, seen)
             }
             (policy, _) => {
@@ -270,8 +270,7 @@ impl Glance<'_> {
         let age = between(seen, self.now);
         let mut due = page.due;
         let mut bound = None;
-        // Seen in what is to come: the clock was set back, and no age can be told. Its due moment stands.
-        if moved(price, page) && seen <= self.now {
+        if moved(price, page) {
             let guess = Some(between(seen, page.due)).filter(|guess| *guess > 0.0);
             let period = due::period(value, &worth, price, guess);
             bound = Some(period.bound);
@@ -325,13 +324,8 @@ fn moved(price: f64, page: &Page) -> bool {
     used > 0.0 && (page.habit.signals > 0 || (price / used).ln().abs() > PRICE_MOVED)
 }
 
-/// Also one that has failed so far: a retry of a first visit is one.
 fn is_first(page: &Page) -> bool {
-    match page.state {
-        PageState::Candidate | PageState::Known => true,
-        PageState::Failing => page.habit.seen.is_none(),
-        _ => false,
-    }
+    matches!(page.state, PageState::Candidate | PageState::Known)
 }
 
 fn is_settled(page: &Page) -> bool {
