@@ -47,7 +47,7 @@ pub mod spiders;
 pub mod tally;
 #[cfg(test)]
 mod tests;
-mod writer;
+pub mod writer;
 
 use course::Helm;
 use desk::Desk;

@@ -279,11 +279,14 @@ impl Glance<'_> {
         let ahead = if gated { self.planner.slack } else { Duration::ZERO };
         let now_worth = worth.at(age);
         let too_soon = age < days(value.period_min) && seen <= self.now;
-        let is_due = due <= self.now.plus(ahead) && !(too_soon && due > self.now);
+        let in_time = due <= self.now.plus(ahead) && !(too_soon && due > self.now);
+        // The budget decides when it comes: not at the hour of its last visit. One pass comes when it is called.
+        let same_hour = gated && drift::is_same_hour(self.now.since(seen));
+        let is_due = in_time && !same_hour;
         let longest = bound.map_or(now_worth < price, |bound| bound == Bound::Longest);
         Seen {
             fate: match is_due {
-                false if due != page.due => Fate::Later(due, price as f32),
+                false if due != page.due && !in_time => Fate::Later(due, price as f32),
                 // Ahead of its time, and reckoned already: it waits where it is.
                 false => Fate::Drop,
                 true if gated => Fate::Drop,

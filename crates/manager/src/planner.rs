@@ -24,6 +24,8 @@ use crate::{
 
 /// Check-outs bring so many times what can be paid for.
 const CHOICE_FACTOR: usize = 2;
+/// Where little can be paid for, the choice is among so many all the same.
+const CHOICE_LEAST: usize = 64;
 /// A tick is never shorter: more often there is nothing new to see.
 const TICK_MIN: Duration = Duration::from_secs(1);
 /// How far ahead of time pages may be fetched when there is too little to do. It adapts: too little came, and
@@ -222,7 +224,7 @@ impl Planner {
         let room = if self.accounts.iter().any(open) { self.own_rule_room } else { 0 };
         Ask {
             firsts: self.accounts.iter().any(open),
-            again_max: Some(capacity.saturating_mul(CHOICE_FACTOR).saturating_add(room)),
+            again_max: Some(choice(capacity).saturating_add(room)),
             slack: self.slack,
             next: now.plus(wait(until).clamp(TICK_MIN, self.options.tick_max.max(TICK_MIN))),
         }
@@ -347,6 +349,14 @@ impl Account {
             self.visits /= 2.0;
             self.firsts /= 2.0;
         }
+    }
+}
+
+/// How many pages to look at, to visit so many.
+fn choice(capacity: usize) -> usize {
+    match capacity {
+        0 => 0,
+        visits => visits.saturating_mul(CHOICE_FACTOR).max(CHOICE_LEAST),
     }
 }
 

@@ -448,7 +448,8 @@ impl Harvest {
             // What came stays due and cannot be paid for: it would come again and again.
             later = later.map(|at| at.max(self.planning.next_tick()));
         }
-        self.planning.wait_for(next.again.filter(|_| self.planning.is_gated()));
+        // Those of sites that were lent a moment ago are not among the next.
+        self.planning.wait_for(self.planning.is_gated() && (came > 0 || next.again.is_some()));
         self.state.check_at = [self.state.check_at, later].into_iter().flatten().min();
         self.state.next_due = next.earliest();
         for mut lease in leases {

@@ -28,17 +28,17 @@ const PAUSE: Duration = Duration::from_secs(2);
 const START: Timestamp = Timestamp(1_763_000_000_000);
 
 #[test]
-fn twenty_days_of_coming_back_keep_pages_fresh_within_the_budget_and_lose_no_version() {
-    let stay = Stay::new(5, 40, 20, "");
+fn two_months_of_coming_back_keep_pages_fresh_within_the_budget_and_lose_no_version() {
+    let begun = std::time::Instant::now();
+    let stay = Stay::new(4, 25, 60, "");
+    println!("{:?} {:?} {:?} {:?}", begun.elapsed(), harvestman::pipeline::writer::CHECKOUTS, harvestman::pipeline::writer::PAGES, harvestman::pipeline::writer::COMMITS);
     stay.is_sound();
-    let (fresh, bound) = (stay.freshness(), stay.best());
-    println!("freshness {fresh:.4}, the best possible {bound:.4}, {} visits", stay.visits.len());
-    assert!(fresh > 0.9 * bound, "freshness {fresh:.3} where {bound:.3} is possible");
-    let uniform = stay.uniform();
-    assert!(
-        fresh > uniform,
-        "freshness {fresh:.3}; the same number of visits by turns {uniform:.3}"
-    );
+    println!("{:?}", begun.elapsed());
+    // Half of the time is for learning: pages are visited every week or so.
+    let (fresh, bound, uniform) = (stay.freshness(30), stay.best(), stay.uniform());
+    println!("in all {:.4}, late {fresh:.4}, best {bound:.4}, by turns {uniform:.4}", stay.freshness(1));
+    assert!(fresh > 0.92 * bound, "freshness {fresh:.3} where {bound:.3} is possible");
+    assert!(fresh > uniform, "freshness {fresh:.3}; as many visits by turns {uniform:.3}");
 }
 
 /// The figures of a stay as long as people would make; in a release build about two minutes.
@@ -52,8 +52,9 @@ fn sixty_days_of_coming_back_to_fifty_sites() {
     let stay = Stay::new(50, 200, 60, "");
     println!("{} visits in {:?}", stay.visits.len(), begun.elapsed());
     stay.is_sound();
-    let (fresh, bound, uniform) = (stay.freshness(), stay.best(), stay.uniform());
+    let (fresh, bound, uniform) = (stay.freshness(1), stay.best(), stay.uniform());
     println!("freshness {fresh:.4}, the best possible {bound:.4}, by turns {uniform:.4}");
+    println!("in the second half {:.4}", stay.freshness(30));
     if let Some(path) = std::env::var_os("HARVESTMAN_CHANGES") {
         // For `harvestman simulate`: what it predicts for these very changes.
         std::fs::write(path, stay.changes()).unwrap();
@@ -151,8 +152,8 @@ impl Stay {
                 let record = record.unwrap();
                 if record.kind() == "response" {
                     let url = record.field("WARC-Target-URI").unwrap().to_owned();
-                    let body = record.body.windows(4).position(|end| end == b"\r\n\r\n").unwrap();
-                    archived.insert((url, sha1(&[&record.body[body + 4..]])));
+                    let body = record.block.windows(4).position(|end| end == b"\r\n\r\n").unwrap();
+                    archived.insert((url, sha1(&[&record.block[body + 4..]])));
                 }
             }
         }
@@ -191,10 +192,10 @@ impl Stay {
         assert!(revisits <= counted - versions, "{records:?} for {counted} visits");
     }
 
-    /// Share of the time, over all pages, in which the newest copy was what the page was; from the day after
-    /// the start on. Pages count by their level, as they do for the crawler.
-    fn freshness(&self) -> f64 {
-        let begin = START.plus(DAY);
+    /// Share of the time from this day on, over all pages, in which the newest copy was what the page was. Pages
+    /// count by their level, as they do for the crawler.
+    fn freshness(&self, from_day: u32) -> f64 {
+        let begin = START.plus(DAY * from_day);
         let mut sum = (0.0, 0.0);
         for (page, visits) in &self.by_page {
             let weight = self.weight(*page);

@@ -34,10 +34,8 @@ pub struct Planning {
     planner: Planner,
     gated: bool,
     budgets: Budgets,
-    /// What the planner said when it was last asked: when to ask again, and how far ahead of their time pages
-    /// may come along.
+    /// When the planner wants to be asked again.
     next: Timestamp,
-    slack: Duration,
     /// When pages to be seen again are to be asked for, where visits are held to a budget.
     pub(super) again_at: Option<Timestamp>,
     /// Pages to come back to when the price was last reckoned from a sample.
@@ -90,7 +88,6 @@ impl Planning {
             gated,
             budgets,
             next: now,
-            slack: Duration::ZERO,
             again_at: None,
             sampled_at: 0,
             sampling: false,
@@ -114,7 +111,7 @@ impl Planning {
     /// What is to be asked of the frontier now.
     pub fn ask(&mut self, now: Timestamp) -> Ask {
         let ask = self.planner.ask(now);
-        (self.next, self.slack) = (ask.next, ask.slack);
+        self.next = ask.next;
         ask
     }
 
@@ -128,9 +125,10 @@ impl Planning {
         self.next
     }
 
-    /// Pages to be seen again are due at `at`: they are asked for by the tick, and may come ahead of their time.
-    pub fn wait_for(&mut self, at: Option<Timestamp>) {
-        self.again_at = at.map(|at| at.minus(self.slack).max(self.next));
+    /// Whether there are pages to be seen again: they are asked for by the tick, due or not, for where too little
+    /// is due the price has to fall.
+    pub fn wait_for(&mut self, pages: bool) {
+        self.again_at = pages.then_some(self.next);
     }
 
     pub fn price(&self, purse: PurseId) -> f64 {
