@@ -22,7 +22,7 @@ use std::{
 use harvester::workbench::{Assignment, Workbench};
 use model::{
     Archive, BoxFuture, Busy, Clock, Counts, FailureKind, Fetch, FetchFailure, FetchLimits,
-    FetchRequest, Resolve, SiteKey, StoreError, Timestamp, Timing, limits,
+    FetchRequest, Resolve, SiteKey, StoreError, Timing, limits,
 };
 use store::{links::LinkWriter, runs::RunId, spiders::SpiderRow};
 use tokio::sync::{
@@ -47,7 +47,7 @@ pub mod spiders;
 pub mod tally;
 #[cfg(test)]
 mod tests;
-pub mod writer;
+mod writer;
 
 use course::Helm;
 use desk::Desk;
@@ -120,7 +120,7 @@ pub async fn crawl(
     let (jobs, job_box) = mpsc::sync_channel(limits::GATHER_QUEUE + plan.fetches_room);
 
     let now = parts.clock.now();
-    let planning = Planning::new(plan.forever, saved(&mut *parts.desk, now)?, now);
+    let planning = Planning::new(plan.forever, saved(&mut *parts.desk)?, now);
     let gatherers = start_gatherers(parts.stage.clone(), job_box, parts.gather_threads, &events)?;
     let writer = Writer {
         desk: parts.desk,
@@ -174,8 +174,8 @@ pub async fn crawl(
 
 /// What the last crawl left of its plans. What cannot be read was written by another version: prices are then
 /// reckoned anew.
-fn saved(desk: &mut dyn Desk, now: Timestamp) -> Result<Option<Saved>, StoreError> {
-    let text = desk.planner_state(now)?;
+fn saved(desk: &mut dyn Desk) -> Result<Option<Saved>, StoreError> {
+    let text = desk.planner_state()?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }
 

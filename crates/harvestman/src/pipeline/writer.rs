@@ -140,8 +140,6 @@ impl Writer {
                 // What waits may change what is due.
                 self.commit(batch)?;
                 let leases = self.until_there_is_room(|writer| writer.desk.check_out(&request))?;
-                CHECKOUTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                PAGES.fetch_add(leases.iter().map(|l| l.pages.len()).sum(), std::sync::atomic::Ordering::Relaxed);
                 let (full, next) = (leases.len() >= request.sites_max, self.desk.next_dues()?);
                 self.say(Event::CheckedOut { leases, full, next, busy });
                 Ok(())
@@ -197,7 +195,6 @@ impl Writer {
             writer.desk.check_in(&batch.settlement)
         })?;
         let store = Duration::from_micros(self.clock.micros().saturating_sub(begun));
-        COMMITS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let done = std::mem::take(batch);
         let counts = self.desk.counts()?;
         let (messages, busy) = (done.busy.len(), done.busy);
@@ -395,7 +392,3 @@ mod tests {
         assert_eq!(delta.release, Release::Rest);
     }
 }
-
-pub static CHECKOUTS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-pub static PAGES: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-pub static COMMITS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
