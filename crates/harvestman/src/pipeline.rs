@@ -119,7 +119,7 @@ pub async fn crawl(
     let (orders, order_box) = mpsc::sync_channel(harvest::orders_max(&plan));
     let (jobs, job_box) = mpsc::sync_channel(limits::GATHER_QUEUE + plan.fetches_room);
 
-    let now = parts.clock.now();
+    let (now, counts) = (parts.clock.now(), parts.desk.counts()?);
     let planning = Planning::new(plan.forever, saved(&mut *parts.desk)?, now);
     let gatherers = start_gatherers(parts.stage.clone(), job_box, parts.gather_threads, &events)?;
     let writer = Writer {
@@ -153,7 +153,7 @@ pub async fn crawl(
         robots_limits: Arc::new(parts.robots_limits),
         progress,
         planning,
-        state: State::new(parts.rows),
+        state: State::new(parts.rows, counts),
     };
     let (ended, tally, counts) = harvest.run(&mut inbox).await;
     // The loop has hung up on the other stages; closing the inbox frees whoever still wants to report.

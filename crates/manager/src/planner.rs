@@ -269,6 +269,11 @@ impl Planner {
         self.account_mut(purse).purse.pay(-(visits as f64));
     }
 
+    /// Pages were met that come by a rule of their own, at their moment and not by the tick.
+    pub fn has_own_rules(&self) -> bool {
+        self.own_rule_room > 0
+    }
+
     pub fn price(&self, purse: PurseId) -> f64 {
         self.account(purse).price
     }

@@ -161,9 +161,9 @@ pub struct State {
 }
 
 impl State {
-    /// `rows`: the spiders as the collection has them.
-    pub fn new(rows: Vec<SpiderRow>) -> State {
-        State { rows, ..State::default() }
+    /// `rows`: the spiders as the collection has them; `counts`: its pages.
+    pub fn new(rows: Vec<SpiderRow>, counts: Counts) -> State {
+        State { rows, counts, ..State::default() }
     }
 }
 
@@ -449,7 +449,9 @@ impl Harvest {
             later = later.map(|at| at.max(self.planning.next_tick()));
         }
         // Those of sites that were lent a moment ago are not among the next.
-        self.planning.wait_for(self.planning.is_gated() && (came > 0 || next.again.is_some()));
+        if self.planning.is_gated() && (came > 0 || next.again.is_some()) {
+            self.planning.wait_for(next.again, now);
+        }
         self.state.check_at = [self.state.check_at, later].into_iter().flatten().min();
         self.state.next_due = next.earliest();
         for mut lease in leases {

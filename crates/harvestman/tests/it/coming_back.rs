@@ -15,8 +15,8 @@ use harvestman::pipeline::harvest::Ended;
 use model::{Clock, Timestamp};
 use rusqlite::Connection;
 use simweb::{
-    ChangeModel, Entry, LogOptions, PageCount, PageId, PageOptions, Request, SimFetcher, SimWeb,
-    WebOptions, checks,
+    ChangeModel, Entry, Hazard, LogOptions, PageCount, PageId, PageOptions, Request, SimFetcher,
+    SimWeb, WebOptions, checks,
 };
 use store::warc::{Volumes, WarcReader, sha1};
 
@@ -64,6 +64,54 @@ fn sixty_days_of_coming_back_to_fifty_sites() {
     assert!(fresh > 0.9 * bound, "freshness {fresh:.3} where {bound:.3} is possible");
 }
 
+#[test]
+fn a_clock_that_is_set_back_or_forward_by_a_year_makes_no_storm_and_freezes_nobody() {
+    let year = DAY * 365;
+    for start in [START.minus(year), START.plus(year)] {
+        let mut stay = Stay::new(2, 20, 14, "");
+        let before = stay.visits.len();
+        stay.go_on(start, 14);
+        let known = stay.by_page.len() as f64;
+        let (again, budget) = ((stay.visits.len() - before) as f64, known / 7.0 * 14.0);
+        assert!(again <= 1.01 * budget, "{again} visits where {budget:.0} are paid for");
+        assert!(again >= 0.5 * budget, "only {again} visits of {budget:.0}");
+        let seen: HashSet<PageId> = stay.visits[before..].iter().map(|(page, ..)| *page).collect();
+        assert!(seen.len() as f64 > 0.5 * known, "only {} pages were seen again", seen.len());
+        stay.lost_no_version();
+    }
+}
+
+#[test]
+fn pages_that_change_at_every_visit_do_not_eat_the_budget_of_the_others() {
+    let change =
+        ChangeModel { classes: vec![(0.2, Some(Duration::from_secs(5))), (0.8, Some(DAY * 7))] };
+    let stay = Stay::of(web(2, 25, change), 40, "");
+    stay.keeps_the_budget();
+    let restless = |page: &PageId| stay.web.change_period(*page).unwrap() < HOUR;
+    let many = stay.by_page.keys().filter(|page| restless(page)).count();
+    let late = stay.visits.iter().filter(|(_, at, _)| *at > START.plus(DAY * 20));
+    let (wasted, all) = late
+        .fold((0, 0), |(wasted, all), (page, ..)| (wasted + usize::from(restless(page)), all + 1));
+    assert!(many > 3 && all > 100, "{many} such pages, {all} visits");
+    assert!(wasted * 5 < all, "{wasted} of {all} visits went to pages that cannot be kept fresh");
+}
+
+#[test]
+fn a_page_that_never_answers_is_asked_ever_less_and_holds_nobody_up() {
+    let mut options = options(2, 20, lively());
+    let silent = SimWeb::new(options.clone()).url(PageId { site: 0, index: 7 });
+    let place = silent.strip_prefix("http://").unwrap().to_owned();
+    options.put(&place, Hazard::Silent);
+    let stay = Stay::of(Arc::new(SimWeb::new(options)), 30, "");
+    let asked: Vec<Timestamp> =
+        stay.log.iter().filter(|entry| entry.url() == silent).map(|entry| entry.at).collect();
+    assert!((3..40).contains(&asked.len()), "asked {} times in a month", asked.len());
+    let late = asked.iter().filter(|at| **at > START.plus(DAY * 20)).count();
+    assert!(late < asked.len() / 2, "{late} of {} in the last third", asked.len());
+    assert_eq!(stay.by_page.len(), 39, "all others answered");
+    stay.keeps_the_budget();
+}
+
 /// A crawl of many days, and what the servers saw of it.
 struct Stay {
     web: Arc<SimWeb>,
@@ -78,33 +126,39 @@ struct Stay {
 
 impl Stay {
     fn new(sites: usize, pages: usize, days: u32, revisit: &str) -> Stay {
-        let page = PageOptions { bytes_mean: 3_000.0, links: 6, ..PageOptions::default() };
-        let web = Arc::new(SimWeb::new(WebOptions {
-            sites,
-            pages: PageCount::Fixed(pages),
-            page,
-            change: lively(),
-            ..WebOptions::default()
-        }));
+        Stay::of(web(sites, pages, lively()), days, revisit)
+    }
+
+    /// `revisit`: lines of that section of the configuration.
+    fn of(web: Arc<SimWeb>, days: u32, revisit: &str) -> Stay {
         let folder = tempfile::tempdir().unwrap();
-        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(START));
-        let log = LogOptions::default();
-        let fetcher =
-            Arc::new(SimFetcher::new(web.clone(), clock.clone(), "harvestman", log).unwrap());
-        let end = START.plus(DAY * days);
-        let errand = Errand { returns: returns(revisit), until: Some(end) };
-        let outcome = crawl(&web, folder.path(), &clock, fetcher.clone(), &errand);
+        let (visits, by_page) = (Vec::new(), BTreeMap::new());
+        let mut stay = Stay { web, folder, days, log: Vec::new(), visits, by_page, end: START };
+        stay.crawl(START, days, revisit);
+        stay
+    }
+
+    /// Another crawl of the same collection, by a clock that stands at `start`.
+    fn go_on(&mut self, start: Timestamp, days: u32) {
+        self.crawl(start, days, "");
+    }
+
+    fn crawl(&mut self, start: Timestamp, days: u32, revisit: &str) {
+        let clock: Arc<dyn Clock> = Arc::new(SimClock::new(start));
+        let (web, log) = (self.web.clone(), LogOptions::default());
+        let fetcher = Arc::new(SimFetcher::new(web, clock.clone(), "harvestman", log).unwrap());
+        self.end = start.plus(DAY * days);
+        let errand = Errand { returns: returns(revisit), until: Some(self.end) };
+        let outcome = crawl(&self.web, self.folder.path(), &clock, fetcher.clone(), &errand);
         assert!(matches!(outcome.ended, Ended::TimeLimit), "{:?}", outcome.ended);
         let log = fetcher.log().entries();
-        let mut visits = Vec::new();
-        let mut by_page: BTreeMap<PageId, Vec<Timestamp>> = BTreeMap::new();
         for entry in log.iter().filter(|entry| matches!(entry.status, 200 | 304)) {
             let url = model::CrawlUrl::parse(&entry.url()).unwrap();
-            let Some(page) = web.page_of(&url) else { continue };
-            visits.push((page, entry.at, web.version(page, entry.at)));
-            by_page.entry(page).or_default().push(entry.at);
+            let Some(page) = self.web.page_of(&url) else { continue };
+            self.visits.push((page, entry.at, self.web.version(page, entry.at)));
+            self.by_page.entry(page).or_default().push(entry.at);
         }
-        Stay { web, folder, days, log, visits, by_page, end }
+        self.log.extend(log);
     }
 
     #[track_caller]
@@ -124,8 +178,8 @@ impl Stay {
     /// A seventh of the known pages a day.
     #[track_caller]
     fn keeps_the_budget(&self) {
-        let known = self.by_page.len() as f64;
-        let again = self.visits.len() as f64 - known;
+        let known = (0..self.web.sites()).map(|site| self.web.pages(site)).sum::<usize>() as f64;
+        let again = (self.visits.len() - self.by_page.len()) as f64;
         let budget = known / 7.0 * f64::from(self.days);
         assert!(again <= 1.01 * budget, "{again} revisits of {budget:.0}");
         assert!(again >= 0.9 * budget, "only {again} revisits of {budget:.0}");
@@ -292,6 +346,20 @@ impl Stay {
             }
         }
         lines
+    }
+}
+
+fn web(sites: usize, pages: usize, change: ChangeModel) -> Arc<SimWeb> {
+    Arc::new(SimWeb::new(options(sites, pages, change)))
+}
+
+fn options(sites: usize, pages: usize, change: ChangeModel) -> WebOptions {
+    WebOptions {
+        sites,
+        pages: PageCount::Fixed(pages),
+        page: PageOptions { bytes_mean: 3_000.0, links: 6, ..PageOptions::default() },
+        change,
+        ..WebOptions::default()
     }
 }
 
