@@ -229,7 +229,8 @@ impl Glance<'_> {
             return self.first(page, stake, account.purse.is_explicit());
         }
         match (&stake.policy, page.habit.seen) {
-            (Policy::Value(value), Some(seen)) if is_settled(page) => {
+            // Seen at a moment still to come (the clock was set back): its age is unknown, its due stands.
+            (Policy::Value(value), Some(seen)) if is_settled(page) && seen <= self.now => {
                 self.by_value(page, stake, value, price, seen)
             }
             (policy, _) => {
@@ -270,8 +271,7 @@ impl Glance<'_> {
         let age = between(seen, self.now);
         let mut due = page.due;
         let mut bound = None;
-        // Seen in what is to come: the clock was set back, and no age can be told. Its due moment stands.
-        if moved(price, page) && seen <= self.now {
+        if moved(price, page) {
             let guess = Some(between(seen, page.due)).filter(|guess| *guess > 0.0);
             let period = due::period(value, &worth, price, guess);
             bound = Some(period.bound);

@@ -112,6 +112,49 @@ fn a_page_that_never_answers_is_asked_ever_less_and_holds_nobody_up() {
     stay.keeps_the_budget();
 }
 
+#[test]
+fn a_budget_that_is_given_holds_first_visits_too() {
+    let stay = Stay::of(web(2, 40, lively()), 10, "visits_per_day = 20");
+    let visits = stay.visits.len();
+    assert!((160..=202).contains(&visits), "{visits} visits in ten days of twenty");
+    let firsts = stay.by_page.len();
+    assert_eq!(firsts, 80, "a budget makes discovery slow, not incomplete");
+    let first_day = stay.visits.iter().filter(|(_, at, _)| *at < START.plus(DAY)).count();
+    assert!(first_day <= 22, "{first_day} visits on the first day");
+}
+
+#[test]
+fn batches_visit_every_page_once_a_cycle_at_most_and_so_many_in_all() {
+    let stay = Stay::of(web(2, 20, lively()), 12, "policy = 'profit'\ncycle = '2d'\nbatch = 10");
+    let again = stay.visits.len() - stay.by_page.len();
+    assert!((40..=60).contains(&again), "{again} revisits in six batches of ten");
+    for (page, visits) in &stay.by_page {
+        let gaps = visits.windows(2).map(|pair| pair[1].since(pair[0]));
+        assert!(gaps.min().is_none_or(|gap| gap > DAY), "{}: {visits:?}", stay.web.url(*page));
+    }
+    stay.lost_no_version();
+}
+
+#[test]
+fn with_frequency_on_seeds_the_pages_of_a_site_go_along_with_its_seed() {
+    let lines = "policy = 'frequency'\nfrequency_on = 'seeds'\ncycle = '1d'";
+    let stay = Stay::of(web(1, 12, ChangeModel::every(HOUR)), 8, lines);
+    let home = &stay.by_page[&PageId { site: 0, index: 0 }];
+    assert!(home.len() >= 4, "the seed changes at every visit: {home:?}");
+    for (page, visits) in &stay.by_page {
+        let missed = home.len().abs_diff(visits.len());
+        assert!(missed <= 1, "{}: {} of {}", stay.web.url(*page), visits.len(), home.len());
+    }
+}
+
+#[test]
+fn a_fixed_period_is_kept_by_every_page_whatever_the_usual_budget() {
+    let stay = Stay::of(web(1, 15, lively()), 9, "period = '2d'");
+    for (page, visits) in &stay.by_page {
+        assert!((5..=6).contains(&visits.len()), "{}: {visits:?}", stay.web.url(*page));
+    }
+}
+
 /// A crawl of many days, and what the servers saw of it.
 struct Stay {
     web: Arc<SimWeb>,

@@ -3,6 +3,7 @@
 mod world;
 
 use model::{Habit, PageState};
+use proptest::prelude::*;
 
 use super::*;
 use crate::{
@@ -320,4 +321,57 @@ fn an_empty_collection_has_a_price_too() {
     let price = planner.price(PurseId::COMMON);
     assert!(price.is_finite() && price > 0.0);
     assert_eq!(planner.choose(&mut [], &stake, &endless, NOW).again, 0);
+}
+
+#[test]
+fn pages_that_were_seen_in_a_time_to_come_are_visited_all_the_same() {
+    let mut planner = planner(Some(120.0), true);
+    let mut leases = many(5, |k| Page { due: NOW, ..known(&url(k), -365.0, 3.0) });
+    assert_eq!(planner.choose(&mut leases, &stake, &endless, NOW.plus(TICK)).again, 5);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_habit_and_no_number_breaks_a_choice(
+        pages in prop::collection::vec(
+            (prop::num::f32::ANY, prop::num::f32::ANY, prop::num::f32::ANY, any::<i64>(), any::<i64>(), 0_u8..8),
+            0..40,
+        ),
+        importance in prop::num::f64::ANY, polite in prop::num::f64::ANY,
+        factor in prop::num::f32::ANY, allowance in prop::num::f32::ANY,
+        state in prop::sample::select(PageState::ALL.to_vec()), gated: bool,
+        jumps in prop::collection::vec(-40_000_000_000_i64..40_000_000_000, 1..5),
+    ) {
+        let mut planner = planner(Some(120.0), gated);
+        let mut now = NOW;
+        for jump in jumps {
+            now = Timestamp(now.0 + jump);
+            let mut lent = many(pages.len(), |k| {
+                let (shape, rate, price, seen, due, signals) = pages[k];
+                let mut page = known(&url(k), 1.0, 1.0);
+                page.habit = Habit {
+                    shape, rate, price, signals, sources: 0x11, seen: Some(Timestamp(seen)), ..page.habit
+                };
+                Page { due: Timestamp(due), state, ..page }
+            });
+            lent[0].site.habit.factor = factor;
+            lent[0].site.habit.allowance = allowance;
+            lent[0].site.habit.allowance_at = NOW;
+            let stake = |page: &Page| Stake { importance, ..stake(page) };
+            let chosen = planner.choose(&mut lent, &stake, &|_| polite, now);
+            let kept = chosen.firsts + chosen.again;
+            prop_assert_eq!(kept + chosen.left + chosen.later.len(), pages.len());
+            prop_assert_eq!(kept, lent[0].pages.len());
+            prop_assert!(!gated || kept <= 20, "two ticks of ten");
+            let price = planner.price(PurseId::COMMON);
+            prop_assert!(price.is_finite() && price > 0.0);
+            let site = &lent[0].site.habit;
+            prop_assert!(!gated || site.allowance.is_finite() && site.allowance >= 0.0);
+            for (_, update) in &chosen.later {
+                prop_assert!(update.habit.is_some_and(|habit| habit.price.is_finite()));
+                prop_assert!(update.due.is_some_and(|due| due > now));
+            }
+        }
+    }
 }
