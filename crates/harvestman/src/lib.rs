@@ -23,5 +23,6 @@ mod signals;
 mod steering;
 pub mod summary;
 pub mod terminal;
+pub mod timekeeping;
 mod times;
 mod versions;

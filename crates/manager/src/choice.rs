@@ -279,6 +279,8 @@ impl Glance<'_> {
         let now_worth = worth.at(age);
         let is_due = due <= self.now;
         let too_soon = age < days(value.period_min) && !is_due;
+        // The budget decides when it comes: not at the hour of its last visit. One pass comes when it is called.
+        let same_hour = gated && drift::is_same_hour(self.now.since(seen));
         let longest = bound.map_or(now_worth < price, |bound| bound == Bound::Longest);
         Seen {
             fate: match is_due {
@@ -287,7 +289,7 @@ impl Glance<'_> {
                 _ => Fate::Drop,
             },
             // What is not due yet may fill up a purse that is not empty: it would be due soon.
-            offered: gated && !too_soon,
+            offered: gated && !too_soon && !same_hour,
             first: false,
             own_rule: false,
             forced: longest && age >= NEARLY_LONGEST * days(value.period_max),

@@ -24,6 +24,8 @@ use crate::{
 
 /// Check-outs bring so many times what can be paid for.
 const CHOICE_FACTOR: usize = 2;
+/// Where little can be paid for, the choice is among so many all the same.
+const CHOICE_LEAST: usize = 64;
 /// A tick is never shorter: more often there is nothing new to see.
 const TICK_MIN: Duration = Duration::from_secs(1);
 /// How far ahead of time pages may be fetched when there is too little to do. It adapts: too little came, and
@@ -224,7 +226,7 @@ impl Planner {
         let capacity: usize = self.accounts.iter().map(|a| a.purse.capacity()).sum();
         let open = |a: &Account| !a.purse.is_explicit() || a.purse.capacity() > 0;
         let until = self.accounts.iter().map(|a| a.purse.until_one()).fold(f64::INFINITY, f64::min);
-        let choice = capacity.saturating_mul(CHOICE_FACTOR);
+        let choice = choice(capacity);
         let own_rules = if self.accounts.iter().any(open) { self.own_rule_room } else { 0 };
         let tick_max = self.options.tick_max.max(TICK_MIN);
         let wait = if self.idle { tick_max } else { wait(until).clamp(TICK_MIN, tick_max) };
@@ -265,6 +267,11 @@ impl Planner {
     /// Visits that were chosen and did not take place.
     pub fn unspent(&mut self, purse: PurseId, visits: usize) {
         self.account_mut(purse).purse.pay(-(visits as f64));
+    }
+
+    /// Pages were met that come by a rule of their own, at their moment and not by the tick.
+    pub fn has_own_rules(&self) -> bool {
+        self.own_rule_room > 0
     }
 
     pub fn price(&self, purse: PurseId) -> f64 {
@@ -357,6 +364,14 @@ impl Account {
             self.visits /= 2.0;
             self.firsts /= 2.0;
         }
+    }
+}
+
+/// How many pages to look at, to visit so many.
+fn choice(capacity: usize) -> usize {
+    match capacity {
+        0 => 0,
+        visits => visits.saturating_mul(CHOICE_FACTOR).max(CHOICE_LEAST),
     }
 }
 

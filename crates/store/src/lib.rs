@@ -11,7 +11,6 @@ pub mod forget;
 pub mod frontier;
 pub mod history;
 pub mod links;
-mod plans;
 pub mod runs;
 pub mod spiders;
 pub mod tombstones;

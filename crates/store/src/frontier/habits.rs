@@ -224,8 +224,8 @@ pub(super) fn call(
     let mut called = 0;
     let mut sites = HashSet::new();
     let mut statement = work.sql.prepare_cached(
-        "UPDATE pages SET due = ?3 WHERE site = ?1 AND fp = ?2 AND state BETWEEN 1 AND 5 \
-         AND (due IS NULL OR due > ?3)",
+        "UPDATE pages SET due = ?3, price = 0 WHERE site = ?1 AND fp = ?2 \
+         AND state BETWEEN 1 AND 5 AND (due IS NULL OR due > ?3)",
     )?;
     for (site, fp) in sorted {
         if statement.execute(params![site.0, fp, now.0])? > 0 {
@@ -268,5 +268,6 @@ pub(crate) fn outlook(
         .optional()?;
     Ok(page.map(|(page, _)| (page, habit)))
 }
+
 #[cfg(test)]
 mod tests;
