@@ -184,6 +184,29 @@ pub struct Revisit {
     pub policy: Policy,
     pub period: Duration,
     pub importance: f64,
+    pub change: ChangeBy,
+    /// CSS selectors, checked.
+    pub watch: Vec<String>,
+    pub ignore: Vec<String>,
+}
+
+/// What of a page must differ for it to have changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChangeBy {
+    #[default]
+    Text,
+    Bytes,
+    Size,
+}
+
+impl ChangeBy {
+    pub(super) fn named(word: &str) -> ChangeBy {
+        match word {
+            "bytes" => ChangeBy::Bytes,
+            "size" => ChangeBy::Size,
+            _ => ChangeBy::Text,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -343,6 +366,9 @@ impl Values {
             policy: Policy::named(&self.text("revisit.policy")),
             period: self.time("revisit.period"),
             importance: self.factor("revisit.importance"),
+            change: ChangeBy::named(&self.text("revisit.change")),
+            watch: self.list("revisit.watch"),
+            ignore: self.list("revisit.ignore"),
         }
     }
 

@@ -17,7 +17,7 @@ use store::{
     spiders::SpiderRow,
 };
 
-use super::course::Fingerprints;
+use super::{course::Fingerprints, lesson::Lesson};
 
 /// How the answer to a request begins that was not carried out.
 pub const REFUSED: &str = "refused: ";
@@ -113,6 +113,7 @@ pub struct PageReport {
     pub duplicate: bool,
     /// It redirected to itself and set a cookie: worth one more try with the cookie.
     pub again: bool,
+    pub lesson: Lesson,
 }
 
 /// To the writer.

@@ -5,6 +5,7 @@
 //! the edit.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
@@ -16,6 +17,7 @@ use manager::Policy;
 use model::{Candidate, CrawlUrl, FetchLimits, Origin, Page, Refusal, SiteKey, SpiderId, Verdict};
 use seeder::{Blocks, SeedSet, SpiderRules};
 
+use super::change::Notion;
 use crate::{
     access::CookieStock,
     config::{self, Overrides, PageOverride},
@@ -31,6 +33,8 @@ pub struct Spider {
     pub period: Duration,
     /// What is otherwise with some pages.
     pub overrides: Overrides,
+    /// What counts as a change.
+    pub notion: Notion,
     pub gather: GatherOptions,
     pub fetch_limits: Arc<FetchLimits>,
     /// Of a part of a page, in bytes; its type is not asked for.
@@ -72,6 +76,29 @@ impl Spider {
             }
             (None, Some(every)) => Policy::Fixed { every },
             (None, None) => self.policy,
+        }
+    }
+
+    /// What counts as a change of this page.
+    pub fn notion_of(&self, page: &Page) -> Cow<'_, Notion> {
+        let Some(other) = self.other_terms_of(page) else { return Cow::Borrowed(&self.notion) };
+        if other.change.is_none() && other.watch.is_none() && other.ignore.is_none() {
+            return Cow::Borrowed(&self.notion);
+        }
+        Cow::Owned(Notion {
+            by: other.change.unwrap_or(self.notion.by),
+            watch: other.watch.unwrap_or_else(|| self.notion.watch.clone()),
+            ignore: other.ignore.unwrap_or_else(|| self.notion.ignore.clone()),
+        })
+    }
+
+    /// How to read a page of which this counts as a change.
+    pub fn gather_for(&self, notion: &Cow<'_, Notion>) -> Cow<'_, GatherOptions> {
+        match notion {
+            Cow::Borrowed(_) => Cow::Borrowed(&self.gather),
+            Cow::Owned(notion) => {
+                Cow::Owned(GatherOptions { selection: notion.selection(), ..self.gather.clone() })
+            }
         }
     }
 

@@ -184,6 +184,7 @@ pub(super) fn plan() -> Plan {
 
 pub(super) fn spider(seeds: &[CrawlUrl]) -> Spider {
     Spider {
+        notion: change::Notion::default(),
         id: SpiderId(1),
         name: "default".to_owned(),
         rules: SpiderRules::default(),

@@ -139,6 +139,7 @@ fn limits() -> FetchLimits {
 
 fn spider(seeds: &[CrawlUrl]) -> Spider {
     Spider {
+        notion: harvestman::pipeline::change::Notion::default(),
         id: SpiderId(1),
         name: "default".to_owned(),
         rules: SpiderRules::default(),

@@ -118,10 +118,14 @@ fn habit_from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<Habit> {
     })
 }
 
-/// The visit at hand with what its page keeps for asking conditionally.
+/// The visit at hand with what its page keeps for asking conditionally, and for comparing. A sketch is of the
+/// last visit's text: where the version was seen again since, what it says of restless parts is over, and all
+/// that is told is that there was one.
 pub(super) const LAST_VERSION: &str = "SELECT v.last, f.etag, f.last_modified, v.payload_digest, \
      v.content_hash, v.text_hash, v.record_volume, v.record_offset, v.record_length, v.record_date, \
-     v.first, v.revisit, v.body_bytes, v.change = 1 AND v.count = 1, f.sketch, \
+     v.first, v.revisit, v.body_bytes, v.change = 1 AND v.count = 1, \
+     CASE WHEN v.count = 1 AND v.record_date IS NULL THEN f.sketch \
+     WHEN f.sketch IS NOT NULL THEN x'' END, \
      EXISTS (SELECT 1 FROM visits g WHERE g.site = v.site AND g.fp = v.fp AND g.seq > v.seq \
      AND g.change = 6) \
      FROM visits v LEFT JOIN page_facts f ON f.site = v.site AND f.fp = v.fp WHERE v.seq = ?1";
