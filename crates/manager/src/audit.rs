@@ -1,6 +1,6 @@
 //! Whether a server's "304 not modified" is true.
 //!
-//! Some pages that a server says are not modified are asked for once more, whole (SCHEDULING 5.3): one in a
+//! Some pages that a server says again and again are not modified are asked for once more, whole: one in a
 //! hundred, and of a site of which little is known yet one in twenty. Where too many of them had changed
 //! after all, the site is asked nothing conditionally for a month, and then judged anew.
 
@@ -21,10 +21,11 @@ const DISTRUST: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Beyond this many the old ones count half: what a server did years ago is not what it does.
 const MEMORY: f32 = 400.0;
 
-/// Whether this 304 is to be looked at again. `number`: of the page's visits, so that each is drawn anew.
-pub fn audits(site: &SiteHabit, page: Fingerprint, number: u32) -> bool {
+/// Whether this 304 is to be looked at again. `seen`: how many visits saw the page as it is said to be still, so
+/// that each is drawn anew; the first 304 is believed.
+pub fn audits(site: &SiteHabit, page: Fingerprint, seen: u32) -> bool {
     let one_in = if site.unmodified.asked < AUDITS_MIN { ONE_IN_AT_FIRST } else { ONE_IN };
-    spread(page.0 ^ spread(u64::from(number))).is_multiple_of(one_in)
+    seen > 1 && spread(page.0 ^ spread(u64::from(seen))).is_multiple_of(one_in)
 }
 
 /// Whether the site may be asked "only if it was modified".
@@ -61,7 +62,7 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
     fn share(site: &SiteHabit) -> f64 {
-        let drawn = |n: &u64| audits(site, Fingerprint(n % 1_000), (n / 1_000) as u32);
+        let drawn = |n: &u64| audits(site, Fingerprint(n % 1_000), (n / 1_000) as u32 + 2);
         (0..100_000).filter(drawn).count() as f64 / 100_000.0
     }
 
@@ -71,7 +72,8 @@ mod tests {
         assert!((share(&site) - 0.05).abs() < 0.003, "{}", share(&site));
         (0..10).for_each(|_| learn_audit(&mut site, false, NOW));
         assert!((share(&site) - 0.01).abs() < 0.002, "{}", share(&site));
-        let page = |number| audits(&site, Fingerprint(7), number);
+        let page = |seen| audits(&site, Fingerprint(7), seen);
+        assert!((0..2_000).all(|n| !audits(&site, Fingerprint(n), 1)), "the first is believed");
         assert!((0..2_000).any(page) && !(0..2_000).all(page), "no page is always the one");
     }
 

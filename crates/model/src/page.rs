@@ -112,6 +112,8 @@ pub struct LastVersion {
     pub whole: bool,
     /// Of the decoded body.
     pub body_bytes: u64,
+    /// Visits that saw it, as far as one row of history tells.
+    pub seen: u32,
     /// It was a change, and nobody has seen it again yet.
     pub fresh: bool,
     /// The page has said 404 or 410 since.

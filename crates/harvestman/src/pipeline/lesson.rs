@@ -43,7 +43,7 @@ impl Lesson {
     /// The page to ask for once more, whole, when this "not modified" is to be looked at.
     pub fn audit(&self, page: &Page, site: &SiteHabit, now: Timestamp) -> Option<Page> {
         let last = page.last.as_ref().filter(|last| self.not_modified && !last.audited)?;
-        if page.terms.requisite || !audits(site, page.url.fingerprint(), page.habit.compared) {
+        if page.terms.requisite || !audits(site, page.url.fingerprint(), last.seen) {
             return None;
         }
         let last = LastVersion { condition: Condition::default(), audited: true, ..last.clone() };

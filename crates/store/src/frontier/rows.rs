@@ -127,7 +127,7 @@ pub(super) const LAST_VERSION: &str = "SELECT v.last, f.etag, f.last_modified, v
      CASE WHEN v.count = 1 AND v.record_date IS NULL THEN f.sketch \
      WHEN f.sketch IS NOT NULL THEN x'' END, \
      EXISTS (SELECT 1 FROM visits g WHERE g.site = v.site AND g.fp = v.fp AND g.seq > v.seq \
-     AND g.change = 6) \
+     AND g.change = 6), v.count \
      FROM visits v LEFT JOIN page_facts f ON f.site = v.site AND f.fp = v.fp WHERE v.seq = ?1";
 
 pub(super) fn last_version_from_row(row: &Row<'_>) -> rusqlite::Result<LastVersion> {
@@ -145,6 +145,7 @@ pub(super) fn last_version_from_row(row: &Row<'_>) -> rusqlite::Result<LastVersi
         fresh: row.get(13)?,
         sketch: row.get(14)?,
         gone: row.get(15)?,
+        seen: row.get(16)?,
         audited: false,
     })
 }
