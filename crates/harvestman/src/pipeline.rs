@@ -31,12 +31,14 @@ use tokio::sync::{
 };
 
 pub mod adopt;
+pub mod change;
 pub mod course;
 pub mod desk;
 pub mod door;
 pub mod gather;
 mod hand;
 pub mod harvest;
+pub mod lesson;
 pub mod messages;
 pub mod payloads;
 pub mod preview;

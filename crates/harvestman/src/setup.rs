@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, RwLock},
 };
 
-use gatherer::{GatherOptions, LinkTags};
+use gatherer::{GatherOptions, LinkTags, Selection};
 use harvester::{
     http::{Cidr, DnsOptions, HttpOptions, Override, Overrides},
     workbench,
@@ -31,7 +31,7 @@ use crate::{
     access,
     config::{self, Config},
     exit::Failure,
-    pipeline::spiders::Spider,
+    pipeline::{change::Notion, spiders::Spider},
     revisiting::Returns,
     steering::OverriddenDepths,
 };
@@ -111,6 +111,7 @@ pub fn spider(
         seeds,
         returns: Returns::new(config, purse),
         overrides: config.overrides.clone(),
+        notion: notion(config),
         gather: gather(config)?,
         fetch_limits: Arc::new(fetch_limits(config)),
         requisite_bytes_max: config.fetch.requisite_bytes_max,
@@ -292,8 +293,26 @@ fn gather(config: &Config) -> Result<GatherOptions, Failure> {
         agent: config.etiquette.robots_token(),
         language: config.gather.language,
         requisites: config.crawl.requisites,
+        selection: selection(config)?,
         ..GatherOptions::default()
     })
+}
+
+fn notion(config: &Config) -> Notion {
+    let revisit = &config.revisit;
+    let (watch, ignore) = (revisit.watch.as_slice().into(), revisit.ignore.as_slice().into());
+    Notion { by: revisit.change, watch, ignore }
+}
+
+/// What of a page's text tells of changes. Each selector was read before; together they may be too many.
+fn selection(config: &Config) -> Result<Option<Arc<Selection>>, Failure> {
+    for (key, list) in
+        [("revisit.watch", &config.revisit.watch), ("revisit.ignore", &config.revisit.ignore)]
+    {
+        Selection::new(list, &[])
+            .map_err(|what| config.refuse(key, &list.join(", "), what, "write fewer selectors"))?;
+    }
+    Ok(notion(config).selection())
 }
 
 fn fetch_limits(config: &Config) -> FetchLimits {

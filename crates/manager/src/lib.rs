@@ -5,6 +5,7 @@
 //! due), then [`Planner`] (budgets, the price of a visit, the choice among what is due). The mathematics is
 //! in `belief` (how often a page changes) and `value` (what a visit is worth). No clock and no I/O here.
 
+mod audit;
 mod belief;
 mod choice;
 mod days;
@@ -15,6 +16,7 @@ mod explain;
 mod fixtures;
 mod frequency;
 mod host;
+mod modified;
 mod planner;
 mod policy;
 mod price;
@@ -23,13 +25,15 @@ mod purse;
 mod trust;
 mod value;
 
+pub use audit::{audits, learn_audit, may_ask_conditionally};
 pub use belief::Belief;
 pub use due::{Next, Sight, Visited, VisitedPage, after_visit, next_due};
 pub use explain::{Appraisal, Rule, appraise};
 pub use frequency::{Children, Frequency, FrequencyOn};
+pub use modified::{Stamped, learn_modified, trusted_modified};
 pub use planner::{Ask, Chosen, Planner, PlannerOptions, PlannerState, PurseState, Stake};
 pub use policy::{Policy, Value};
 pub use profit::{Batch, Profit};
 pub use purse::{Budget, PurseId};
-pub use trust::{Heard, believed, learn, learn_modified, modified_believed};
+pub use trust::{Heard, believed, learn};
 pub use value::{Bound, Objective, Period, Worth};

@@ -19,8 +19,6 @@ const PRECISION_MIN: f64 = 0.3;
 /// Above it counts are halved, so that the last thirty or so visits decide.
 const COUNT_MAX: f32 = 30.0;
 
-/// `Last-Modified` gives the moment of a change: it has to be right nearly always.
-const MODIFIED_MIN: f64 = 0.75;
 
 /// Visits of a page that still tell what is usual on its site.
 const PRIOR_VISITS: u32 = 4;
@@ -70,12 +68,6 @@ pub fn believed(trust: &Trust) -> bool {
     trust.signals >= SIGNALS_MIN && precision(trust) > PRECISION_MIN
 }
 
-/// Whether the site's `Last-Modified` tells when a page changed.
-pub fn modified_believed(site: &SiteHabit) -> bool {
-    let trust = &site.modified;
-    trust.signals >= SIGNALS_MIN && precision(trust) > MODIFIED_MIN && recall(trust) > MODIFIED_MIN
-}
-
 /// How many announcements were true.
 pub fn precision(trust: &Trust) -> f64 {
     let share = (f64::from(trust.hits) + 1.0) / (f64::from(trust.signals) + 4.0);
@@ -108,17 +100,6 @@ pub fn learn(site: &mut SiteHabit, before: &Habit, sight: Sight, now: Timestamp)
             site.prior_days /= 2.0;
             site.prior_changes /= 2.0;
         }
-    }
-}
-
-/// What a visit with a `Last-Modified` before and now teaches: whether it moved, and whether it should have.
-pub fn learn_modified(site: &mut SiteHabit, moved: bool, changed: bool) {
-    let trust = &mut site.modified;
-    if moved {
-        count(&mut trust.signals, &mut trust.hits, 1.0, f32::from(u8::from(changed)));
-    }
-    if changed {
-        count(&mut trust.changes, &mut trust.announced, 1.0, f32::from(u8::from(moved)));
     }
 }
 

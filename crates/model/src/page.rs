@@ -114,11 +114,14 @@ pub struct LastVersion {
     pub whole: bool,
     /// Of the decoded body.
     pub body_bytes: u64,
+    /// Visits that saw it, as far as one row of history tells.
+    pub seen: u32,
     /// It was a change, and nobody has seen it again yet.
     pub fresh: bool,
     /// The page has said 404 or 410 since.
     pub gone: bool,
-    /// What is kept of its text to know the parts that differ at every visit ([`PageFacts::sketch`]).
+    /// What is kept of its text to know the parts that differ at every visit ([`PageFacts::sketch`]); empty:
+    /// there was something, which no longer holds.
     pub sketch: Option<Vec<u8>>,
     /// The server has just said that it is still the one: the page is asked for whole, to see whether that
     /// is true. Never stored.

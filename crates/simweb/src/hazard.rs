@@ -66,6 +66,12 @@ pub enum Hazard {
     BinaryAsHtml,
     /// UTF-16 with a byte order mark and no charset in the header.
     Utf16,
+    /// A clock, a counter, a token and an advertisement in a text that stays.
+    Restless,
+    /// 304 to whoever asks conditionally, whatever has changed.
+    NeverModified,
+    /// 404 for `lasting` out of `every`.
+    Vanishing { every: Duration, lasting: Duration },
     /// The TLS certificate is signed by nobody. Works on whole hosts only.
     SelfSigned,
     /// The name does not resolve (in process only). Works on whole hosts only.
@@ -74,7 +80,7 @@ pub enum Hazard {
 
 impl Hazard {
     /// One of each, with figures that show the hazard without making a test long.
-    pub const ALL: [Hazard; 32] = [
+    pub const ALL: [Hazard; 35] = [
         Hazard::Late { after: Duration::from_secs(30) },
         Hazard::Slow { piece: 16, every: Duration::from_secs(1) },
         Hazard::SlowHead { every: Duration::from_secs(1) },
@@ -108,6 +114,9 @@ impl Hazard {
         Hazard::CharsetLie,
         Hazard::BinaryAsHtml,
         Hazard::Utf16,
+        Hazard::Restless,
+        Hazard::NeverModified,
+        Hazard::Vanishing { every: Duration::from_secs(60), lasting: Duration::from_secs(20) },
         Hazard::SelfSigned,
         Hazard::NoName,
     ];
@@ -144,6 +153,9 @@ impl Hazard {
             Hazard::CharsetLie => "charset-lie",
             Hazard::BinaryAsHtml => "binary-as-html",
             Hazard::Utf16 => "utf-16",
+            Hazard::Restless => "restless",
+            Hazard::NeverModified => "never-modified",
+            Hazard::Vanishing { .. } => "vanishing",
             Hazard::SelfSigned => "self-signed",
             Hazard::NoName => "no-name",
         }

@@ -13,9 +13,9 @@ mod tests;
 
 pub(crate) use open::Selecting;
 
-/// Parts of selectors in one selection. Which of them an open element has matched is kept in one number
-/// with a bit for each; people write a dozen.
-pub const PARTS_MAX: usize = 64;
+/// Parts of the selectors of one list. Which of them an open element has matched is kept in one number with a
+/// bit for each, and there are two lists; people write a dozen.
+pub const PARTS_MAX: usize = 32;
 
 /// What to look at (`watch`) and what to overlook (`ignore`). Empty lists select nothing: then all text
 /// counts.
@@ -31,12 +31,8 @@ impl Selection {
     /// The error says what is wrong with which selector.
     pub fn new<S: AsRef<str>>(watch: &[S], ignore: &[S]) -> Result<Selection, String> {
         let mut selection = Selection::default();
-        for text in watch {
-            selection.watch |= selection.add(text.as_ref())?;
-        }
-        for text in ignore {
-            selection.ignore |= selection.add(text.as_ref())?;
-        }
+        selection.watch = selection.add_all(watch)?;
+        selection.ignore = selection.add_all(ignore)?;
         Ok(selection)
     }
 
@@ -49,17 +45,17 @@ impl Selection {
         self.watch != 0
     }
 
-    /// The bits of the parts that end the selectors of this text.
-    fn add(&mut self, text: &str) -> Result<u64, String> {
-        let mut ends = 0;
-        for selector in parse::selectors(text)? {
-            self.parts.extend(selector);
-            if self.parts.len() > PARTS_MAX {
-                return Err(format!(
-                    "{text:?}: selectors have more than {PARTS_MAX} parts together"
-                ));
+    /// The bits of the parts that end a selector of the list.
+    fn add_all<S: AsRef<str>>(&mut self, list: &[S]) -> Result<u64, String> {
+        let (before, mut ends) = (self.parts.len(), 0);
+        for text in list {
+            for selector in parse::selectors(text.as_ref())? {
+                self.parts.extend(selector);
+                if self.parts.len() - before > PARTS_MAX {
+                    return Err(format!("the selectors have more than {PARTS_MAX} parts together"));
+                }
+                ends |= 1 << (self.parts.len() - 1);
             }
-            ends |= 1 << (self.parts.len() - 1);
         }
         Ok(ends)
     }

@@ -16,7 +16,7 @@ use crate::{
 /// Browsers stop at 512; real pages nest some thirty.
 const DEPTH_MAX: usize = 256;
 
-const _: () = assert!(PARTS_MAX <= u64::BITS as usize);
+const _: () = assert!(2 * PARTS_MAX <= u64::BITS as usize);
 
 /// Follows one page and gathers the text that is selected.
 pub(crate) struct Selecting<'a, 'o> {

@@ -78,7 +78,7 @@ impl Reader<'_> {
         }
         match self.chars.peek() {
             Some(&(at, other)) => Err(self.unexpected(at, other)),
-            None => Err(format!("{:?} ends where a tag, #id or .class is expected", self.text)),
+            None => Err("it ends where a tag, #id or .class is expected".to_owned()),
         }
     }
 
@@ -100,13 +100,13 @@ impl Reader<'_> {
                 Test::Is(name, self.value()?)
             }
             Some((at, other)) => return Err(self.unexpected(at, other)),
-            None => return Err(self.unclosed("[")),
+            None => return Err(unclosed("[")),
         };
         self.skip_space();
         match self.chars.next() {
             Some((_, ']')) => Ok(test),
             Some((at, other)) => Err(self.unexpected(at, other)),
-            None => Err(self.unclosed("[")),
+            None => Err(unclosed("[")),
         }
     }
 
@@ -124,7 +124,7 @@ impl Reader<'_> {
                 _ => value.push(c),
             }
         }
-        Err(self.unclosed(&quote.to_string()))
+        Err(unclosed(&quote.to_string()))
     }
 
     fn word(&mut self) -> Result<String, String> {
@@ -136,7 +136,7 @@ impl Reader<'_> {
         match (word.is_empty(), self.chars.peek()) {
             (false, _) => Ok(word),
             (true, Some(&(at, other))) => Err(self.unexpected(at, other)),
-            (true, None) => Err(format!("{:?} ends where a name is expected", self.text)),
+            (true, None) => Err("it ends where a name is expected".to_owned()),
         }
     }
 
@@ -144,7 +144,7 @@ impl Reader<'_> {
     fn escaped(&mut self) -> Result<char, String> {
         match self.chars.next() {
             Some((_, c)) if !c.is_ascii_hexdigit() => Ok(c),
-            _ => Err(format!("{:?}: behind \\ one character that stands for itself", self.text)),
+            _ => Err("behind \\ comes one character that stands for itself".to_owned()),
         }
     }
 
@@ -158,12 +158,12 @@ impl Reader<'_> {
 
     fn unexpected(&self, at: usize, found: char) -> String {
         let place = self.text.get(..at).map_or(0, |before| before.chars().count()) + 1;
-        format!("{:?}: {found:?} at character {place} is not understood; {KNOWN}", self.text)
+        format!("{found:?} at character {place} is not understood; {KNOWN}")
     }
+}
 
-    fn unclosed(&self, mark: &str) -> String {
-        format!("{:?}: a {mark} is never closed", self.text)
-    }
+fn unclosed(mark: &str) -> String {
+    format!("a {mark} is never closed")
 }
 
 fn is_word(c: char) -> bool {

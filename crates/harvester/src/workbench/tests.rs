@@ -46,11 +46,8 @@ pub(super) fn fetched_page(text: &str, level: u16) -> Page {
         whole: true,
         visited: START,
         condition: Condition { etag: Some("\"1\"".to_owned()), last_modified: None },
-        payload_digest: [0; 20],
-        content_hash: 0,
-        text_hash: 0,
-        record: None,
         record_date: START,
+        ..LastVersion::default()
     };
     Page { last: Some(last), state: PageState::Fetched, ..page(text, level) }
 }

@@ -3,6 +3,7 @@
 //! These checks are made at the border so that a mistake is told with its file and line, by the parsers
 //! of the crates that use the values.
 
+use gatherer::Selection;
 use harvester::http::{Cidr, Override, Proxy};
 use regex::Regex;
 use seeder::{ListedRule, LogList, Rewrite, parse_host_pattern};
@@ -43,6 +44,12 @@ pub fn regex(text: &str) -> Result<(), Wrong> {
 pub fn rule(text: &str) -> Result<(), Wrong> {
     let instead = "write accept or reject and a condition, such as reject extension jpg png";
     text.parse::<ListedRule>().map(drop).or_else(|error| wrong(error.to_string(), instead))
+}
+
+/// CSS, as far as it can be matched while a page is read.
+pub fn selector(text: &str) -> Result<(), Wrong> {
+    let instead = "write selectors such as #price, p.total or table > tr td[lang=en]";
+    Selection::new(&[text], &[]).map(drop).or_else(|what| wrong(what, instead))
 }
 
 /// A group of extensions whose links are only logged, or an extension with its dot.

@@ -37,7 +37,7 @@ pub use layers::FlagValues;
 pub use origin::Origin;
 pub use overrides::{Overrides, PageOverride, SiteOverride};
 pub use sections::{
-    Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Objective, Policy,
+    ChangeBy, Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Objective, Policy,
     Reject, Revisit, Scope, Store, Url,
 };
 pub use spider::{OwnLimits, SpiderConfig, parse_setting};

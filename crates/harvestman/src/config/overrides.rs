@@ -19,7 +19,7 @@ use seeder::Conditions;
 
 pub(super) use self::read::read;
 use super::{
-    sections::{Policy, narrow},
+    sections::{ChangeBy, Policy, narrow},
     value::Value,
 };
 
@@ -70,6 +70,9 @@ pub struct PageOverride {
     pub period_min: Option<Duration>,
     pub period_max: Option<Duration>,
     pub importance: Option<f64>,
+    pub change: Option<ChangeBy>,
+    pub watch: Option<Arc<[String]>>,
+    pub ignore: Option<Arc<[String]>>,
     pub depth: Option<Option<u16>>,
     pub depth_dynamic: Option<Option<u16>>,
     pub timeout: Option<Duration>,
@@ -178,6 +181,9 @@ impl Table {
             ("revisit.period_min", _) => page.period_min = time(value),
             ("revisit.period_max", _) => page.period_max = time(value),
             ("revisit.importance", Value::Factor(factor)) => page.importance = Some(*factor),
+            ("revisit.change", Value::Text(word)) => page.change = Some(ChangeBy::named(word)),
+            ("revisit.watch", Value::List(items)) => page.watch = Some(items.as_slice().into()),
+            ("revisit.ignore", Value::List(items)) => page.ignore = Some(items.as_slice().into()),
             ("crawl.depth", _) => page.depth = Some(count(value).map(narrow)),
             ("crawl.depth_dynamic", _) => page.depth_dynamic = Some(count(value).map(narrow)),
             ("fetch.timeout", _) => page.timeout = time(value),
@@ -213,6 +219,7 @@ impl PageOverride {
     fn fill(&mut self, lower: &PageOverride) {
         fill!(self, lower: period_min, period_max);
         fill!(self, lower: policy, period, importance, depth, depth_dynamic);
+        fill!(self, lower: change, watch, ignore);
         fill!(self, lower: timeout, connect_timeout, tls_timeout, first_byte_timeout, idle_timeout);
         fill!(self, lower: body_bytes_max, ratio_max, media_types);
     }

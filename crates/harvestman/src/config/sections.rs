@@ -199,6 +199,29 @@ pub struct Revisit {
     pub batch: u32,
     pub batch_site_max: u32,
     pub importance: f64,
+    pub change: ChangeBy,
+    /// CSS selectors, checked.
+    pub watch: Vec<String>,
+    pub ignore: Vec<String>,
+}
+
+/// What of a page must differ for it to have changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChangeBy {
+    #[default]
+    Text,
+    Bytes,
+    Size,
+}
+
+impl ChangeBy {
+    pub(super) fn named(word: &str) -> ChangeBy {
+        match word {
+            "bytes" => ChangeBy::Bytes,
+            "size" => ChangeBy::Size,
+            _ => ChangeBy::Text,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -389,6 +412,9 @@ impl Values {
             batch: narrow(self.count("revisit.batch")),
             batch_site_max: narrow(self.count("revisit.batch_site_max")),
             importance: self.factor("revisit.importance"),
+            change: ChangeBy::named(&self.text("revisit.change")),
+            watch: self.list("revisit.watch"),
+            ignore: self.list("revisit.ignore"),
         }
     }
 

@@ -21,6 +21,8 @@ pub const POLICIES: &[&str] = &["value", "frequency", "profit", "fixed", "once"]
 pub const OBJECTIVES: &[&str] = &["freshness", "age", "harmonic"];
 pub const FREQUENCY_ON: &[&str] = &["pages", "seeds"];
 
+pub const CHANGES: &[&str] = &["text", "bytes", "size"];
+
 pub static KEYS: &[Key] = &[
     // What is crawled, and how much of it.
     Key::none("crawl.pages", COUNT)
@@ -461,6 +463,21 @@ pub static KEYS: &[Key] = &[
     Key::new("revisit.importance", Kind::Factor { max: 1_000_000.0 }, "1")
         .doc("How much a page counts against the others of its site: the higher come first.")
         .example("5")
+        .reach(Reach::Page)
+        .live(),
+    Key::new("revisit.change", Kind::OneOf(CHANGES), "\"text\"")
+        .doc("What must differ for a page to have changed: its visible text, its bytes, or its size.")
+        .example("\"bytes\"")
+        .reach(Reach::Page)
+        .live(),
+    Key::new("revisit.watch", Kind::List { check: check::selector, commas: false }, "[]")
+        .doc("CSS selectors: only the text of these elements tells whether a page has changed.")
+        .example("[\"#price\", \"table.stock td\"]")
+        .reach(Reach::Page)
+        .live(),
+    Key::new("revisit.ignore", Kind::List { check: check::selector, commas: false }, "[]")
+        .doc("CSS selectors: the text of these elements says nothing about changes.")
+        .example("[\".ad\", \"footer > p\"]")
         .reach(Reach::Page)
         .live(),
     // The machine.

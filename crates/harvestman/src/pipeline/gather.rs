@@ -20,6 +20,7 @@ use store::warc::{RecordIds, dechunk, sha1};
 use tokio::sync::mpsc::Sender;
 
 use super::{
+    lesson::Lesson,
     messages::{Event, GatherJob, PageReport, Report, ReportSubject, Subject},
     payloads::Payloads,
     preview::Preview,
@@ -214,7 +215,9 @@ impl GatherStage {
         let spider = self.spiders.of(page.spider);
         // The gatherer promises not to panic; should it break the promise, one page is poor, not the crawl.
         let take = if page.terms.requisite { gather_part } else { gather };
-        let mut gathered = catch_unwind(AssertUnwindSafe(|| take(exchange, &spider.gather)))
+        let notion = spider.notion_of(&page);
+        let options = spider.gather_for(&notion);
+        let mut gathered = catch_unwind(AssertUnwindSafe(|| take(exchange, &options)))
             .unwrap_or_else(|_| {
                 tracing::error!(url = %exchange.url, "the gatherer panicked on this page");
                 Gathered::default()
@@ -229,11 +232,13 @@ impl GatherStage {
             parts = Requisites::default();
         }
         let now = self.clock.now();
-        let verdict = settle::Answered { exchange, gathered: &gathered, filed, refusal };
+        let verdict = settle::Answered { exchange, gathered: &gathered, filed, notion: &notion, refusal };
         let (mut update, refused) = settle::update(&page, &verdict, &after, &sorted);
         let decided = returning::decide(&page, &mut update, &after, Some(exchange), stakes, now);
         returning::note_children(&page, &mut update, &sorted.internal, stakes);
         let again = settle::asks_again(&page, exchange, &gathered);
+        let change = update.visit.as_ref().map(|visit| visit.change);
+        let lesson = change.map(|change| Lesson::of(&page, exchange, change)).unwrap_or_default();
         leave_out_forgotten(&self.spiders.blocks, &mut gathered, &mut update);
         let mut decisions = sorted.refused;
         decisions.extend(parts.refused);
@@ -249,6 +254,7 @@ impl GatherStage {
             links: gathered.links,
             duplicate,
             again,
+            lesson,
         };
         (report, decisions)
     }

@@ -28,6 +28,8 @@ pub struct Held {
     pub fence: u64,
     pub until: Timestamp,
     pub seeded: bool,
+    /// How its pages change, and whom of it to believe.
+    pub habit: SiteHabit,
     /// Pages of the site that are known, counting what was admitted since check-out.
     pub known: u64,
     /// Spiders do not share their cookies: one may be logged in.
@@ -67,6 +69,7 @@ impl Hand {
             fence: lease.fence,
             until: lease.until,
             seeded: lease.site.seeded,
+            habit: lease.site.habit.clone(),
             known: lease.site.counters.known,
             jars: BTreeMap::new(),
             gathering: 0,

@@ -20,6 +20,7 @@ use store::{
 
 use super::{
     course::Fingerprints,
+    lesson::Lesson,
     returning::{Decided, Stakes},
 };
 
@@ -126,6 +127,7 @@ pub struct PageReport {
     pub duplicate: bool,
     /// It redirected to itself and set a cookie: worth one more try with the cookie.
     pub again: bool,
+    pub lesson: Lesson,
 }
 
 /// To the writer.

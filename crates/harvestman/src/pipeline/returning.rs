@@ -2,10 +2,8 @@
 //!
 //! Done where the visit is settled, so that a page's next moment is written with the visit that decided it.
 
-use std::time::UNIX_EPOCH;
-
 use harvester::failure::PageAfter;
-use manager::{FrequencyOn, Next, Policy, Sight, Stake, Visited, after_visit};
+use manager::{FrequencyOn, Next, Policy, Sight, Stake, Visited, after_visit, trusted_modified};
 use model::{
     Candidate, Change, Children, Exchange, Page, PageState, PageUpdate, SiteHabit, Timestamp,
 };
@@ -35,7 +33,9 @@ pub fn decide(
     stakes: &Stakes,
     now: Timestamp,
 ) -> Decided {
-    let modified = exchange.and_then(|exchange| modified(exchange, &stakes.site, now));
+    let modified = exchange.and_then(|exchange| {
+        trusted_modified(&stakes.site, &exchange.headers, page.habit.seen, now)
+    });
     let sight = sight_of(page, update, modified);
     let Next { habit, due, call_children, .. } =
         after_visit(&stakes.stake.policy, &visited(page, update, sight, stakes, now));
@@ -87,16 +87,6 @@ fn sight_of(page: &Page, update: &PageUpdate, modified: Option<Timestamp>) -> Si
         Change::Redirected if page.habit.seen.is_some() => Sight::Changed { modified: None },
         Change::Redirected => Sight::First { modified: None },
     }
-}
-
-/// When the content last changed, as a server says that is believed.
-fn modified(exchange: &Exchange, site: &SiteHabit, now: Timestamp) -> Option<Timestamp> {
-    if !manager::modified_believed(site) {
-        return None;
-    }
-    let at = httpdate::parse_http_date(exchange.headers.get("last-modified")?).ok()?;
-    let at = Timestamp::ZERO.plus(at.duration_since(UNIX_EPOCH).ok()?);
-    (at <= now).then_some(at)
 }
 
 /// The internal pages it links to, where the policy asks after them.

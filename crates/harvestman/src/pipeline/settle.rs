@@ -3,12 +3,15 @@
 use gatherer::Gathered;
 use harvester::failure::PageAfter;
 use model::{
-    Change, Condition, Decision, Exchange, FailureKind, FetchFailure, Fingerprint, LastVersion,
-    Page, PageFacts, PageState, PageUpdate, Refusal, RefusalReason, Stopped, Timestamp, Visit,
+    Change, Decision, Exchange, FailureKind, FetchFailure, Fingerprint, LastVersion, Page,
+    PageFacts, PageState, PageUpdate, Refusal, RefusalReason, Stopped, Timestamp, Visit,
 };
 use seeder::Sorted;
 
-use super::gather::Filed;
+use super::{
+    change::{Compared, Notion, compare},
+    gather::Filed,
+};
 
 /// Whether a payload was archived before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,7 @@ pub struct Answered<'a> {
     pub exchange: &'a Exchange,
     pub gathered: &'a Gathered,
     pub filed: &'a Filed,
+    pub notion: &'a Notion,
     /// The rules do not want content of this type.
     pub refusal: Option<Refusal>,
 }
@@ -41,7 +45,9 @@ pub fn update(
         None => state_after(page, answer.exchange, after),
         Some(_) => PageState::Excluded,
     };
-    let change = change_of(page, answer, state);
+    let compared =
+        compare(page, answer.exchange, answer.gathered, answer.filed, state, answer.notion);
+    let change = compared.change;
     let failures =
         if matches!(state, PageState::Failing) { page.failures.saturating_add(1) } else { 0 };
     let update = PageUpdate {
@@ -52,7 +58,7 @@ pub fn update(
         visit: Some(visit_of(answer, change)),
         habit: None,
         children: None,
-        facts: facts_of(page, answer, change, sorted),
+        facts: facts_of(page, answer, compared, sorted),
     };
     let refused = match &answer.refusal {
         None => unwanted(page, answer.exchange),
@@ -186,19 +192,6 @@ fn state_after(page: &Page, exchange: &Exchange, after: &PageAfter) -> PageState
     }
 }
 
-fn change_of(page: &Page, answer: &Answered<'_>, state: PageState) -> Change {
-    match state {
-        PageState::Redirected => Change::Redirected,
-        PageState::Fetched if answer.exchange.status == 304 => Change::NotModified,
-        PageState::Fetched => match (&page.last, answer.filed.seen) {
-            (None, _) => Change::First,
-            (Some(_), Seen::Before) => Change::Unchanged,
-            (Some(_), _) => Change::Changed,
-        },
-        _ => Change::Failed,
-    }
-}
-
 fn visit_of(answer: &Answered<'_>, change: Change) -> Visit {
     let exchange = answer.exchange;
     Visit {
@@ -223,15 +216,12 @@ fn visit_of(answer: &Answered<'_>, change: Change) -> Visit {
 fn facts_of(
     page: &Page,
     answer: &Answered<'_>,
-    change: Change,
+    compared: Compared,
     sorted: &Sorted,
 ) -> Option<PageFacts> {
-    // Of a page that was asked for whole, what to ask with the next time is worth writing down again.
-    let asks = |last: &LastVersion| last.condition != Condition::default();
-    let told =
-        ["etag", "last-modified"].iter().any(|name| answer.exchange.headers.get(name).is_some());
-    let renewed = told && !page.last.as_ref().is_some_and(asks);
-    if change.folds() && !renewed {
+    if let Some(last) = &page.last
+        && !is_news(last, answer, &compared)
+    {
         return None;
     }
     let (gathered, headers) = (answer.gathered, &answer.exchange.headers);
@@ -254,7 +244,27 @@ fn facts_of(
             Seen::Elsewhere(page) => page,
             _ => None,
         },
+        sketch: compared.sketch,
     })
+}
+
+/// Whether the answer says more of the page than is known of its version at hand.
+fn is_news(last: &LastVersion, answer: &Answered<'_>, compared: &Compared) -> bool {
+    match compared.change {
+        // What is known of the content is not known of the page of an error.
+        Change::NotModified | Change::Failed | Change::Gone => false,
+        // What to ask with the next time is worth writing down, as is what its restless parts did.
+        Change::Unchanged => {
+            let told = |name: &str| answer.exchange.headers.get(name);
+            let is_other = |name: &str, known: &Option<String>| {
+                told(name).is_some_and(|told| known.as_deref() != Some(told))
+            };
+            is_other("etag", &last.condition.etag)
+                || is_other("last-modified", &last.condition.last_modified)
+                || (compared.sketch != last.sketch && answer.filed.digest != last.payload_digest)
+        }
+        _ => true,
+    }
 }
 
 fn unwanted(page: &Page, exchange: &Exchange) -> Option<Decision> {

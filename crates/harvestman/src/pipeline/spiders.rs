@@ -5,6 +5,7 @@
 //! the edit.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     sync::{Arc, PoisonError, RwLock},
 };
@@ -15,6 +16,7 @@ use manager::{Policy, Stake};
 use model::{Candidate, CrawlUrl, FetchLimits, Origin, Page, Refusal, SiteKey, SpiderId, Verdict};
 use seeder::{Blocks, SeedSet, SpiderRules};
 
+use super::change::Notion;
 use crate::{
     access::CookieStock,
     config::{Overrides, PageOverride},
@@ -30,6 +32,8 @@ pub struct Spider {
     pub returns: Returns,
     /// What is otherwise with some pages.
     pub overrides: Overrides,
+    /// What counts as a change.
+    pub notion: Notion,
     pub gather: GatherOptions,
     pub fetch_limits: Arc<FetchLimits>,
     /// Of a part of a page, in bytes; its type is not asked for.
@@ -66,6 +70,29 @@ impl Spider {
     /// What decides about the page besides its habit.
     pub fn stake_of(&self, page: &Page) -> Stake {
         self.returns.stake(page, self.other_terms_of(page).as_ref())
+    }
+
+    /// What counts as a change of this page.
+    pub fn notion_of(&self, page: &Page) -> Cow<'_, Notion> {
+        let Some(other) = self.other_terms_of(page) else { return Cow::Borrowed(&self.notion) };
+        if other.change.is_none() && other.watch.is_none() && other.ignore.is_none() {
+            return Cow::Borrowed(&self.notion);
+        }
+        Cow::Owned(Notion {
+            by: other.change.unwrap_or(self.notion.by),
+            watch: other.watch.unwrap_or_else(|| self.notion.watch.clone()),
+            ignore: other.ignore.unwrap_or_else(|| self.notion.ignore.clone()),
+        })
+    }
+
+    /// How to read a page of which this counts as a change.
+    pub fn gather_for(&self, notion: &Cow<'_, Notion>) -> Cow<'_, GatherOptions> {
+        match notion {
+            Cow::Borrowed(_) => Cow::Borrowed(&self.gather),
+            Cow::Owned(notion) => {
+                Cow::Owned(GatherOptions { selection: notion.selection(), ..self.gather.clone() })
+            }
+        }
     }
 
     /// How much one visit to the page may take and bring.

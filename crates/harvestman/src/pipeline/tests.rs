@@ -191,6 +191,7 @@ fn once() -> crate::config::Config {
 
 pub(super) fn spider(seeds: &[CrawlUrl]) -> Spider {
     Spider {
+        notion: change::Notion::default(),
         id: SpiderId(1),
         name: "default".to_owned(),
         rules: SpiderRules::default(),

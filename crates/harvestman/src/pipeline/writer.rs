@@ -326,6 +326,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_was_learned_of_a_site_last_is_what_is_written() {
+        let renew = Release::Renew(Timestamp(1));
+        let empty = || SiteDelta::empty(SiteId(1), SiteKey::stored("a.example"), 1, renew);
+        let habit = |factor| Some(model::SiteHabit { factor, ..Default::default() });
+        let mut into = SiteDelta { habit: habit(2.0), ..empty() };
+        absorb(&mut into, SiteDelta { habit: habit(3.0), ..empty() });
+        absorb(&mut into, empty());
+        assert_eq!(into.habit, habit(3.0));
+    }
+
+    #[test]
     fn a_page_that_was_visited_before_it_is_admitted_has_its_check_ins_in_that_order() {
         let url = CrawlUrl::parse("http://a.example/x").unwrap();
         let renew = Release::Renew(Timestamp(1));

@@ -96,7 +96,10 @@ fn an_unwanted_media_type_stops_after_the_head_and_is_listed_as_refused() {
 
 /// These depend on the time of day.
 fn is_spell(hazard: &Hazard) -> bool {
-    matches!(hazard, Hazard::TooManyRequests { .. } | Hazard::Unavailable { .. })
+    matches!(
+        hazard,
+        Hazard::TooManyRequests { .. } | Hazard::Unavailable { .. } | Hazard::Vanishing { .. }
+    )
 }
 
 /// These are about many pages, not about one that misbehaves.

@@ -11,6 +11,7 @@ mod archive;
 mod audit;
 mod bad_input;
 mod block;
+mod changes;
 mod check;
 mod coming_back;
 mod commands;

@@ -164,6 +164,7 @@ fn limits() -> FetchLimits {
 
 fn spider(seeds: &[CrawlUrl], returns: Returns) -> Spider {
     Spider {
+        notion: harvestman::pipeline::change::Notion::default(),
         id: SpiderId(1),
         name: "default".to_owned(),
         rules: SpiderRules::default(),

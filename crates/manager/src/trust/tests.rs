@@ -82,21 +82,6 @@ fn a_visit_deals_with_what_was_said_and_remembers_who_speaks() {
 }
 
 #[test]
-fn last_modified_is_believed_when_it_moves_with_the_content_and_only_then() {
-    let mut honest = SiteHabit::default();
-    let mut stamping = SiteHabit::default();
-    let mut silent = SiteHabit::default();
-    for k in 0..40 {
-        let changed = k % 2 == 0;
-        learn_modified(&mut honest, changed, changed);
-        learn_modified(&mut stamping, true, changed);
-        learn_modified(&mut silent, changed && k % 8 == 0, changed);
-    }
-    assert!(modified_believed(&honest));
-    assert!(!modified_believed(&stamping) && !modified_believed(&silent));
-}
-
-#[test]
 fn only_the_first_visits_of_pages_tell_what_is_usual_on_a_site() {
     let mut site = SiteHabit::default();
     let mut habit = Habit { seen: Some(NOW), ..Habit::default() };

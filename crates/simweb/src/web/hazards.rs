@@ -30,6 +30,11 @@ impl SimWeb {
             return answer;
         }
         let answer = match hazard {
+            Hazard::Restless => self.restless(request, now),
+            Hazard::NeverModified => self.lying(site, request, now),
+            Hazard::Vanishing { every, lasting } => {
+                return self.vanished(every, lasting, now).or_else(|| stand_in(request, now));
+            }
             Hazard::Calendar => calendar(request, now),
             Hazard::GrowingPath => growing(request, now),
             Hazard::Soft404 => return self.soft_404(site, request, now),

@@ -9,6 +9,7 @@ mod hazards;
 mod page;
 mod parts;
 mod reply;
+mod restless;
 mod robots;
 mod shape;
 mod sitemap;

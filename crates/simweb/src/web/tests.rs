@@ -391,6 +391,35 @@ fn bad_spells_come_and_go_and_say_how_long() {
 }
 
 #[test]
+fn restless_pages_liars_and_pages_that_come_and_go_are_what_they_are_called() {
+    let minute = Duration::from_secs(60);
+    let web = web(|options| {
+        options.change = ChangeModel::every(minute);
+        options.put("s0.sim.test/hazard/restless", Hazard::Restless);
+        options.put("s0.sim.test", Hazard::NeverModified);
+        options.put("s0.sim.test/there", Hazard::Vanishing { every: 3 * minute, lasting: minute });
+    });
+    let at = |request: &Request<'_>, minutes: u32| {
+        web.answer(request, web.options().origin.plus(minute * minutes))
+    };
+    let lines = |minutes: u32| {
+        let body = at(&Request::get("s0.sim.test", "/hazard/restless"), minutes).body;
+        String::from_utf8(body.to_vec()).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (one, two) = (lines(1), lines(2));
+    let differing: Vec<_> = one.iter().zip(&two).filter(|(one, two)| one != two).collect();
+    assert_eq!((one.len(), differing.len()), (two.len(), 4), "{differing:?}");
+
+    let ask = Request::get("s0.sim.test", "/");
+    assert_ne!(at(&ask, 0).body, at(&ask, 60).body, "it has changed");
+    assert_eq!(at(&Request { if_none_match: Some("\"x\""), ..ask }, 60).status, 304);
+    let statuses: Vec<u16> =
+        (0..4).map(|n| at(&Request::get("s0.sim.test", "/there"), n).status).collect();
+    assert_eq!(statuses[0], 404);
+    assert_eq!(statuses[3], 404);
+}
+
+#[test]
 fn session_ids_are_in_every_internal_link_and_change_by_the_minute() {
     let web = web(|options| options.put("s0.sim.test", Hazard::SessionIds));
     let links = |at| {

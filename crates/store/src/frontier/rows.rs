@@ -123,12 +123,16 @@ fn habit_from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<Habit> {
     })
 }
 
-/// The visit at hand with what its page keeps for asking conditionally.
+/// The visit at hand with what its page keeps for asking conditionally, and for comparing. A sketch is of the
+/// last visit's text: where the version was seen again since, what it says of restless parts is over, and all
+/// that is told is that there was one.
 pub(super) const LAST_VERSION: &str = "SELECT v.last, f.etag, f.last_modified, v.payload_digest, \
      v.content_hash, v.text_hash, v.record_volume, v.record_offset, v.record_length, v.record_date, \
-     v.first, v.revisit, v.body_bytes, v.change = 1 AND v.count = 1, f.sketch, \
+     v.first, v.revisit, v.body_bytes, v.change = 1 AND v.count = 1, \
+     CASE WHEN v.count = 1 AND v.record_date IS NULL THEN f.sketch \
+     WHEN f.sketch IS NOT NULL THEN x'' END, \
      EXISTS (SELECT 1 FROM visits g WHERE g.site = v.site AND g.fp = v.fp AND g.seq > v.seq \
-     AND g.change = 6) \
+     AND g.change = 6), v.count \
      FROM visits v LEFT JOIN page_facts f ON f.site = v.site AND f.fp = v.fp WHERE v.seq = ?1";
 
 pub(super) fn last_version_from_row(row: &Row<'_>) -> rusqlite::Result<LastVersion> {
@@ -146,6 +150,7 @@ pub(super) fn last_version_from_row(row: &Row<'_>) -> rusqlite::Result<LastVersi
         fresh: row.get(13)?,
         sketch: row.get(14)?,
         gone: row.get(15)?,
+        seen: row.get(16)?,
         audited: false,
     })
 }

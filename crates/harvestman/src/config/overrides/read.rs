@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use gatherer::Selection;
 use model::CrawlUrl;
 use seeder::{Condition, Conditions};
 
@@ -18,7 +19,7 @@ use super::{
         keys::{Key, Reach},
         origin::Origin,
         suggest::nearest,
-        value::{Raw, quoted},
+        value::{Raw, Value, quoted},
     },
     OVERRIDES_MAX, Overrides, Table, Tables,
 };
@@ -156,6 +157,12 @@ fn set(table: &mut Table, item: &Item, entry: Entry, about_sites: bool) -> Resul
     }
     let origin = Origin::File { path: item.path.to_path_buf(), line };
     let value = Written { key, raw, origin }.value()?;
+    // Each selector was read by itself; together they may still be too many.
+    if let (true, Value::List(selectors)) = (key.name.starts_with("revisit."), &value)
+        && let Err(what) = Selection::new(selectors, &[])
+    {
+        return Err(item.wrong(line, &what, "write fewer selectors"));
+    }
     let has_room = table.set(key.name, &value);
     assert!(has_room, "no override takes {}, which the table of keys promises", key.name);
     Ok(())

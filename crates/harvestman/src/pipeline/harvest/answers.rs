@@ -42,6 +42,9 @@ impl Harvest {
             None if assignment.purpose == Purpose::Login => &login_limits(&spider),
             None => &self.robots_limits,
         };
+        // Where "not modified" was a lie too often, pages are asked for whole.
+        let believed =
+            assignment.page.is_none() || manager::may_ask_conditionally(&held.habit, now);
         let jar = held.jar(&spider, &self.state.sessions, now);
         let withhold_cookies = jar.as_ref().is_some_and(|jar| jar.withholds(&assignment.url, now));
         let cookies = jar.and_then(|jar| jar.header_for(&assignment.url, now));
@@ -49,7 +52,7 @@ impl Harvest {
             url: assignment.url.clone(),
             purpose: assignment.purpose,
             addresses: assignment.addresses.clone(),
-            condition: assignment.condition.clone(),
+            condition: assignment.condition.clone().filter(|_| believed),
             spider: assignment.spider,
             cookies,
             withhold_cookies,
@@ -305,6 +308,7 @@ impl Harvest {
             links,
             duplicate,
             again,
+            lesson,
         } = report;
         let fp = page.url.fingerprint();
         self.learn(&page, decided, delta, now);
@@ -327,6 +331,16 @@ impl Harvest {
             && let Some(page) = self.promote(&mut update, &delta.key, now)
         {
             self.workbench.offer(&delta.key, page, now);
+        }
+        let mut audit = None;
+        if let Some(held) = self.state.hand.get(&delta.key) {
+            if lesson.learn(&mut held.habit, now) {
+                delta.habit = Some(held.habit.clone());
+            }
+            audit = lesson.audit(&page, &held.habit, now);
+        }
+        if let Some(page) = audit {
+            self.workbench.retry(&delta.key, page, now);
         }
         if again {
             self.workbench.retry(&delta.key, Page { hops: page.hops + 1, due: now, ..page }, now);
