@@ -38,6 +38,7 @@ pub mod gather;
 mod hand;
 pub mod harvest;
 pub mod messages;
+pub mod notices;
 pub mod payloads;
 pub mod preview;
 pub mod sessions;

@@ -10,8 +10,8 @@ use std::{
 
 use harvester::{http::CookieJar, workbench::Reason};
 use model::{
-    Candidate, Fingerprint, PageUpdate, Release, SiteClock, SiteDelta, SiteId, SiteKey, SiteLease,
-    SpiderId, Timestamp, limits,
+    Candidate, Fingerprint, PageUpdate, Release, SiteClock, SiteDelta, SiteHabit, SiteId, SiteKey,
+    SiteLease, SpiderId, Timestamp, limits,
 };
 
 use super::{sessions::Sessions, spiders::Spider};
@@ -44,6 +44,8 @@ pub struct Held {
     pub parts: HashSet<Fingerprint>,
     /// Links to parts that are being visited: to be admitted as pages when the visit is over.
     pub promoted: Vec<Candidate>,
+    /// What is known of how its pages change, and of who told the truth about it.
+    pub habit: SiteHabit,
     /// When it last became free: what lies between that and its next visit is pause.
     pub free_since: Timestamp,
 }
@@ -65,6 +67,7 @@ impl Hand {
             worked: Duration::ZERO,
             parts: HashSet::new(),
             promoted: Vec::new(),
+            habit: lease.site.habit.clone(),
             free_since: now,
         };
         self.sites.insert(lease.site.key.clone(), held);

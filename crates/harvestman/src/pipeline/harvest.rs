@@ -38,6 +38,7 @@ mod admit;
 mod answers;
 mod door;
 mod login;
+mod notices;
 mod requests;
 mod requisites;
 mod steer;

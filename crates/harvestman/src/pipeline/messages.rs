@@ -12,6 +12,7 @@ use model::{
     RecordLocation, Refill, Resolution, RobotsCopy, SiteClock, SiteDelta, SiteKey, SiteLease,
     StoreError, Timestamp,
 };
+use seeder::SortedNotice;
 use store::{
     control::{Request, SpiderChange},
     spiders::SpiderRow,
@@ -108,6 +109,8 @@ pub struct PageReport {
     pub external: Vec<Candidate>,
     /// Its parts, of any site: no links.
     pub requisites: Vec<Candidate>,
+    /// The notices it leads to; of a notice, what it says.
+    pub notice: SortedNotice,
     pub links: Vec<Link>,
     /// The same content is there under another URL of the site.
     pub duplicate: bool,

@@ -276,6 +276,7 @@ fn absorb(into: &mut SiteDelta, delta: SiteDelta) {
     into.updates.extend(delta.updates);
     into.admitted.extend(delta.admitted);
     into.robots.extend(delta.robots);
+    into.signals.extend(delta.signals);
     into.clock = delta.clock.or(into.clock);
     into.seeded |= delta.seeded;
     into.duplicates += delta.duplicates;
