@@ -24,7 +24,7 @@ use crate::{
     pipeline::{
         self, Mailbox, Outcome, Parts,
         door::Doorkeeper,
-        harvest::{Ended, Plan},
+        harvest::{BEAT, Ended, Plan},
         preview::Preview,
         tally::{Progress, Tally},
     },
@@ -133,6 +133,7 @@ impl Crawl<'_> {
             fetches_room: (2 * self.config.etiquette.max_fetches).max(1_000),
             seeded_first: false,
             holder: format!("process {}", std::process::id()),
+            beat: Some(BEAT),
         }
     }
 

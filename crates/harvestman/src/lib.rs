@@ -12,6 +12,7 @@ pub mod exit;
 mod house;
 pub mod pipeline;
 pub mod progress;
+pub mod revisiting;
 mod seeding;
 mod setup;
 mod show_progress;

@@ -22,7 +22,7 @@ use std::{
 use harvester::workbench::{Assignment, Workbench};
 use model::{
     Archive, BoxFuture, Busy, Clock, Counts, FailureKind, Fetch, FetchFailure, FetchLimits,
-    FetchRequest, Resolve, SiteKey, StoreError, Timing, limits,
+    FetchRequest, Resolve, SiteKey, StoreError, Timestamp, Timing, limits,
 };
 use store::{links::LinkWriter, runs::RunId, spiders::SpiderRow};
 use tokio::sync::{
@@ -41,6 +41,7 @@ pub mod messages;
 pub mod notices;
 pub mod payloads;
 pub mod preview;
+pub mod returning;
 pub mod sessions;
 pub mod settle;
 pub mod spiders;
@@ -52,7 +53,7 @@ mod writer;
 use course::Helm;
 use desk::Desk;
 use gather::GatherStage;
-use harvest::{Ended, Harvest, Plan, State, UNSETTLED_MAX};
+use harvest::{Ended, Harvest, Plan, Planning, Saved, State, UNSETTLED_MAX};
 use messages::Event;
 use spiders::Spiders;
 use tally::{Progress, Tally};
@@ -109,7 +110,7 @@ impl Mailbox {
 
 /// Crawls to the end of the plan, then waits until every stage has put down its work.
 pub async fn crawl(
-    parts: Parts,
+    mut parts: Parts,
     plan: Plan,
     mailbox: Mailbox,
     progress: watch::Sender<Progress>,
@@ -119,6 +120,8 @@ pub async fn crawl(
     let (orders, order_box) = mpsc::sync_channel(harvest::orders_max(&plan));
     let (jobs, job_box) = mpsc::sync_channel(limits::GATHER_QUEUE + plan.fetches_room);
 
+    let now = parts.clock.now();
+    let planning = Planning::new(plan.forever, saved(&mut *parts.desk, now)?, now);
     let gatherers = start_gatherers(parts.stage.clone(), job_box, parts.gather_threads, &events)?;
     let writer = Writer {
         desk: parts.desk,
@@ -128,6 +131,7 @@ pub async fn crawl(
         clock: parts.clock.clone(),
         events: events.clone(),
         settle_every: parts.settle_every,
+        spiders: parts.spiders.clone(),
     };
     let writer = start("writer", &events, move || writer.run(&order_box))?;
 
@@ -149,6 +153,7 @@ pub async fn crawl(
         helm: parts.helm,
         robots_limits: Arc::new(parts.robots_limits),
         progress,
+        planning,
         state: State::new(parts.rows),
     };
     let (ended, tally, counts) = harvest.run(&mut inbox).await;
@@ -166,6 +171,13 @@ pub async fn crawl(
         Err(error) => Ended::Fault(error),
     };
     Ok(Outcome { ended, tally, counts, desk })
+}
+
+/// What the last crawl left of its plans. What cannot be read was written by another version: prices are then
+/// reckoned anew.
+fn saved(desk: &mut dyn Desk, now: Timestamp) -> Result<Option<Saved>, StoreError> {
+    let text = desk.planner_state(now)?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }
 
 /// What is left when every stage has put down its work.
@@ -207,11 +219,9 @@ impl Spawner {
         let (fetch, clock, events) = (self.fetch.clone(), self.clock.clone(), self.events.clone());
         let begun = self.clock.busy();
         tokio::spawn(async move {
-            let answer = Box::new(match begin(fetch.fetch(request), begun).await {
-                Some(answer) => answer,
-                None => Err(panicked(FailureKind::BadHttp)),
-            });
-            let (assignment, busy) = (Box::new(assignment), clock.busy());
+            let (answer, busy) = finish(fetch.fetch(request), &*clock, begun).await;
+            let answer = Box::new(answer.unwrap_or_else(|| Err(panicked(FailureKind::BadHttp))));
+            let assignment = Box::new(assignment);
             let _ = events.send(Event::Fetched { assignment, answer, busy }).await;
         });
     }
@@ -222,27 +232,29 @@ impl Spawner {
         let guard = self.clock.busy();
         tokio::spawn(async move {
             let begun = clock.micros();
-            let outcome = match begin(resolve.resolve(site.host()), guard).await {
-                Some(outcome) => outcome,
-                None => Err(panicked(FailureKind::DnsTrouble)),
-            };
+            let (outcome, busy) = finish(resolve.resolve(site.host()), &*clock, guard).await;
+            let outcome = outcome.unwrap_or_else(|| Err(panicked(FailureKind::DnsTrouble)));
             let took = Duration::from_micros(clock.micros().saturating_sub(begun));
-            let busy = clock.busy();
             let _ = events.send(Event::Resolved { site, outcome, took, busy }).await;
         });
     }
 }
 
-/// Waits for `work`, holding the guard only until it has begun: from then on it is up to the work whether
-/// simulated time may pass. `None` when it panicked: whatever a server sends, its visit ends and is told
-/// of, or the loop would wait for it for ever.
-async fn begin<T>(mut work: BoxFuture<'_, T>, guard: Busy) -> Option<T> {
-    let first = std::future::poll_fn(|context| Poll::Ready(poll(&mut work, context))).await;
-    drop(guard);
-    match first {
-        Poll::Ready(done) => done,
-        Poll::Pending => std::future::poll_fn(|context| poll(&mut work, context)).await,
-    }
+/// Waits for `work`. While it is at rest it is up to the work whether simulated time may pass; while it is at
+/// work, and from its end on, time stands still: the guard comes back with what the work has brought. `None`
+/// when it panicked: whatever a server sends, its visit ends and is told of, or the loop would wait for ever.
+async fn finish<T>(
+    mut work: BoxFuture<'_, T>,
+    clock: &dyn Clock,
+    begun: Busy,
+) -> (Option<T>, Busy) {
+    let mut begun = Some(begun);
+    std::future::poll_fn(|context| {
+        // A sleeper that was woken counts as busy until it is polled: no moment is left between.
+        let guard = begun.take().unwrap_or_else(|| clock.busy());
+        poll(&mut work, context).map(|done| (done, guard))
+    })
+    .await
 }
 
 fn poll<T>(work: &mut BoxFuture<'_, T>, context: &mut Context<'_>) -> Poll<Option<T>> {

@@ -15,7 +15,7 @@ use harvester::{
     http::{Cidr, DnsOptions, HttpOptions, Override, Overrides},
     workbench,
 };
-use manager::Policy;
+use manager::PurseId;
 use model::{FetchLimits, SpiderId, limits};
 use seeder::{
     Blocks, Depths, Expansion, ExternalPolicy, Forgotten, LogList, Marking, RejectList, Rewrite,
@@ -32,6 +32,7 @@ use crate::{
     config::{self, Config},
     exit::Failure,
     pipeline::spiders::Spider,
+    revisiting::Returns,
     steering::OverriddenDepths,
 };
 
@@ -97,6 +98,7 @@ pub fn remarks(config: &Config) -> Vec<String> {
 /// One spider as its configuration has it. `folder`: where relative paths start; `seeds`: what its seeds cover.
 pub fn spider(
     (id, name): (SpiderId, &str),
+    purse: PurseId,
     config: &Config,
     folder: &Path,
     blocks: &Blocks,
@@ -107,8 +109,7 @@ pub fn spider(
         name: name.to_owned(),
         rules: spider_rules(config, folder, name, blocks)?,
         seeds,
-        policy: policy(config),
-        period: config.revisit.period,
+        returns: Returns::new(config, purse),
         overrides: config.overrides.clone(),
         gather: gather(config)?,
         fetch_limits: Arc::new(fetch_limits(config)),
@@ -248,13 +249,6 @@ fn reject(config: &Config) -> Result<RejectList, Failure> {
         let value = wanted.patterns.join(", ");
         config.refuse("reject.patterns", &value, error.to_string(), "write a regular expression")
     })
-}
-
-fn policy(config: &Config) -> Policy {
-    match config.revisit.policy {
-        config::Policy::Once => Policy::Once,
-        config::Policy::Fixed => Policy::Fixed { every: config.revisit.period },
-    }
 }
 
 fn workbench_options(config: &Config) -> workbench::Options {

@@ -15,6 +15,7 @@ use harvester::{
     http::HttpProfile,
     workbench::{SiteTerms, SpiderLimits, Terms},
 };
+use manager::PurseId;
 use model::{CrawlUrl, Page, SiteKey, SpiderId, limits};
 use seeder::{Blocks, Depths, OtherDepth, SeedSet};
 use store::spiders::SpiderRow;
@@ -25,9 +26,10 @@ use crate::{
     config::{self, Config, FlagValues, Overrides, SpiderConfig},
     exit::Failure,
     pipeline::{
-        course::{Bounds, Course, Fingerprints, Helm},
+        course::{Bounds, Budgets, Course, Fingerprints, Helm},
         spiders::Spider,
     },
+    revisiting::{self, COMMON},
     setup,
 };
 
@@ -57,6 +59,7 @@ impl Steering {
 
     pub fn set(&mut self, rows: &[SpiderRow]) -> Result<Course, Failure> {
         let mut spiders = Vec::with_capacity(rows.len());
+        let mut purses = vec![(COMMON, revisiting::common_budget(&self.config.revisit))];
         let (mut by_spider, mut profiles) = (BTreeMap::new(), Vec::with_capacity(rows.len()));
         for row in rows {
             let SpiderConfig { config, own } = self.config.for_spider(&row.name, &row.settings)?;
@@ -68,7 +71,10 @@ impl Steering {
                 bytes_max: own.bytes,
             };
             let bounds = Bounds { limits, time: own.time, spent: row.spent };
-            spiders.push((self.spider(row, &config)?, bounds));
+            let purse = revisiting::own_purse(row.id, &own);
+            let paid_by = purse.as_ref().map_or(COMMON, |(purse, _)| *purse);
+            purses.extend(purse);
+            spiders.push((self.spider(row, paid_by, &config)?, bounds));
             profiles.push((row.id, access::profile(&config, &self.folder, &row.name)?, config));
         }
         self.let_in(&profiles)?;
@@ -81,12 +87,18 @@ impl Steering {
             fetches_max: self.config.etiquette.max_fetches,
             seeded_first: self.config.crawl.expansion == config::Expansion::After,
             fingerprint: self.fingerprint(rows),
+            budgets: Budgets { purses, site_share: self.config.revisit.site_share },
         })
     }
 
-    fn spider(&mut self, row: &SpiderRow, config: &Config) -> Result<Spider, Failure> {
+    fn spider(
+        &mut self,
+        row: &SpiderRow,
+        purse: PurseId,
+        config: &Config,
+    ) -> Result<Spider, Failure> {
         let seeds = self.seeds.entry(row.id).or_default().clone();
-        setup::spider((row.id, &row.name), config, &self.folder, &self.blocks, seeds)
+        setup::spider((row.id, &row.name), purse, config, &self.folder, &self.blocks, seeds)
     }
 
     /// The fetcher knows each spider by its profile from here on.

@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 
 use model::{
-    Change, Counts, CrawlUrl, Fingerprint, PageFacts, PageState, RecordLocation, RobotsCopy,
-    SiteCounters, SpiderId, StoreError, Timestamp,
+    Change, Counts, CrawlUrl, Fingerprint, Page, PageFacts, PageState, RecordLocation, RobotsCopy,
+    SiteCounters, SiteHabit, SpiderId, StoreError, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params, types::Type};
 use serde::Serialize;
@@ -165,7 +165,8 @@ impl Census {
             select_page!(
                 "WHERE p.due IS NOT NULL AND p.site IN (SELECT id FROM sites WHERE leased = 1 \
                  UNION SELECT id FROM (SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL \
-                 ORDER BY due LIMIT ?1)) ORDER BY max(p.due, s.not_before) LIMIT ?1"
+                 ORDER BY due LIMIT ?1) UNION SELECT id FROM (SELECT id FROM sites WHERE leased = 0 \
+                 AND due_again IS NOT NULL ORDER BY due_again LIMIT ?1)) ORDER BY max(p.due, s.not_before) LIMIT ?1"
             ),
             params![max],
             page_entry,
@@ -207,11 +208,25 @@ impl Census {
         query().map_err(|e| self.error(e))
     }
 
+    /// A page as a crawl would be lent it, without its last version, and what is known of its site.
+    pub fn outlook(&self, url: &CrawlUrl) -> Result<Option<(Page, SiteHabit)>, StoreError> {
+        crate::frontier::outlook(&self.sql, url.site().as_str(), url.fingerprint())
+            .map_err(|e| self.error(e))
+    }
+
+    /// What the last crawl left of its plans.
+    pub fn planner_state(&self) -> Result<Option<String>, StoreError> {
+        self.sql
+            .query_row("SELECT value FROM meta WHERE name = 'planner'", [], |row| row.get(0))
+            .optional()
+            .map_err(|e| self.error(e))
+    }
+
     /// Sites by key; those with most pages first.
     pub fn sites(&self, max: u32) -> Result<Vec<SiteEntry>, StoreError> {
         self.list(
             "SELECT key, seeded, known, fetched, failed, duplicates, visits, bytes, requisites, \
-             leased, resting, due FROM sites ORDER BY known DESC, key LIMIT ?1",
+             leased, resting, coalesce(min(due, due_again), due, due_again) FROM sites ORDER BY known DESC, key LIMIT ?1",
             params![max],
             site_entry,
         )
@@ -244,7 +259,7 @@ impl Census {
     pub fn site(&self, key: &str) -> Result<Option<SiteEntry>, StoreError> {
         let mut found = self.list(
             "SELECT key, seeded, known, fetched, failed, duplicates, visits, bytes, requisites, \
-             leased, resting, due FROM sites WHERE key = ?1",
+             leased, resting, coalesce(min(due, due_again), due, due_again) FROM sites WHERE key = ?1",
             params![key],
             site_entry,
         )?;

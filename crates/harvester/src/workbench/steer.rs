@@ -1,11 +1,14 @@
 //! Steering while running: limits and terms may change at any time, and hold from the next
 //! [`Workbench::acquire`] on. What is under way ends as it began.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use model::{SiteKey, Spent, SpiderId, Timestamp};
+use model::{RobotsAnswer, Site, SiteKey, Spent, SpiderId, Timestamp};
 
 use super::{LimitInAll, SpiderLimits, Terms, Workbench, bench::Name, seat::Seat};
+use crate::robots::Robots;
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 impl Workbench {
     /// Other terms for spiders and sites: everything in hand is asked about again.
@@ -76,6 +79,36 @@ impl Workbench {
     /// What a spider has brought.
     pub fn spent_by(&self, spider: SpiderId) -> Spent {
         self.books.spent_by(spider)
+    }
+
+    /// The most visits a day that a site's pauses allow, where these spiders have pages of it: the most careful
+    /// of them binds. Infinite where none is kept.
+    pub fn visits_a_day(&self, site: &Site, spiders: impl Iterator<Item = SpiderId>) -> f64 {
+        let terms = spiders.map(|spider| self.terms.of(spider, &site.key));
+        let pauses = terms.map(|terms| {
+            let connections = u32::try_from(terms.connections.max(1)).unwrap_or(u32::MAX);
+            terms.pause_of(site.counters.known) / connections
+        });
+        let pause = pauses.max().unwrap_or(self.options.pause);
+        if pause.is_zero() {
+            return f64::INFINITY;
+        }
+        let delay = self.crawl_delay_of(site).min(self.options.crawl_delay_max);
+        let rest = site.clock.last_response.mul_f64(self.options.response_factor);
+        DAY.as_secs_f64() / pause.max(delay).max(rest).as_secs_f64()
+    }
+
+    /// Few files have one: the others are not read for it.
+    fn crawl_delay_of(&self, site: &Site) -> Duration {
+        let asks = |text: &&str| text.to_ascii_lowercase().contains("crawl-delay");
+        let texts = site.robots.iter().filter_map(|copy| match &copy.answer {
+            RobotsAnswer::Rules(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let delays = texts
+            .filter(asks)
+            .filter_map(|text| Robots::read(text).crawl_delay(&self.options.token));
+        delays.max().unwrap_or_default()
     }
 
     pub(super) fn look_at_all(&mut self, now: Timestamp) {

@@ -16,10 +16,10 @@ use store::{
     spiders::SpiderRow,
 };
 
-use super::{Context, known_as};
+use super::{Context, known_as, outlook::Outlook};
 use crate::{
     cli::ExplainArgs,
-    config::Config,
+    config::{Config, SpiderConfig},
     exit::{Exit, Failure},
     setup,
     terminal::{print, printable},
@@ -39,12 +39,12 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
     setup::keep_out_forgotten(&blocks, census.tombstones()?);
     let (url, story) = known_as(&census, &setup::form(&config)?, url)?;
     let decisions = census.decisions_on(url.site().as_str(), DECISIONS_SHOWN)?;
-    let case = Case { context, census: &census, config: &config, blocks: &blocks, url: &url };
+    let now = RealClock::new().now();
+    let case = Case { context, census: &census, config: &config, blocks: &blocks, url: &url, now };
     let mut opinions = Vec::new();
     for row in asked(census.spiders()?, args.spider.as_deref(), story.as_ref())? {
         opinions.push(case.opinion(&row, story.as_ref(), &decisions)?);
     }
-    let now = RealClock::new().now();
     let explanation = Explanation { url, story, opinions, decisions, now };
     print(&match context.json {
         true => format!("{:#}\n", explanation.json()),
@@ -76,6 +76,7 @@ struct Case<'a> {
     config: &'a Config,
     blocks: &'a Blocks,
     url: &'a CrawlUrl,
+    now: Timestamp,
 }
 
 /// What one spider says.
@@ -86,6 +87,8 @@ struct Opinion {
     overrides: Vec<usize>,
     /// Nothing is visited for it.
     paused: bool,
+    /// When the page comes back, if it is this spider's.
+    outlook: Option<Outlook>,
 }
 
 impl Case<'_> {
@@ -95,7 +98,7 @@ impl Case<'_> {
         story: Option<&PageStory>,
         decisions: &[DecisionEntry],
     ) -> Result<Opinion, Failure> {
-        let config = self.config.for_spider(&row.name, &row.settings)?.config;
+        let SpiderConfig { config, own } = self.config.for_spider(&row.name, &row.settings)?;
         let rules = setup::spider_rules(&config, &self.context.folder, &row.name, self.blocks)?;
         let mine = self.census.seeds()?.into_iter().filter(|seed| seed.spider == row.id);
         let urls: Vec<CrawlUrl> = mine.map(|seed| seed.url).collect();
@@ -125,7 +128,14 @@ impl Case<'_> {
             steps.push(robots_step(self.census, self.url, &token)?);
         }
         let overrides = config.overrides.lines(&row.name, self.url, level);
-        Ok(Opinion { spider: row.name.clone(), steps, overrides, paused: row.paused })
+        let outlook = match story {
+            Some(story) if story.page.spider == row.id => {
+                let who = (row.id, row.name.as_str());
+                Outlook::new(self.census, self.url, who, (&config, &own), self.now)?
+            }
+            _ => None,
+        };
+        Ok(Opinion { spider: row.name.clone(), steps, overrides, paused: row.paused, outlook })
     }
 }
 
@@ -199,6 +209,10 @@ impl Explanation {
         taker.unwrap_or(&self.opinions[0])
     }
 
+    fn outlook(&self) -> Option<&Outlook> {
+        self.opinions.iter().find_map(|opinion| opinion.outlook.as_ref())
+    }
+
     fn json(&self) -> Value {
         let spiders: Vec<Value> = self
             .opinions
@@ -221,6 +235,7 @@ impl Explanation {
             "rules": self.opinion().json(),
             "spiders": spiders,
             "decisions_on_site": self.decisions,
+            "coming_back": self.outlook().map(Outlook::json),
         })
     }
 
@@ -280,6 +295,9 @@ impl Explanation {
             None => "not by itself".to_owned(),
         };
         let _ = writeln!(text, "next visit {next}");
+        if let Some(outlook) = self.outlook() {
+            outlook.write(text);
+        }
     }
 
     fn verdict(&self) -> String {

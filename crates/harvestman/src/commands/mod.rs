@@ -29,6 +29,7 @@ mod explain;
 mod forget;
 mod init;
 mod man;
+mod outlook;
 mod seed;
 mod show;
 mod simweb;

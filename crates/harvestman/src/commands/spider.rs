@@ -28,6 +28,7 @@ use crate::{
     exit::{Exit, Failure},
     pipeline::{desk::Desk, messages::REFUSED},
     progress::{bytes, number},
+    revisiting::COMMON,
     seeding::Seeding,
     setup,
     terminal::{print, printable},
@@ -146,7 +147,7 @@ fn checked(
 ) -> Result<Config, Failure> {
     let config = base.for_spider(name, settings)?.config;
     let who = (SpiderId(0), name);
-    setup::spider(who, &config, &context.folder, &Blocks::default(), Arc::default())?;
+    setup::spider(who, COMMON, &config, &context.folder, &Blocks::default(), Arc::default())?;
     Ok(config)
 }
 

@@ -13,10 +13,10 @@ use store::{
     spiders::SpiderRow,
 };
 
-use super::Context;
+use super::{Context, outlook};
 use crate::{
     exit::{Exit, Failure},
-    pipeline::tally::Tally,
+    pipeline::{harvest::Spending, tally::Tally},
     progress::{bytes, number},
     terminal::{print, printable},
     times,
@@ -34,6 +34,7 @@ pub fn run(context: &Context) -> Result<Exit, Failure> {
         spiders: census.spiders()?,
         refusals: census.refusals()?,
         next_due: census.next_pages(1)?.first().and_then(|page| page.due),
+        spending: outlook::saved(&census)?.map(|saved| saved.spending).unwrap_or_default(),
         folder: collection.dir().display().to_string(),
         now: RealClock::new().now(),
     };
@@ -48,6 +49,7 @@ struct Report {
     spiders: Vec<SpiderRow>,
     refusals: Vec<(String, u64)>,
     next_due: Option<Timestamp>,
+    spending: Vec<Spending>,
     folder: String,
     now: Timestamp,
 }
@@ -79,6 +81,7 @@ impl Report {
             "versions": counts.versions,
             "bytes": counts.bytes,
             "next_due": self.next_due.map(times::iso),
+            "budget": self.spending.iter().map(Spending::json).collect::<Vec<Value>>(),
             "refused": self.refusals.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
             "run": self.run.as_ref().map(|run| json!({
                 "started": times::iso(run.started), "ended": run.ended.map(times::iso),
@@ -111,6 +114,9 @@ impl Report {
         );
         if let Some(due) = self.next_due {
             let _ = writeln!(text, "next due    {}", times::until(due, self.now));
+        }
+        for spending in &self.spending {
+            let _ = writeln!(text, "budget      {}", spending.words());
         }
         self.write_spiders(&mut text);
         self.write_refusals(&mut text);

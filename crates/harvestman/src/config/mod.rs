@@ -37,8 +37,8 @@ pub use layers::FlagValues;
 pub use origin::Origin;
 pub use overrides::{Overrides, PageOverride, SiteOverride};
 pub use sections::{
-    Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Policy, Reject,
-    Revisit, Scope, Store, Url,
+    Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Objective, Policy,
+    Reject, Revisit, Scope, Store, Url,
 };
 pub use spider::{OwnLimits, SpiderConfig, parse_setting};
 pub use template::template;
@@ -138,7 +138,7 @@ impl Config {
         let by_name: BTreeMap<&'static str, Value> =
             settings.iter().map(|s| (s.key.name, s.value.clone())).collect();
         let mut values = sections::Values(by_name);
-        let config = Config {
+        let mut config = Config {
             crawl: values.crawl(),
             etiquette: values.etiquette(),
             fetch: values.fetch(),
@@ -155,6 +155,11 @@ impl Config {
             layers,
         };
         assert!(values.0.is_empty(), "keys that no field takes: {:?}", values.0);
+        // Who gives a period and no policy wants that period kept.
+        let is_default = |name| *config.origin(name) == Origin::Default;
+        if is_default("revisit.policy") && !is_default("revisit.period") {
+            config.revisit.policy = Policy::Fixed;
+        }
         config
     }
 

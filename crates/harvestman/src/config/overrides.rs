@@ -67,6 +67,8 @@ pub struct SiteOverride {
 pub struct PageOverride {
     pub policy: Option<Policy>,
     pub period: Option<Duration>,
+    pub period_min: Option<Duration>,
+    pub period_max: Option<Duration>,
     pub importance: Option<f64>,
     pub depth: Option<Option<u16>>,
     pub depth_dynamic: Option<Option<u16>>,
@@ -173,6 +175,8 @@ impl Table {
         match (key, value) {
             ("revisit.policy", Value::Text(word)) => page.policy = Some(Policy::named(word)),
             ("revisit.period", _) => page.period = time(value),
+            ("revisit.period_min", _) => page.period_min = time(value),
+            ("revisit.period_max", _) => page.period_max = time(value),
             ("revisit.importance", Value::Factor(factor)) => page.importance = Some(*factor),
             ("crawl.depth", _) => page.depth = Some(count(value).map(narrow)),
             ("crawl.depth_dynamic", _) => page.depth_dynamic = Some(count(value).map(narrow)),
@@ -207,6 +211,7 @@ impl SiteOverride {
 
 impl PageOverride {
     fn fill(&mut self, lower: &PageOverride) {
+        fill!(self, lower: period_min, period_max);
         fill!(self, lower: policy, period, importance, depth, depth_dynamic);
         fill!(self, lower: timeout, connect_timeout, tls_timeout, first_byte_timeout, idle_timeout);
         fill!(self, lower: body_bytes_max, ratio_max, media_types);

@@ -187,22 +187,50 @@ pub struct Store {
 pub struct Revisit {
     pub policy: Policy,
     pub period: Duration,
+    pub objective: Objective,
+    pub period_min: Duration,
+    pub period_max: Duration,
+    pub visits_per_day: Option<u64>,
+    pub bytes_per_day: Option<u64>,
+    pub requests_per_second: Option<f64>,
+    pub site_share: f64,
+    pub cycle: Duration,
+    /// Of `frequency_on`: by the seeds, not by every page.
+    pub frequency_on_seeds: bool,
+    pub frequency_limit: u8,
+    pub fr_max: u16,
+    pub children: bool,
+    pub batch: u32,
+    pub batch_site_max: u32,
     pub importance: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    Once,
+    Value,
+    Frequency,
+    Profit,
     Fixed,
+    Once,
 }
 
 impl Policy {
     pub(super) fn named(word: &str) -> Policy {
         match word {
+            "frequency" => Policy::Frequency,
+            "profit" => Policy::Profit,
             "fixed" => Policy::Fixed,
-            _ => Policy::Once,
+            "once" => Policy::Once,
+            _ => Policy::Value,
         }
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objective {
+    Freshness,
+    Age,
+    Harmonic,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -355,6 +383,24 @@ impl Values {
         Revisit {
             policy: Policy::named(&self.text("revisit.policy")),
             period: self.time("revisit.period"),
+            objective: match self.text("revisit.objective").as_str() {
+                "age" => Objective::Age,
+                "harmonic" => Objective::Harmonic,
+                _ => Objective::Freshness,
+            },
+            period_min: self.time("revisit.period_min"),
+            period_max: self.time("revisit.period_max"),
+            visits_per_day: self.count_or_none("revisit.visits_per_day"),
+            bytes_per_day: self.size_or_none("revisit.bytes_per_day"),
+            requests_per_second: self.factor_or_none("revisit.requests_per_second"),
+            site_share: self.factor("revisit.site_share"),
+            cycle: self.time("revisit.cycle"),
+            frequency_on_seeds: self.text("revisit.frequency_on") == "seeds",
+            frequency_limit: narrow(self.count("revisit.frequency_limit")),
+            fr_max: narrow(self.count("revisit.fr_max")),
+            children: self.flag("revisit.children"),
+            batch: narrow(self.count("revisit.batch")),
+            batch_site_max: narrow(self.count("revisit.batch_site_max")),
             importance: self.factor("revisit.importance"),
         }
     }
@@ -408,6 +454,14 @@ impl Values {
     fn time(&mut self, name: &'static str) -> Duration {
         match self.take(name) {
             Value::Time(time) => time,
+            other => unfit(name, &other),
+        }
+    }
+
+    fn factor_or_none(&mut self, name: &'static str) -> Option<f64> {
+        match self.take(name) {
+            Value::None => None,
+            Value::Factor(factor) => Some(factor),
             other => unfit(name, &other),
         }
     }

@@ -26,12 +26,16 @@ pub struct SpiderConfig {
 }
 
 /// Bounds of one spider; those of the base still hold for all spiders together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OwnLimits {
     pub pages: Option<u64>,
     pub bytes: Option<u64>,
     pub time: Option<Duration>,
     pub max_fetches: Option<usize>,
+    /// With any of these three its visits are paid from a purse of its own.
+    pub visits_per_day: Option<u64>,
+    pub bytes_per_day: Option<u64>,
+    pub requests_per_second: Option<f64>,
 }
 
 impl Config {
@@ -79,6 +83,14 @@ impl OwnLimits {
             "crawl.pages" => self.pages = count,
             "crawl.bytes" => self.bytes = count,
             "etiquette.max_fetches" => self.max_fetches = count.map(narrow),
+            "revisit.visits_per_day" => self.visits_per_day = count,
+            "revisit.bytes_per_day" => self.bytes_per_day = count,
+            "revisit.requests_per_second" => {
+                self.requests_per_second = match value {
+                    Value::Factor(rate) => Some(*rate),
+                    _ => None,
+                }
+            }
             "crawl.for" => {
                 self.time = match value {
                     Value::Time(time) => Some(*time),

@@ -18,7 +18,9 @@ pub const SCOPES: &[&str] = &["site", "domain", "prefix", "listed", "any"];
 pub const EXPANSIONS: &[&str] = &["after", "mixed", "off"];
 pub const SITEMAPS: &[&str] = &["on", "off", "guess"];
 pub const EXTERNALS: &[&str] = &["ignore", "home", "deep", "combined"];
-pub const POLICIES: &[&str] = &["once", "fixed"];
+pub const POLICIES: &[&str] = &["value", "frequency", "profit", "fixed", "once"];
+pub const OBJECTIVES: &[&str] = &["freshness", "age", "harmonic"];
+pub const FREQUENCY_ON: &[&str] = &["pages", "seeds"];
 
 pub static KEYS: &[Key] = &[
     // What is crawled, and how much of it.
@@ -391,17 +393,86 @@ pub static KEYS: &[Key] = &[
         .doc("Most bytes of a body to archive; what is beyond is parsed, then cut and marked as cut.")
         .example("\"300KB\""),
     // Coming back.
-    Key::new("revisit.policy", Kind::OneOf(POLICIES), "\"fixed\"")
-        .doc("When a fetched page is due again: never, or after a fixed period.")
-        .example("\"once\"")
+    Key::new("revisit.policy", Kind::OneOf(POLICIES), "\"value\"")
+        .doc("When a fetched page is due again: by what a visit is worth, by how often it was seen to change, in batches, after a fixed period, or never.")
+        .example("\"fixed\"")
         .common()
         .reach(Reach::Page)
         .live(),
     Key::new("revisit.period", Kind::Time, "\"7d\"")
-        .doc("The period of the policy \"fixed\".")
+        .doc("The period of the policy \"fixed\"; where it is given and no policy is, that policy is meant.")
         .example("\"1d\"")
         .common()
         .reach(Reach::Page)
+        .live(),
+    Key::new("revisit.objective", Kind::OneOf(OBJECTIVES), "\"freshness\"")
+        .doc("What the policy \"value\" buys with its visits: many fresh pages, little age, or few missed changes.")
+        .example("\"harmonic\"")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("revisit.period_min", Kind::Time, "\"1h\"")
+        .doc("Shortest time between two visits to a page, whatever the policy thinks of it.")
+        .example("\"15m\"")
+        .reach(Reach::Page)
+        .live(),
+    Key::new("revisit.period_max", Kind::Time, "\"90d\"")
+        .doc("Longest time between two visits to a page under the policy \"value\".")
+        .example("\"30d\"")
+        .reach(Reach::Page)
+        .live(),
+    Key::none("revisit.visits_per_day", AT_LEAST_ONE)
+        .doc("Visits a day; without it (and without the two below), a seventh of the known pages, for revisits alone.")
+        .example("100000")
+        .common()
+        .reach(Reach::Spider)
+        .live(),
+    Key::none("revisit.bytes_per_day", Kind::Size { min: 1 })
+        .doc("Bytes of answers a day.")
+        .example("\"20GB\"")
+        .reach(Reach::Spider)
+        .live(),
+    Key::none("revisit.requests_per_second", Kind::Factor { max: 100_000.0 })
+        .doc("Visits a second, over all sites.")
+        .example("2.5")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("revisit.site_share", Kind::Factor { max: 1.0 }, "0.1")
+        .doc("Revisits of a site take at most this part of the visits that its pauses allow.")
+        .example("0.5"),
+    Key::new("revisit.cycle", Kind::Time, "\"1d\"")
+        .doc("The cycle of the policies \"frequency\" and \"profit\": periods are counted in it, and a batch is made in each.")
+        .example("\"6h\"")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("revisit.frequency_on", Kind::OneOf(FREQUENCY_ON), "\"pages\"")
+        .doc("Whether the policy \"frequency\" goes by each page, or by the seeds, with the pages of their sites going along.")
+        .example("\"seeds\"")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("revisit.frequency_limit", Kind::Count { min: 1, max: 32 }, "20")
+        .doc("How many of a page's last visits the policy \"frequency\" looks at.")
+        .example("10")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("revisit.fr_max", Kind::Count { min: 1, max: 65_535 }, "2")
+        .doc("Cycles between the first visits of a page under the policy \"frequency\".")
+        .example("7")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("revisit.children", Kind::Flag, "false")
+        .doc("Let the pages that a page links to have a say in when it is visited: the selective incremental rule of the policy \"frequency\".")
+        .example("true")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("revisit.batch", AT_LEAST_ONE, "100000")
+        .doc("Pages of a batch under the policy \"profit\".")
+        .example("10000")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("revisit.batch_site_max", AT_LEAST_ONE, "500")
+        .doc("Pages of one site in such a batch.")
+        .example("100")
+        .reach(Reach::Spider)
         .live(),
     Key::new("revisit.importance", Kind::Factor { max: 1_000_000.0 }, "1")
         .doc("How much a page counts against the others of its site: the higher come first.")

@@ -26,6 +26,7 @@ use super::{
     gather::{Filed, GatherStage},
     messages::PageReport,
     notices,
+    returning::Stakes,
     settle::Seen,
     spiders::Spider,
 };
@@ -118,6 +119,7 @@ impl Adopter<'_> {
             fence: lease.fence,
             now: self.clock.now(),
             pages_max: 1,
+            again: true,
             paused: Vec::new(),
             except: Vec::new(),
             only: vec![adopted.exchange.url.fingerprint()],
@@ -171,8 +173,15 @@ impl Adopter<'_> {
             seen,
             revisit: !matches!(adopted.kind, EntryKind::Response),
         };
-        let (report, decisions) = self.stage.read(exchange, page, &filed, after);
-        let mut delta = self.delta(adopted, lease);
+        // At the price of its last visit: when it is due, it is reckoned at that of the day.
+        let stake = self.stage.spiders.of(page.spider).stake_of(&page);
+        let price = f64::from(page.habit.price);
+        let mut site = lease.site.habit.clone();
+        let before = page.habit;
+        let stakes = Stakes { stake, price, site: site.clone() };
+        let (report, decisions) = self.stage.read(exchange, page, &filed, after, &stakes);
+        manager::learn(&mut site, &before, report.decided.sight, self.clock.now());
+        let mut delta = SiteDelta { habit: Some(site), ..self.delta(adopted, lease) };
         delta.updates.push(report.update.clone());
         delta.duplicates += u64::from(report.duplicate);
         // As candidates: their sites' next holder admits them, so that limits stay exact.

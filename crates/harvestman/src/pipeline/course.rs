@@ -4,6 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use harvester::workbench::{SpiderLimits, Terms};
+use manager::{Budget, PurseId};
 use model::{Spent, SpiderId};
 use store::spiders::SpiderRow;
 
@@ -20,6 +21,16 @@ pub struct Course {
     pub seeded_first: bool,
     /// Another number, other limits, or others may enter.
     pub fingerprint: Fingerprints,
+    pub budgets: Budgets,
+}
+
+/// What visits may cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Budgets {
+    /// The common purse, and those of spiders that have one of their own.
+    pub purses: Vec<(PurseId, Budget)>,
+    /// Part of what a site's pauses allow that revisits may take.
+    pub site_share: f64,
 }
 
 /// Of the configuration, as far as it concerns the store.

@@ -32,6 +32,11 @@ pub trait Desk: Frontier {
     /// What limits and rules kept back is looked at again, as far as these numbers are others than the last.
     fn limits_are(&mut self, fingerprint: Fingerprints, now: Timestamp) -> Result<(), StoreError>;
 
+    /// What the last crawl left of its plans, and what this one leaves.
+    fn planner_state(&mut self, now: Timestamp) -> Result<Option<String>, StoreError>;
+
+    fn save_planner(&mut self, state: &str, now: Timestamp) -> Result<(), StoreError>;
+
     fn heartbeat(
         &mut self,
         run: RunId,
@@ -105,6 +110,14 @@ impl Desk for SqliteFrontier {
     fn limits_are(&mut self, fingerprint: Fingerprints, now: Timestamp) -> Result<(), StoreError> {
         self.terms_changed(fingerprint.terms, now)?;
         self.borders_changed(fingerprint.borders, now)
+    }
+
+    fn planner_state(&mut self, now: Timestamp) -> Result<Option<String>, StoreError> {
+        SqliteFrontier::planner_state(self, now)
+    }
+
+    fn save_planner(&mut self, state: &str, now: Timestamp) -> Result<(), StoreError> {
+        SqliteFrontier::save_planner(self, state, now)
     }
 
     fn heartbeat(

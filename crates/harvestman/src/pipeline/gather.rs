@@ -24,6 +24,7 @@ use super::{
     notices,
     payloads::Payloads,
     preview::Preview,
+    returning::{self, Stakes},
     settle::{self, Seen},
     spiders::{Spider, Spiders},
 };
@@ -89,9 +90,9 @@ impl GatherStage {
                 let filed = self.file(&exchange, None, events)?;
                 (ReportSubject::Robots(copy), filed.location, Vec::new())
             }
-            Subject::Page { page, after } => {
+            Subject::Page { page, after, stakes } => {
                 let filed = self.file(&exchange, Some(&page), events)?;
-                let (report, decisions) = self.read(&exchange, *page, &filed, after);
+                let (report, decisions) = self.read(&exchange, *page, &filed, after, &stakes);
                 (ReportSubject::Page(Box::new(report)), filed.location, decisions)
             }
         };
@@ -209,6 +210,7 @@ impl GatherStage {
         page: Page,
         filed: &Filed,
         after: PageAfter,
+        stakes: &Stakes,
     ) -> (PageReport, Vec<Decision>) {
         let spider = self.spiders.of(page.spider);
         // The gatherer promises not to panic; should it break the promise, one page is poor, not the crawl.
@@ -235,16 +237,10 @@ impl GatherStage {
             (parts, notice) = (Requisites::default(), SortedNotice::default());
         }
         let now = self.clock.now();
-        let policy = spider.policy_of(&page);
-        let verdict = settle::Answered {
-            exchange,
-            gathered: &gathered,
-            filed,
-            now,
-            policy: &policy,
-            refusal,
-        };
-        let (mut update, refused) = settle::update(&page, &verdict, after, &sorted);
+        let verdict = settle::Answered { exchange, gathered: &gathered, filed, refusal };
+        let (mut update, refused) = settle::update(&page, &verdict, &after, &sorted);
+        let decided = returning::decide(&page, &mut update, &after, Some(exchange), stakes, now);
+        returning::note_children(&page, &mut update, &sorted.internal, stakes);
         let again = settle::asks_again(&page, exchange, &gathered);
         leave_out_forgotten(&self.spiders.blocks, &mut gathered, &mut update);
         let mut decisions = sorted.refused;
@@ -255,6 +251,7 @@ impl GatherStage {
         let report = PageReport {
             page,
             update,
+            decided,
             internal: sorted.internal,
             external: sorted.external,
             requisites: parts.taken,

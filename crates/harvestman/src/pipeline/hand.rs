@@ -9,6 +9,7 @@ use std::{
 };
 
 use harvester::{http::CookieJar, workbench::Reason};
+use manager::PurseId;
 use model::{
     Candidate, Fingerprint, PageUpdate, Release, SiteClock, SiteDelta, SiteHabit, SiteId, SiteKey,
     SiteLease, SpiderId, Timestamp, limits,
@@ -48,6 +49,10 @@ pub struct Held {
     pub habit: SiteHabit,
     /// When it last became free: what lies between that and its next visit is pause.
     pub free_since: Timestamp,
+    /// What is known of the site's pages together; learned with every visit.
+    pub habit: SiteHabit,
+    /// Revisits that were paid for and not made yet.
+    pub paid: HashMap<Fingerprint, PurseId>,
 }
 
 impl Hand {
@@ -69,6 +74,8 @@ impl Hand {
             promoted: Vec::new(),
             habit: lease.site.habit.clone(),
             free_since: now,
+            habit: lease.site.habit.clone(),
+            paid: HashMap::new(),
         };
         self.sites.insert(lease.site.key.clone(), held);
     }

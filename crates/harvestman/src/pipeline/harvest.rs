@@ -18,8 +18,8 @@ use harvester::{
     workbench::{Drained, LimitInAll, Reason, Step, Workbench},
 };
 use model::{
-    CheckOut, Clock, Counts, FetchLimits, Purpose, Refill, Release, SiteKey, SiteLease, SpiderId,
-    StoreError, Timestamp, limits,
+    CheckOut, Clock, Counts, FetchLimits, NextDue, Purpose, Refill, Release, SiteKey, SiteLease,
+    SpiderId, StoreError, Timestamp, limits,
 };
 use store::{control::Request, spiders::SpiderRow};
 use tokio::sync::{mpsc::Receiver, watch};
@@ -39,20 +39,23 @@ mod answers;
 mod door;
 mod login;
 mod notices;
+mod planning;
 mod requests;
 mod requisites;
 mod steer;
 #[cfg(test)]
 mod tests;
 
+pub use planning::{Planning, Saved, Spending};
 pub use requests::{read_seeds, seed_candidate};
 
 /// A pass ends when nothing is due within this time: short waits (a retry, a pause) are sat out.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Check-ins that may wait for the writer before no more visits are begun.
 pub const UNSETTLED_MAX: usize = 2_000;
-/// How often leases are looked over, and the display and the run's row are refreshed.
-const BEAT: Duration = Duration::from_millis(500);
+/// How often leases are looked over, and the display and the run's row are refreshed, where somebody looks.
+pub const BEAT: Duration = Duration::from_millis(500);
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// Orders that can wait for the writer at once. Visits are begun while fewer than [`UNSETTLED_MAX`]
 /// check-ins wait, and each one under way leaves another; a site leaves one when it comes, one with a
@@ -75,6 +78,8 @@ pub struct Plan {
     pub sites_in_hand: usize,
     pub seeded_first: bool,
     pub holder: String,
+    /// [`BEAT`]; under simulated time, where nobody looks, only leases and what is due wake the loop.
+    pub beat: Option<Duration>,
 }
 
 /// Why a crawl is over.
@@ -105,6 +110,7 @@ pub struct Harvest {
     pub helm: Box<dyn Helm>,
     pub robots_limits: Arc<FetchLimits>,
     pub progress: watch::Sender<Progress>,
+    pub planning: Planning,
     pub state: State,
 }
 
@@ -119,6 +125,8 @@ pub struct State {
     resolving: usize,
     gathering: usize,
     unsettled: usize,
+    /// Batches that are being made.
+    batching: usize,
     checking_out: bool,
     /// Ask the frontier again at this moment.
     check_at: Option<Timestamp>,
@@ -219,8 +227,14 @@ impl Harvest {
             }
             Event::Fetched { assignment, answer, busy } => self.fetched(*assignment, *answer, busy),
             Event::Gathered(report) => self.gathered(*report),
-            Event::CheckedOut { leases, next_due, busy: _busy } => {
-                self.checked_out(leases, next_due)
+            Event::CheckedOut { leases, full, next, busy: _busy } => {
+                self.checked_out(leases, full, next);
+            }
+            Event::Sampled(sample, _busy) => self.sampled(&sample),
+            Event::Batched(due, _busy) => {
+                tracing::info!(due, "a batch was made");
+                self.state.batching -= 1;
+                self.state.check_at = Some(self.clock.now());
             }
             Event::Refilled { site, pages, more, busy: _busy } => {
                 if let Some(held) = self.state.hand.get(&site) {
@@ -229,9 +243,10 @@ impl Harvest {
                 let pages = self.judge_candidates(&site, pages);
                 self.workbench.refill(&site, pages, more, self.clock.now());
             }
-            Event::Settled { messages, counts, store } => {
+            Event::Settled { messages, counts, store, busy: _busy } => {
                 self.state.unsettled -= messages;
                 self.state.counts = counts;
+                self.count_known();
                 self.state.tally.time.store_us += store.as_micros() as u64;
             }
             Event::Requests(requests) => self.take_requests(requests),
@@ -250,20 +265,30 @@ impl Harvest {
         }
         // Leases first: after a long sleep of the machine a check-out would find ours run out, and lend
         // the sites in hand to ourselves a second time.
-        if now.since(self.state.beat) >= BEAT {
+        if now.since(self.state.beat) >= self.beat_every() {
             self.beat(false);
             self.end_times(now);
             self.look_at_helm(now);
         }
-        let mut wake = now.plus(BEAT);
+        let mut wake = now.plus(self.beat_every());
         if self.may_begin() {
             wake = wake.min(self.acquire(now));
             self.give_back_drained(now);
+            self.make_batches(now);
             self.check_out(now);
         }
         self.finish_if_stopping(now);
-        let soonest = [self.state.check_at, self.plan.deadline].into_iter().flatten().min();
-        soonest.filter(|at| *at > now).map_or(wake, |at| wake.min(at))
+        let soonest =
+            [self.state.check_at, self.planning.again_at, self.plan.deadline, self.next_batch()];
+        soonest.into_iter().flatten().filter(|at| *at > now).fold(wake, Timestamp::min)
+    }
+
+    fn beat_every(&self) -> Duration {
+        match self.plan.beat {
+            Some(every) => every,
+            None if self.state.hand.is_empty() => DAY,
+            None => limits::LEASE / 4,
+        }
     }
 
     fn may_begin(&self) -> bool {
@@ -302,7 +327,7 @@ impl Harvest {
                 Step::Idle => break,
             }
         }
-        now.plus(BEAT)
+        now.plus(self.beat_every())
     }
 
     fn give_back_drained(&mut self, now: Timestamp) {
@@ -341,6 +366,8 @@ impl Harvest {
             fence: held.fence,
             now,
             pages_max: limits::REFILL_PAGES,
+            // What is held to a budget is asked for by the tick.
+            again: !self.planning.is_gated(),
             paused,
             except,
             only: Vec::new(),
@@ -353,6 +380,7 @@ impl Harvest {
         let removed = self.workbench.remove(site, now);
         let Some(held) = self.state.hand.remove(site) else { return };
         held.keep_sessions(&self.state.sessions, now);
+        self.refund_all(held.paid.values().copied());
         self.state.logins.retain(|(other, _), _| other != site);
         let clock = removed.as_ref().map(|removed| removed.clock);
         let full = removed.map(|removed| removed.full).unwrap_or_default();
@@ -372,7 +400,14 @@ impl Harvest {
         let room = self.plan.sites_in_hand.saturating_sub(self.state.hand.len());
         let wanted = room >= self.plan.sites_in_hand.div_ceil(4) || self.state.hand.is_empty();
         let due = self.state.check_at.is_some_and(|at| at <= now);
-        if self.state.checking_out || room == 0 || !wanted || !due {
+        let tick = self.planning.again_at.is_some_and(|at| at <= now);
+        if self.state.checking_out || room == 0 || !wanted || !(due || tick) {
+            return;
+        }
+        let ask = self.planning.ask(now);
+        if !due && ask.again_max == Some(0) {
+            // Nothing can be paid for yet.
+            self.planning.again_at = Some(ask.next);
             return;
         }
         let fair = limits::PAGES_IN_HAND_MAX / self.plan.sites_in_hand.max(1);
@@ -382,9 +417,9 @@ impl Harvest {
             lease: limits::LEASE,
             sites_max: room.min(limits::CHECK_OUT_SITES),
             pages_max: fair.clamp(limits::CHECK_OUT_PAGES_MIN, limits::REFILL_PAGES),
-            slack: Duration::ZERO,
-            firsts: true,
-            again_max: None,
+            slack: ask.slack,
+            firsts: ask.firsts,
+            again_max: ask.again_max,
             known_max: limits::KNOWN_IN_MEMORY_MAX,
             paused: self.paused(now),
             requisites_only: self.state.parts_only,
@@ -393,22 +428,33 @@ impl Harvest {
         };
         self.state.checking_out = true;
         self.state.check_at = None;
+        self.planning.again_at = None;
         // A check-out takes back the leases that ran out: none of ours may be among them, or the site
         // would be in hand twice.
         self.renew_leases(now);
         self.order(Order::CheckOut(request, self.clock.busy()));
     }
 
-    fn checked_out(&mut self, leases: Vec<SiteLease>, next_due: Option<Timestamp>) {
+    fn checked_out(&mut self, leases: Vec<SiteLease>, full: bool, next: NextDue) {
         let now = self.clock.now();
         self.state.checking_out = false;
-        // Sites came: there may be more. None came: ask again when the next is due, or at once when
-        // something was found or given back while we asked.
-        let again = if leases.is_empty() { next_due } else { Some(now) };
-        self.state.check_at = [self.state.check_at, again].into_iter().flatten().min();
-        self.state.next_due = next_due;
+        let came = leases.len();
+        let leases = self.choose(leases, now);
+        // As many came as were asked for: there may be more. Else ask again when the next is due, or at once
+        // when something was found or given back while we asked.
+        let mut later = if self.planning.is_gated() { next.first } else { next.earliest() };
+        if full && !leases.is_empty() {
+            later = Some(now);
+        } else if came > 0 && leases.is_empty() && self.planning.is_gated() {
+            // What came stays due and cannot be paid for: it would come again and again.
+            later = later.map(|at| at.max(self.planning.next_tick()));
+        }
+        self.planning.wait_for(next.again.filter(|_| self.planning.is_gated()));
+        self.state.check_at = [self.state.check_at, later].into_iter().flatten().min();
+        self.state.next_due = next.earliest();
         for mut lease in leases {
             self.state.hand.add(&lease, now);
+            self.note_paid(&lease);
             let site = lease.site.key.clone();
             lease.pages = self.judge_candidates(&site, lease.pages);
             self.workbench.add(lease, now);
@@ -451,6 +497,7 @@ impl Harvest {
             && state.resolving == 0
             && state.gathering == 0
             && !state.checking_out
+            && state.batching == 0
             && state.pauses.is_empty()
             && state.unsettled == 0;
         match state.stopping {
@@ -491,7 +538,8 @@ impl Harvest {
             let token = Arc::new(());
             self.state.heartbeat = Arc::downgrade(&token);
             let figures = serde_json::to_value(&self.state.tally).unwrap_or_default();
-            self.order(Order::Heartbeat(figures, token));
+            let planner = self.planner_state(last, now);
+            self.order(Order::Heartbeat(figures, planner, token));
         }
         let state = &self.state;
         self.progress.send_replace(Progress {

@@ -7,10 +7,11 @@
 use std::{sync::Arc, time::Duration};
 
 use harvester::{failure::PageAfter, workbench::Assignment};
+use manager::Profit;
 use model::{
-    Busy, Candidate, CheckOut, Counts, Decision, Exchange, FetchFailure, Link, Page, PageUpdate,
-    RecordLocation, Refill, Resolution, RobotsCopy, SiteClock, SiteDelta, SiteKey, SiteLease,
-    StoreError, Timestamp,
+    Busy, Candidate, CheckOut, Counts, Decision, Exchange, FetchFailure, Link, NextDue, Page,
+    PageUpdate, RecordLocation, Refill, Resolution, RobotsCopy, SiteClock, SiteDelta, SiteHabit,
+    SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
 };
 use seeder::SortedNotice;
 use store::{
@@ -18,7 +19,10 @@ use store::{
     spiders::SpiderRow,
 };
 
-use super::course::Fingerprints;
+use super::{
+    course::Fingerprints,
+    returning::{Decided, Stakes},
+};
 
 /// How the answer to a request begins that was not carried out.
 pub const REFUSED: &str = "refused: ";
@@ -39,9 +43,15 @@ pub enum Event {
     Gathered(Box<Report>),
     CheckedOut {
         leases: Vec<SiteLease>,
-        next_due: Option<Timestamp>,
+        /// There may be more where these came from.
+        full: bool,
+        next: NextDue,
         busy: Busy,
     },
+    /// Pages from all over the collection, to reckon prices from.
+    Sampled(Vec<(Page, SiteHabit)>, Busy),
+    /// A batch was made: so many pages are due.
+    Batched(u64, Busy),
     Refilled {
         site: SiteKey,
         pages: Vec<Page>,
@@ -53,6 +63,7 @@ pub enum Event {
         messages: usize,
         counts: Counts,
         store: Duration,
+        busy: Vec<Busy>,
     },
     /// What other processes ask for.
     Requests(Vec<Request>),
@@ -81,6 +92,7 @@ pub enum Subject {
     Page {
         page: Box<Page>,
         after: PageAfter,
+        stakes: Box<Stakes>,
     },
 }
 
@@ -103,6 +115,7 @@ pub enum ReportSubject {
 pub struct PageReport {
     pub page: Page,
     pub update: PageUpdate,
+    pub decided: Decided,
     /// Candidates of the page's own site.
     pub internal: Vec<Candidate>,
     /// Candidates of other sites, inside the scope.
@@ -125,8 +138,12 @@ pub enum Order {
     Settle(Box<Settle>),
     /// Commit what waits now: nothing more is coming soon.
     Flush,
-    /// The run's figures, for `status`; the token lives until they are written.
-    Heartbeat(serde_json::Value, Arc<()>),
+    /// The run's figures, for `status`, and the planner's state; the token lives until they are written.
+    Heartbeat(serde_json::Value, Option<String>, Arc<()>),
+    /// Pages to reckon prices from, at most so many.
+    Sample(usize, Busy),
+    /// Have the best pages of this spider due.
+    Batch(SpiderId, Profit, Busy),
     /// What became of a request of another process.
     RequestDone(i64, String),
     /// Write down that this is kept away from, or no longer, as that request asked.

@@ -2,7 +2,6 @@
 
 use gatherer::Gathered;
 use harvester::failure::PageAfter;
-use manager::{Policy, VisitedPage, next_due};
 use model::{
     Change, Condition, Decision, Exchange, FailureKind, FetchFailure, Fingerprint, LastVersion,
     Page, PageFacts, PageState, PageUpdate, Refusal, RefusalReason, Stopped, Timestamp, Visit,
@@ -26,21 +25,20 @@ pub struct Answered<'a> {
     pub exchange: &'a Exchange,
     pub gathered: &'a Gathered,
     pub filed: &'a Filed,
-    pub now: Timestamp,
-    pub policy: &'a Policy,
     /// The rules do not want content of this type.
     pub refusal: Option<Refusal>,
 }
 
-/// The page's new row, and the refusal when the answer was not wanted.
+/// The page's new row, and the refusal when the answer was not wanted. When it is due again is not for this
+/// room to say.
 pub fn update(
     page: &Page,
     answer: &Answered<'_>,
-    after: PageAfter,
+    after: &PageAfter,
     sorted: &Sorted,
 ) -> (PageUpdate, Option<Decision>) {
     let state = match answer.refusal {
-        None => state_after(page, answer.exchange, &after),
+        None => state_after(page, answer.exchange, after),
         Some(_) => PageState::Excluded,
     };
     let change = change_of(page, answer, state);
@@ -49,10 +47,11 @@ pub fn update(
     let update = PageUpdate {
         fp: page.url.fingerprint(),
         state,
-        due: due_after(page, state, change, failures, &after, answer.now, answer.policy),
+        due: None,
         failures,
         visit: Some(visit_of(answer, change)),
         habit: None,
+        children: None,
         facts: facts_of(page, answer, change, sorted),
     };
     let refused = match &answer.refusal {
@@ -68,7 +67,6 @@ pub fn failed(
     failure: &FetchFailure,
     after: &PageAfter,
     now: Timestamp,
-    policy: &Policy,
 ) -> PageUpdate {
     if let PageAfter::Later { at } = after {
         return later(page, *at);
@@ -98,10 +96,11 @@ pub fn failed(
     PageUpdate {
         fp: page.url.fingerprint(),
         state,
-        due: due_after(page, state, Change::Failed, failures, after, now, policy),
+        due: None,
         failures,
         visit: (failure.kind != FailureKind::Aborted).then_some(visit),
         habit: None,
+        children: None,
         facts: None,
     }
 }
@@ -115,22 +114,21 @@ fn later(page: &Page, at: Timestamp) -> PageUpdate {
         failures: page.failures,
         visit: None,
         habit: None,
+        children: None,
         facts: None,
     }
 }
 
 /// The page's new row when a rule keeps us from visiting it now.
-pub fn excluded(page: &Page, now: Timestamp, policy: &Policy) -> PageUpdate {
-    let fp = page.url.fingerprint();
-    let visited =
-        VisitedPage { fp, state: PageState::Excluded, change: None, failures: page.failures };
+pub fn excluded(page: &Page) -> PageUpdate {
     PageUpdate {
         fp: page.url.fingerprint(),
         state: PageState::Excluded,
-        due: next_due(*policy, &visited, now),
+        due: None,
         failures: page.failures,
         visit: None,
         habit: None,
+        children: None,
         facts: None,
     }
 }
@@ -144,6 +142,7 @@ pub fn refused(page: &Page) -> PageUpdate {
         failures: 0,
         visit: None,
         habit: None,
+        children: None,
         facts: None,
     }
 }
@@ -198,22 +197,6 @@ fn change_of(page: &Page, answer: &Answered<'_>, state: PageState) -> Change {
         },
         _ => Change::Failed,
     }
-}
-
-fn due_after(
-    page: &Page,
-    state: PageState,
-    change: Change,
-    failures: u16,
-    after: &PageAfter,
-    now: Timestamp,
-    policy: &Policy,
-) -> Option<Timestamp> {
-    if let PageAfter::Retry { at } = after {
-        return Some(*at);
-    }
-    let visited = VisitedPage { fp: page.url.fingerprint(), state, change: Some(change), failures };
-    next_due(*policy, &visited, now)
 }
 
 fn visit_of(answer: &Answered<'_>, change: Change) -> Visit {

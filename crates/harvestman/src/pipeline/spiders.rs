@@ -7,19 +7,19 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, PoisonError, RwLock},
-    time::Duration,
 };
 
 use gatherer::GatherOptions;
 use harvester::login::LoginForm;
-use manager::Policy;
+use manager::{Policy, Stake};
 use model::{Candidate, CrawlUrl, FetchLimits, Origin, Page, Refusal, SiteKey, SpiderId, Verdict};
 use seeder::{Blocks, SeedSet, SpiderRules};
 
 use super::notices::Vouchers;
 use crate::{
     access::CookieStock,
-    config::{self, Overrides, PageOverride},
+    config::{Overrides, PageOverride},
+    revisiting::Returns,
 };
 
 pub struct Spider {
@@ -27,9 +27,8 @@ pub struct Spider {
     pub name: String,
     pub rules: SpiderRules,
     pub seeds: Arc<RwLock<SeedSet>>,
-    pub policy: Policy,
-    /// Of the policy "fixed", where only the policy is otherwise for a page.
-    pub period: Duration,
+    /// When its pages are visited again.
+    pub returns: Returns,
     /// What is otherwise with some pages.
     pub overrides: Overrides,
     pub gather: GatherOptions,
@@ -62,18 +61,12 @@ impl Spider {
 
     /// What the user wants of this page stands over what the spider does with others.
     pub fn policy_of(&self, page: &Page) -> Policy {
-        if let Some(every) = page.terms.period {
-            return Policy::Fixed { every };
-        }
-        let Some(other) = self.other_terms_of(page) else { return self.policy };
-        match (other.policy, other.period) {
-            (Some(config::Policy::Once), _) => Policy::Once,
-            (Some(config::Policy::Fixed), every) => {
-                Policy::Fixed { every: every.unwrap_or(self.period) }
-            }
-            (None, Some(every)) => Policy::Fixed { every },
-            (None, None) => self.policy,
-        }
+        self.returns.policy(page, self.other_terms_of(page).as_ref())
+    }
+
+    /// What decides about the page besides its habit.
+    pub fn stake_of(&self, page: &Page) -> Stake {
+        self.returns.stake(page, self.other_terms_of(page).as_ref())
     }
 
     /// How much one visit to the page may take and bring.

@@ -179,7 +179,14 @@ pub(super) fn plan() -> Plan {
         fetches_room: 10,
         seeded_first: false,
         holder: "test".to_owned(),
+        beat: None,
     }
+}
+
+fn once() -> crate::config::Config {
+    let mut config = crate::config::Config::defaults();
+    config.revisit.policy = crate::config::Policy::Once;
+    config
 }
 
 pub(super) fn spider(seeds: &[CrawlUrl]) -> Spider {
@@ -188,8 +195,7 @@ pub(super) fn spider(seeds: &[CrawlUrl]) -> Spider {
         name: "default".to_owned(),
         rules: SpiderRules::default(),
         seeds: Arc::new(RwLock::new(seeds.iter().collect::<SeedSet>())),
-        policy: manager::Policy::Once,
-        period: Duration::from_secs(604_800),
+        returns: crate::revisiting::Returns::new(&once(), crate::revisiting::COMMON),
         overrides: crate::config::Overrides::default(),
         gather: gatherer::GatherOptions::default(),
         fetch_limits: Arc::new(fetch_limits()),
@@ -231,6 +237,7 @@ impl Helm for Steady {
             fetches_max: 10,
             seeded_first: false,
             fingerprint: Fingerprints::default(),
+            budgets: Default::default(),
         })
     }
 

@@ -13,9 +13,10 @@ use std::{
     time::Duration,
 };
 
+use manager::Profit;
 use model::{
-    Archive, Busy, Clock, Fingerprint, NewPage, Settlement, SiteDelta, SiteId, StoreError,
-    Timestamp, limits,
+    Archive, Busy, Clock, Fingerprint, NewPage, Settlement, SiteDelta, SiteId, SpiderId,
+    StoreError, Timestamp, limits,
 };
 use store::{control::SpiderChange, links::LinkWriter, runs::RunId};
 use tokio::sync::mpsc::Sender;
@@ -23,6 +24,7 @@ use tokio::sync::mpsc::Sender;
 use super::{
     desk::Desk,
     messages::{Event, Order, REFUSED, Settle},
+    spiders::Spiders,
 };
 
 /// How often a full disk is tried again.
@@ -40,6 +42,7 @@ pub struct Writer {
     pub events: Sender<Event>,
     /// Longest wait of a check-in for company; zero under simulated time.
     pub settle_every: Duration,
+    pub spiders: Arc<Spiders>,
 }
 
 /// The check-ins that wait for the next transaction.
@@ -90,12 +93,26 @@ impl Writer {
         match order {
             Order::Settle(settle) => self.add(*settle, batch),
             Order::Flush => self.commit(batch),
-            Order::Heartbeat(stats, _token) => match self.run {
-                Some(run) => self.until_there_is_room(|writer| {
-                    writer.desk.heartbeat(run, &stats, writer.clock.now())
-                }),
-                None => Ok(()),
-            },
+            Order::Heartbeat(stats, planner, _token) => self.until_there_is_room(|writer| {
+                let now = writer.clock.now();
+                if let Some(state) = &planner {
+                    writer.desk.save_planner(state, now)?;
+                }
+                writer.run.map_or(Ok(()), |run| writer.desk.heartbeat(run, &stats, now))
+            }),
+            Order::Sample(pages_max, busy) => {
+                let draw = self.clock.now().0.unsigned_abs();
+                let sample = self.desk.sample(pages_max, draw)?;
+                self.say(Event::Sampled(sample, busy));
+                Ok(())
+            }
+            Order::Batch(spider, profit, busy) => {
+                // What waits may have been visited since.
+                self.commit(batch)?;
+                let due = self.make_batch(spider, profit)?;
+                self.say(Event::Batched(due, busy));
+                Ok(())
+            }
             Order::RequestDone(id, result) => self.until_there_is_room(|writer| {
                 writer.desk.request_done(id, &result, writer.clock.now())
             }),
@@ -123,8 +140,8 @@ impl Writer {
                 // What waits may change what is due.
                 self.commit(batch)?;
                 let leases = self.until_there_is_room(|writer| writer.desk.check_out(&request))?;
-                let next_due = if leases.is_empty() { self.desk.next_due()? } else { None };
-                self.say(Event::CheckedOut { leases, next_due, busy });
+                let (full, next) = (leases.len() >= request.sites_max, self.desk.next_dues()?);
+                self.say(Event::CheckedOut { leases, full, next, busy });
                 Ok(())
             }
             Order::Refill(site, request, busy) => {
@@ -180,9 +197,22 @@ impl Writer {
         let store = Duration::from_micros(self.clock.micros().saturating_sub(begun));
         let done = std::mem::take(batch);
         let counts = self.desk.counts()?;
-        self.say(Event::Settled { messages: done.busy.len(), counts, store });
-        drop(done.busy);
+        let (messages, busy) = (done.busy.len(), done.busy);
+        self.say(Event::Settled { messages, counts, store, busy });
         Ok(())
+    }
+
+    /// WIRE's batch. All pages of the spider are looked at, about a second for a million: check-ins wait for it,
+    /// once in a cycle.
+    fn make_batch(&mut self, spider: SpiderId, profit: Profit) -> Result<u64, StoreError> {
+        let now = self.clock.now();
+        let mut chosen = manager::Batch::new(profit, now);
+        let spider = self.spiders.of(spider);
+        self.desk.survey(spider.id, &mut |site, page| {
+            chosen.look(site, page, spider.stake_of(page).importance);
+        })?;
+        let pages = chosen.chosen();
+        self.until_there_is_room(|writer| writer.desk.call(&pages, now))
     }
 
     fn change_spider(
@@ -278,6 +308,9 @@ fn absorb(into: &mut SiteDelta, delta: SiteDelta) {
     into.robots.extend(delta.robots);
     into.signals.extend(delta.signals);
     into.clock = delta.clock.or(into.clock);
+    into.habit = delta.habit.or(into.habit.take());
+    into.signals.extend(delta.signals);
+    into.call_children.extend(delta.call_children);
     into.seeded |= delta.seeded;
     into.duplicates += delta.duplicates;
     into.worked += delta.worked;
@@ -306,6 +339,7 @@ mod tests {
             failures: 0,
             visit: None,
             habit: None,
+            children: None,
             facts: None,
         };
         let visited = SiteDelta { updates: vec![update], ..empty() };

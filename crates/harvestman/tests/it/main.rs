@@ -12,6 +12,7 @@ mod audit;
 mod bad_input;
 mod block;
 mod check;
+mod coming_back;
 mod commands;
 mod config;
 mod forget;

@@ -9,18 +9,21 @@ use harvester::{
     clock::SimClock,
     workbench::{self, SiteTerms, SpiderLimits, Terms, Workbench},
 };
-use harvestman::pipeline::{
-    self, Mailbox, Outcome, Parts,
-    course::{Bounds, Course, Fingerprints, Helm},
-    gather::GatherStage,
-    harvest::{Ended, Plan, seed_candidate},
-    payloads::Payloads,
-    spiders::{Spider, Spiders},
-    tally::Progress,
+use harvestman::{
+    config::Config,
+    pipeline::{
+        self, Mailbox, Outcome, Parts,
+        course::{Bounds, Budgets, Course, Fingerprints, Helm},
+        gather::GatherStage,
+        harvest::{Ended, Plan, seed_candidate},
+        payloads::Payloads,
+        spiders::{Spider, Spiders},
+        tally::Progress,
+    },
+    revisiting::{COMMON, Returns},
 };
-use model::{
-    Archive, Clock, CrawlUrl, FetchLimits, Frontier, Mark, SiteKey, Spent, SpiderId, Timestamp,
-};
+use manager::Budget;
+use model::{Archive, Clock, CrawlUrl, FetchLimits, Frontier, SiteKey, Spent, SpiderId, Timestamp};
 use seeder::{Blocks, Seed, SeedSet, SpiderRules};
 use simweb::{LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions, checks};
 use store::{
@@ -46,7 +49,8 @@ fn a_polite_crawl_of_simulated_sites_keeps_every_pause_and_misses_no_page() {
         SimFetcher::new(web.clone(), shared.clone(), "harvestman", LogOptions::default()).unwrap(),
     );
     let begun = clock.now();
-    let outcome = crawl(&web, folder.path(), &shared, fetcher.clone());
+    let once = Errand { returns: returns("policy = 'once'"), until: None };
+    let outcome = crawl(&web, folder.path(), &shared, fetcher.clone(), &once);
     assert!(matches!(outcome.ended, Ended::Done { .. }), "{:?}", outcome.ended);
 
     let log = fetcher.log().entries();
@@ -62,21 +66,39 @@ fn a_polite_crawl_of_simulated_sites_keeps_every_pause_and_misses_no_page() {
     assert_eq!(outcome.counts.pages_fetched, 90);
 }
 
-fn crawl(
+/// What a simulated crawl is to do.
+pub struct Errand {
+    pub returns: Returns,
+    /// Go on until this moment; else one pass is made.
+    pub until: Option<Timestamp>,
+}
+
+/// As `[revisit]` with these lines has them.
+pub fn returns(lines: &str) -> Returns {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("harvest.toml"), format!("[revisit]\n{lines}\n")).unwrap();
+    Returns::new(&Config::load(folder.path(), Vec::new()).unwrap(), COMMON)
+}
+
+/// A crawl of the whole web into `folder`, which may hold an earlier one.
+pub fn crawl(
     web: &Arc<SimWeb>,
     folder: &std::path::Path,
     clock: &Arc<dyn Clock>,
     fetcher: Arc<SimFetcher>,
+    errand: &Errand,
 ) -> Outcome {
     let seeds: Vec<CrawlUrl> =
         (0..web.sites()).map(|site| CrawlUrl::parse(&web.home(site)).unwrap()).collect();
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    let spider = |seeds: &[CrawlUrl]| spider(seeds, errand.returns);
+    let mut frontier = SqliteFrontier::open(&folder.join("crawl.db")).unwrap();
     let candidates: Vec<_> =
         seeds.iter().map(|url| seed_candidate(Seed::from(url.clone()), &spider(&[]))).collect();
     frontier.admit(&candidates, clock.now()).unwrap();
+    let marks = frontier.marks().unwrap();
+    let mark = marks.archive.unwrap_or_default();
     let (archive, _) =
-        WarcArchive::open(&folder.join("volumes"), WarcOptions::default(), Mark::default())
-            .unwrap();
+        WarcArchive::open(&folder.join("volumes"), WarcOptions::default(), mark).unwrap();
     let archive: Arc<dyn Archive> = Arc::new(archive);
     let stage = Arc::new(GatherStage {
         archive: archive.clone(),
@@ -90,7 +112,7 @@ fn crawl(
     let parts = Parts {
         desk: Box::new(frontier),
         archive,
-        links: LinkWriter::open(&folder.join("links"), None).unwrap(),
+        links: LinkWriter::open(&folder.join("links"), marks.links).unwrap(),
         run: None,
         fetch: fetcher,
         resolve: Arc::new(SimResolver::new(web.clone(), clock.clone())),
@@ -100,7 +122,7 @@ fn crawl(
             Spent::default(),
         ),
         spiders: stage.spiders.clone(),
-        helm: Box::new(Steady(seeds)),
+        helm: Box::new(Steady(seeds, errand.returns)),
         rows: Vec::new(),
         stage,
         gather_threads: 2,
@@ -108,13 +130,14 @@ fn crawl(
         settle_every: Duration::ZERO,
     };
     let plan = Plan {
-        forever: false,
-        deadline: None,
+        forever: errand.until.is_some(),
+        deadline: errand.until,
         fetches_max: 10,
         sites_in_hand: 10,
         fetches_room: 10,
         seeded_first: false,
         holder: "test".to_owned(),
+        beat: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mailbox = Mailbox::new(&plan);
@@ -137,14 +160,13 @@ fn limits() -> FetchLimits {
     }
 }
 
-fn spider(seeds: &[CrawlUrl]) -> Spider {
+fn spider(seeds: &[CrawlUrl], returns: Returns) -> Spider {
     Spider {
         id: SpiderId(1),
         name: "default".to_owned(),
         rules: SpiderRules::default(),
         seeds: Arc::new(RwLock::new(seeds.iter().collect::<SeedSet>())),
-        policy: manager::Policy::Once,
-        period: Duration::from_secs(604_800),
+        returns,
         overrides: harvestman::config::Overrides::default(),
         gather: gatherer::GatherOptions::default(),
         fetch_limits: Arc::new(limits()),
@@ -156,20 +178,21 @@ fn spider(seeds: &[CrawlUrl]) -> Spider {
 }
 
 /// One spider, and nothing ever changes.
-struct Steady(Vec<CrawlUrl>);
+struct Steady(Vec<CrawlUrl>, Returns);
 
 impl Helm for Steady {
     fn course(&mut self, _: &[SpiderRow]) -> Result<Course, String> {
         let bounds =
             Bounds { limits: SpiderLimits::default(), time: None, spent: Spent::default() };
         Ok(Course {
-            spiders: vec![(spider(&self.0), bounds)],
+            spiders: vec![(spider(&self.0, self.1), bounds)],
             terms: Arc::new(Same(PAUSE)),
             pages_max: None,
             bytes_max: None,
             fetches_max: 10,
             seeded_first: false,
             fingerprint: Fingerprints::default(),
+            budgets: Budgets { purses: vec![(COMMON, Budget::default())], site_share: 0.1 },
         })
     }
 

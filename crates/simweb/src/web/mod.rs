@@ -130,6 +130,19 @@ impl SimWeb {
         Timestamp(self.options.origin.0 + changes.moment(version))
     }
 
+    /// When the page will differ from what it is at `now`, if ever.
+    pub fn next_change(&self, page: PageId, now: Timestamp) -> Option<Timestamp> {
+        let changes = self.changes(self.source(page));
+        let version = changes.count(now.0 - self.options.origin.0);
+        let at = changes.moment(version + 1);
+        (at > 0).then_some(Timestamp(self.options.origin.0 + at))
+    }
+
+    /// The mean time between the page's changes; `None`: it never changes.
+    pub fn change_period(&self, page: PageId) -> Option<std::time::Duration> {
+        self.options.change.period(self.page_hash(self.source(page)))
+    }
+
     /// The loopback address of a host; `None` when the name does not exist.
     pub fn address(&self, host: &str) -> Option<IpAddr> {
         let site = self.site_of(host).or_else(|| self.site_of(host.strip_prefix("www.")?))?;

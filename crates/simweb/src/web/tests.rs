@@ -76,6 +76,22 @@ fn visible_text(html: &str) -> String {
 }
 
 #[test]
+fn the_next_change_is_the_first_moment_of_another_version() {
+    let change = ChangeModel::every(Duration::from_secs(86_400));
+    let web = SimWeb::new(WebOptions { change, ..WebOptions::default() });
+    let page = PageId { site: 0, index: 3 };
+    let mut now = web.options().origin;
+    for _ in 0..20 {
+        let next = web.next_change(page, now).unwrap();
+        assert!(next > now && web.version(page, next) > web.version(page, now));
+        let before = Timestamp(next.0 - 1);
+        assert_eq!(web.version(page, before), web.version(page, now));
+        now = next;
+    }
+    assert_eq!(web.change_period(page), Some(Duration::from_secs(86_400)));
+}
+
+#[test]
 fn the_same_request_gets_the_same_bytes() {
     let small = || web(|options| options.sites = 3);
     assert!(bodies(&small()) == bodies(&small()));

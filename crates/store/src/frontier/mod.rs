@@ -10,6 +10,7 @@ mod asleep;
 mod cache;
 mod check_in;
 mod check_out;
+mod children;
 mod due;
 mod forget;
 mod habits;
@@ -39,6 +40,7 @@ pub use start::{RecordExtent, Seed};
 pub use verify::{Finding, Topic};
 
 pub(crate) use forget::FILES;
+pub(crate) use habits::outlook;
 pub(crate) use rows::{FACTS, ROBOTS, facts_from_row, record_from_row, robots_from_row};
 pub(crate) use start::list_seeds;
 pub(crate) use tally::load_totals;

@@ -15,6 +15,7 @@ use model::{
 use super::{Harvest, login::login_limits};
 use crate::pipeline::{
     messages::{GatherJob, Order, PageLinks, PageReport, Report, ReportSubject, Settle, Subject},
+    returning,
     sessions::Judgement,
     settle,
 };
@@ -117,7 +118,7 @@ impl Harvest {
         }
         match login {
             true => self.login_answered(&assignment, Ok(&exchange), &released, busy, now),
-            false => self.hand_over(assignment, exchange, released, busy),
+            false => self.hand_over(assignment, exchange, released, busy, now),
         }
     }
 
@@ -185,15 +186,20 @@ impl Harvest {
         exchange: Exchange,
         released: Released,
         busy: Busy,
+        now: Timestamp,
     ) {
         let tally = &mut self.state.tally;
         tally.last = Some(exchange.url.clone());
         let subject = match assignment.page.take() {
             Some(page) => {
                 let after = released.page.unwrap_or(PageAfter::Fine);
-                Subject::Page { page: Box::new(page), after }
+                let bytes = exchange.response_head.len() + exchange.wire_body.len();
+                self.pay(&page, bytes as u64, now);
+                let stakes = Box::new(self.stakes(&page));
+                Subject::Page { page: Box::new(page), after, stakes }
             }
             None => {
+                let tally = &mut self.state.tally;
                 tally.robots += 1;
                 if let Some(RobotsAnswer::Unreachable { why }) =
                     released.robots.as_ref().map(|copy| &copy.answer)
@@ -235,9 +241,13 @@ impl Harvest {
         delta.robots.extend(released.robots);
         if let Some(page) = &assignment.page {
             self.state.tally.no_answer(page.terms);
+            self.pay(page, 0, now);
             let after = released.page.unwrap_or(PageAfter::Unchanged);
-            let policy = self.spiders.of(page.spider).policy_of(page);
-            let mut update = settle::failed(page, failure, &after, now, &policy);
+            let mut update = settle::failed(page, failure, &after, now);
+            if !matches!(after, PageAfter::Later { .. }) {
+                let stakes = self.stakes(page);
+                returning::decide(page, &mut update, &after, None, &stakes, now);
+            }
             if page.terms.requisite
                 && let Some(page) = self.promote(&mut update, &delta.key, now)
             {
@@ -293,6 +303,7 @@ impl Harvest {
         let PageReport {
             page,
             mut update,
+            decided,
             internal,
             external,
             requisites,
@@ -302,6 +313,7 @@ impl Harvest {
             again,
         } = report;
         let fp = page.url.fingerprint();
+        self.learn(&page, decided, delta, now);
         self.state.tally.count(&update, page.terms);
         delta.duplicates += u64::from(duplicate && !page.terms.requisite);
         for candidate in internal {
@@ -333,8 +345,9 @@ impl Harvest {
     pub(super) fn exclude(&mut self, excluded: Excluded, now: Timestamp) {
         let Excluded { site, page, refusal } = excluded;
         self.state.tally.excluded += u64::from(!page.terms.requisite);
-        let policy = self.spiders.of(page.spider).policy_of(&page);
-        let update = settle::excluded(&page, now, &policy);
+        self.refund(&page);
+        let (mut update, stakes) = (settle::excluded(&page), self.stakes(&page));
+        returning::decide(&page, &mut update, &PageAfter::Unchanged, None, &stakes, now);
         let decisions = vec![settle::decision(&page, refusal)];
         let Some(held) = self.state.hand.get(&site.key) else { return };
         let deltas = vec![held.delta_with(update, now)];

@@ -139,6 +139,7 @@ impl Harvest {
         self.plan.fetches_max = course.fetches_max.min(self.plan.fetches_room);
         self.workbench.set_fetches_max(self.plan.fetches_max);
         self.plan.seeded_first = course.seeded_first;
+        self.planning.set_budgets(course.budgets, now);
         if self.workbench.which_limit() != Some(LimitInAll::Pages) {
             self.state.parts_only = false;
         }

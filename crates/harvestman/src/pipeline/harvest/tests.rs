@@ -102,6 +102,7 @@ fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Order>) {
         helm: Box::new(Steady(Vec::new())),
         robots_limits: limits,
         progress: watch::channel(Progress::default()).0,
+        planning: Planning::new(true, None, NOW),
         state: State::default(),
     };
     (harvest, dial, given)

@@ -1,0 +1,215 @@
+//! What is believed of a page, what a visit to it is worth, and what visits cost: for `explain` and `status`.
+
+use std::fmt::Write;
+
+use manager::{Appraisal, Policy, PurseId, Stake, appraise};
+use model::{CrawlUrl, Page, SpiderId, Timestamp};
+use serde_json::{Value, json};
+use store::census::Census;
+
+use crate::{
+    config::{Config, OwnLimits},
+    exit::Failure,
+    pipeline::harvest::{Saved, Spending},
+    progress::number,
+    revisiting::{self, COMMON, Returns},
+    times,
+};
+
+/// Longer than anybody watches: as good as never.
+const NEVER_DAYS: f64 = 20.0 * 365.0;
+
+/// A page that was visited, and when it comes back.
+pub struct Outlook {
+    page: Page,
+    stake: Stake,
+    appraisal: Appraisal,
+    spending: Option<Spending>,
+}
+
+impl Outlook {
+    /// `None`: the page is not known. `name`, `id`: of the spider whose page it is.
+    pub fn new(
+        census: &Census,
+        url: &CrawlUrl,
+        (id, name): (SpiderId, &str),
+        (config, own): (&Config, &OwnLimits),
+        now: Timestamp,
+    ) -> Result<Option<Outlook>, Failure> {
+        let Some((page, site)) = census.outlook(url)? else { return Ok(None) };
+        let purse = revisiting::own_purse(id, own).map_or(COMMON, |(purse, _)| purse);
+        let other = (!config.overrides.is_empty())
+            .then(|| config.overrides.page(name, &page.url, page.level));
+        let stake = Returns::new(config, purse).stake(&page, other.as_ref());
+        let saved = saved(census)?;
+        let price = saved.as_ref().map_or(f64::from(page.habit.price), |saved| saved.price(purse));
+        let appraisal = appraise(&stake, &page, &site, price, now);
+        let spending = saved.and_then(|saved| saved.spending(purse));
+        Ok(Some(Outlook { page, stake, appraisal, spending }))
+    }
+
+    pub fn json(&self) -> Value {
+        let appraisal = &self.appraisal;
+        json!({
+            "policy": self.stake.policy.word(),
+            "compared": self.page.habit.compared,
+            "changes": self.page.habit.changes,
+            "changes_a_day": appraisal.rate,
+            "changes_a_day_low": appraisal.rate_low,
+            "changes_a_day_high": appraisal.rate_high,
+            "fresh": appraisal.fresh,
+            "importance": appraisal.importance,
+            "value": appraisal.value,
+            "price": appraisal.price,
+            "period_seconds": appraisal.period.map(|period| period.as_secs()),
+            "due": appraisal.due.map(times::iso),
+            "rule": appraisal.rule,
+            "why": appraisal.rule.words(),
+            "announcements": self.page.habit.signals,
+            "budget": self.spending.map(|spending| spending.json()),
+        })
+    }
+
+    pub fn write(&self, text: &mut String) {
+        let (habit, appraisal) = (&self.page.habit, &self.appraisal);
+        if habit.seen.is_some() {
+            let basis = match habit.compared {
+                0 => "by what is usual on its site: visited once so far".to_owned(),
+                1 => format!("{} change at one revisit", habit.changes),
+                n => format!("{} changes at {} revisits", habit.changes, number(u64::from(n))),
+            };
+            let often = how_often(appraisal.rate, appraisal.rate_low, appraisal.rate_high);
+            let _ = writeln!(text, "{often}; {basis}");
+            let _ = writeln!(text, "the copy is fresh with {:.0} %", 100.0 * appraisal.fresh);
+        }
+        if matches!(self.stake.policy, Policy::Value(_) | Policy::Profit(_)) {
+            let _ = writeln!(
+                text,
+                "a visit now is worth {} at importance {}, the price is {}",
+                short(appraisal.value),
+                short(appraisal.importance),
+                short(appraisal.price)
+            );
+        }
+        let _ = writeln!(text, "policy {}: {}", self.stake.policy.word(), appraisal.rule.words());
+        if let Some(spending) = self.spending {
+            let _ = writeln!(text, "budget {}", spending.words());
+        }
+    }
+}
+
+/// What the last crawl, or the one that runs, has written down of its plans.
+pub fn saved(census: &Census) -> Result<Option<Saved>, Failure> {
+    Ok(census.planner_state()?.and_then(|text| serde_json::from_str(&text).ok()))
+}
+
+impl Saved {
+    fn price(&self, purse: PurseId) -> f64 {
+        let mut purses = self.planner.purses.iter();
+        purses.find(|state| state.id == purse).map_or(0.0, |state| state.price)
+    }
+
+    /// What was spent of a purse on the day that it was last spent of.
+    pub fn spending(&self, purse: PurseId) -> Option<Spending> {
+        self.spending.iter().find(|spending| spending.purse == purse).copied()
+    }
+}
+
+impl Spending {
+    pub fn json(&self) -> Value {
+        json!({
+            "visits_a_day": self.rate, "day": times::iso(self.day),
+            "revisits": self.revisits, "first_visits": self.firsts, "bytes": self.bytes,
+            "price": self.price,
+        })
+    }
+
+    pub fn words(&self) -> String {
+        let day = times::iso(self.day);
+        let day = day.split('T').next().unwrap_or_default();
+        format!(
+            "{} visits a day; {} revisits and {} first visits on {day} (UTC); price {}",
+            short(self.rate),
+            number(self.revisits),
+            number(self.firsts),
+            short(self.price)
+        )
+    }
+}
+
+/// `changes about every 3 days (between 1 and 9)`.
+fn how_often(rate: f64, low: f64, high: f64) -> String {
+    let days = |rate: f64| if rate > 0.0 { 1.0 / rate } else { f64::INFINITY };
+    let (least, most) = (span(days(high)), span(days(low)));
+    let between = match (least, most) {
+        (_, None) if days(high) >= NEVER_DAYS => String::new(),
+        (Some((n, unit)), None) => format!(" (between {n} {unit} and never)"),
+        (Some((n, unit)), Some((m, other))) if unit == other => {
+            format!(" (between {n} and {m})")
+        }
+        (Some((n, unit)), Some((m, other))) => format!(" (between {n} {unit} and {m} {other})"),
+        (None, _) => String::new(),
+    };
+    match span(days(rate)) {
+        None => "changes hardly ever".to_owned(),
+        Some((1, unit)) => {
+            format!("changes about every {}{between}", unit.trim_end_matches('s'))
+        }
+        Some((n, unit)) => format!("changes about every {n} {unit}{between}"),
+    }
+}
+
+/// A number of days as people say it; `None`: never.
+fn span(days: f64) -> Option<(u64, &'static str)> {
+    let (amount, unit) = match days {
+        d if d.is_nan() || d >= NEVER_DAYS => return None,
+        d if d >= 730.0 => (d / 365.0, "years"),
+        d if d >= 90.0 => (d / 30.4, "months"),
+        d if d >= 1.5 => (d, "days"),
+        d if d >= 1.5 / 24.0 => (d * 24.0, "hours"),
+        d => (d * 1_440.0, "minutes"),
+    };
+    Some(((amount.round() as u64).max(1), unit))
+}
+
+/// Three digits are enough of anything that is only compared.
+fn short(x: f64) -> String {
+    match x.abs() {
+        0.0 => "0".to_owned(),
+        a if (0.01..1_000.0).contains(&a) => {
+            let text = format!("{x:.3}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
+        a if a >= 1_000.0 && a < 1e9 => number(x.round() as u64),
+        _ => format!("{x:.2e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_often_a_page_changes_is_said_as_people_would() {
+        let told =
+            |days: f64, least: f64, most: f64| how_often(1.0 / days, 1.0 / most, 1.0 / least);
+        assert_eq!(told(3.0, 1.6, 9.0), "changes about every 3 days (between 2 and 9)");
+        assert_eq!(
+            told(1.0, 0.2, 4.0),
+            "changes about every 24 hours (between 5 hours and 4 days)"
+        );
+        assert_eq!(
+            told(60.0, 20.0, 1e9),
+            "changes about every 60 days (between 20 days and never)"
+        );
+        assert_eq!(told(1e9, 1e8, 1e10), "changes hardly ever");
+        assert_eq!(how_often(0.0, 0.0, 0.0), "changes hardly ever");
+        assert_eq!(how_often(f64::NAN, f64::NAN, f64::NAN), "changes hardly ever");
+    }
+
+    #[test]
+    fn figures_that_are_only_compared_are_short() {
+        let told = [0.0, 0.125, 12.0, 0.00012, 123_456.7].map(short);
+        assert_eq!(told, ["0", "0.125", "12", "1.20e-4", "123,457"]);
+    }
+}

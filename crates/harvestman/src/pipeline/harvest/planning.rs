@@ -1,0 +1,345 @@
+//! Coming back, in the loop: what is asked of the frontier, what of it is visited now, and what visits cost.
+//!
+//! The planner decides; this room gives it what it has to know (budgets, prices at the start, pages known,
+//! visits made) and carries out what it says. Its state is written down with the heartbeat, once a minute and
+//! at the end, and taken up again by the next crawl.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use manager::{Ask, Planner, PlannerOptions, PlannerState, Policy, PurseId, Stake};
+use model::{Page, Release, Site, SiteDelta, SiteHabit, SiteLease, SpiderId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::Harvest;
+use crate::{
+    pipeline::{
+        course::Budgets,
+        messages::{Order, Settle},
+        returning::{Decided, Stakes},
+    },
+    revisiting::COMMON,
+};
+
+/// A tick of the planner is never longer: prices follow the hours, not the minutes.
+const TICK_MAX: Duration = Duration::from_secs(60);
+/// How often the planner's state is written down: what a crash costs is a minute's lateness.
+const SAVE_EVERY: Duration = Duration::from_secs(60);
+/// Pages from which the price to start with is reckoned.
+pub const SAMPLE_PAGES: usize = 2_000;
+/// Of a site without pauses (one's own): as good as no bound.
+const POLITE_MAX: f64 = 1e9;
+const DAY: Duration = Duration::from_secs(86_400);
+
+pub struct Planning {
+    planner: Planner,
+    gated: bool,
+    budgets: Budgets,
+    /// What the planner said when it was last asked: when to ask again, and how far ahead of their time pages
+    /// may come along.
+    next: Timestamp,
+    slack: Duration,
+    /// When pages to be seen again are to be asked for, where visits are held to a budget.
+    pub(super) again_at: Option<Timestamp>,
+    /// Pages to come back to when the price was last reckoned from a sample.
+    sampled_at: u64,
+    sampling: bool,
+    saved: Timestamp,
+    /// When each spider's last batch was made.
+    batches: BTreeMap<SpiderId, Timestamp>,
+    spending: BTreeMap<PurseId, Spending>,
+}
+
+/// What outlives the process.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Saved {
+    pub planner: PlannerState,
+    #[serde(default)]
+    pub spending: Vec<Spending>,
+    #[serde(default)]
+    pub batches: BTreeMap<u32, Timestamp>,
+}
+
+/// What a purse paid for on one day.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spending {
+    pub purse: PurseId,
+    /// Its beginning (UTC).
+    pub day: Timestamp,
+    pub firsts: u64,
+    pub revisits: u64,
+    pub bytes: u64,
+    /// Visits a day that the purse pays for, and what one costs.
+    pub rate: f64,
+    pub price: f64,
+}
+
+impl Planning {
+    /// `saved`: as the last crawl left it.
+    pub fn new(gated: bool, saved: Option<Saved>, now: Timestamp) -> Planning {
+        let budgets = Budgets::default();
+        let mut planner = Planner::new(options(&budgets, gated), now);
+        let (mut batches, mut spending) = (BTreeMap::new(), BTreeMap::new());
+        if let Some(saved) = saved {
+            planner.restore(&saved.planner);
+            spending = saved.spending.into_iter().map(|spent| (spent.purse, spent)).collect();
+            batches = saved.batches.into_iter().map(|(id, at)| (SpiderId(id), at)).collect();
+        }
+        Planning {
+            planner,
+            gated,
+            budgets,
+            next: now,
+            slack: Duration::ZERO,
+            again_at: None,
+            sampled_at: 0,
+            sampling: false,
+            saved: now,
+            batches,
+            spending,
+        }
+    }
+
+    /// Other budgets; what was learned of prices stays.
+    pub fn set_budgets(&mut self, budgets: Budgets, now: Timestamp) {
+        if self.budgets == budgets {
+            return;
+        }
+        let state = self.planner.save();
+        self.planner = Planner::new(options(&budgets, self.gated), now);
+        self.planner.restore(&state);
+        self.budgets = budgets;
+    }
+
+    /// What is to be asked of the frontier now.
+    pub fn ask(&mut self, now: Timestamp) -> Ask {
+        let ask = self.planner.ask(now);
+        (self.next, self.slack) = (ask.next, ask.slack);
+        ask
+    }
+
+    /// Whether visits are held to a budget.
+    pub fn is_gated(&self) -> bool {
+        self.gated
+    }
+
+    /// The planner's next tick.
+    pub fn next_tick(&self) -> Timestamp {
+        self.next
+    }
+
+    /// Pages to be seen again are due at `at`: they are asked for by the tick, and may come ahead of their time.
+    pub fn wait_for(&mut self, at: Option<Timestamp>) {
+        self.again_at = at.map(|at| at.minus(self.slack).max(self.next));
+    }
+
+    pub fn price(&self, purse: PurseId) -> f64 {
+        self.planner.price(purse)
+    }
+
+    pub fn spent(&mut self, purse: PurseId, first: bool, bytes: u64, now: Timestamp) {
+        self.planner.spent(purse, first, bytes, now);
+        let day_ms = DAY.as_millis() as i64;
+        let day = Timestamp(now.0.div_euclid(day_ms) * day_ms);
+        let spending = self.spending.entry(purse).or_default();
+        if spending.day != day {
+            *spending = Spending { purse, day, ..Spending::default() };
+        }
+        spending.firsts += u64::from(first);
+        spending.revisits += u64::from(!first);
+        spending.bytes += bytes;
+    }
+
+    fn save(&self) -> Saved {
+        let priced = |spending: &Spending| Spending {
+            rate: self.planner.rate(spending.purse),
+            price: self.planner.price(spending.purse),
+            ..*spending
+        };
+        Saved {
+            planner: self.planner.save(),
+            spending: self.spending.values().map(priced).collect(),
+            batches: self.batches.iter().map(|(id, at)| (id.0, *at)).collect(),
+        }
+    }
+}
+
+fn options(budgets: &Budgets, gated: bool) -> PlannerOptions {
+    let mut purses = budgets.purses.clone();
+    if purses.is_empty() {
+        purses.push((COMMON, manager::Budget::default()));
+    }
+    PlannerOptions { purses, gated, tick_max: TICK_MAX, site_share: budgets.site_share }
+}
+
+impl Harvest {
+    /// What decides about a page that is visited now.
+    pub(super) fn stakes(&mut self, page: &Page) -> Stakes {
+        let stake = self.spiders.of(page.spider).stake_of(page);
+        let price = self.planning.price(stake.purse);
+        let held = self.state.hand.get(&page.url.site());
+        let site = held.map(|held| held.habit.clone()).unwrap_or_default();
+        Stakes { stake, price, site }
+    }
+
+    /// A visit to a page was made.
+    pub(super) fn pay(&mut self, page: &Page, bytes: u64, now: Timestamp) {
+        let purse = self.spiders.of(page.spider).returns.purse;
+        self.planning.spent(purse, page.last.is_none(), bytes, now);
+        if let Some(held) = self.state.hand.get(&page.url.site()) {
+            held.paid.remove(&page.url.fingerprint());
+        }
+    }
+
+    /// A page that was paid for is not visited after all.
+    pub(super) fn refund(&mut self, page: &Page) {
+        let held = self.state.hand.get(&page.url.site());
+        if let Some(purse) = held.and_then(|held| held.paid.remove(&page.url.fingerprint())) {
+            self.planning.planner.unspent(purse, 1);
+        }
+    }
+
+    /// The site goes: what was paid for and not visited is due still.
+    pub(super) fn refund_all(&mut self, paid: impl Iterator<Item = PurseId>) {
+        paid.for_each(|purse| self.planning.planner.unspent(purse, 1));
+    }
+
+    /// Revisits among these pages were paid for when they were chosen.
+    pub(super) fn note_paid(&mut self, lease: &SiteLease) {
+        if !self.planning.gated {
+            return;
+        }
+        for page in lease.pages.iter().filter(|page| page.last.is_some()) {
+            let stake = self.spiders.of(page.spider).stake_of(page);
+            let held = self.state.hand.get(&lease.site.key);
+            if let (Policy::Value(_), Some(held)) = (stake.policy, held) {
+                held.paid.insert(page.url.fingerprint(), stake.purse);
+            }
+        }
+    }
+
+    /// What the visit shows of the site as a whole, and of the pages that go along with this one.
+    pub(super) fn learn(
+        &mut self,
+        page: &Page,
+        decided: Decided,
+        delta: &mut SiteDelta,
+        now: Timestamp,
+    ) {
+        if let Some(held) = self.state.hand.get(&delta.key) {
+            manager::learn(&mut held.habit, &page.habit, decided.sight, now);
+            delta.habit = Some(held.habit.clone());
+        }
+        if decided.call_children {
+            // Pages link to each other: whoever was visited in this turn is not called again.
+            let turn = self.turn_of(page);
+            delta.call_children.push((page.url.fingerprint(), now.minus(turn)));
+        }
+    }
+
+    /// Visits that are less than this apart belong to one turn.
+    fn turn_of(&self, page: &Page) -> Duration {
+        match self.spiders.of(page.spider).policy_of(page) {
+            Policy::Frequency(frequency) => frequency.cycle / 2,
+            _ => DAY / 2,
+        }
+    }
+
+    /// Leaves in the leases what is to be visited now. What is not due after all is written down; sites of which
+    /// nothing is left are given back at once, and not asked for before the planner's next tick.
+    pub(super) fn choose(&mut self, mut leases: Vec<SiteLease>, now: Timestamp) -> Vec<SiteLease> {
+        let before: Vec<SiteHabit> = leases.iter().map(|lease| lease.site.habit.clone()).collect();
+        let spiders = &self.spiders;
+        let stake = |page: &Page| -> Stake { spiders.of(page.spider).stake_of(page) };
+        let (workbench, all) = (&self.workbench, self.spiders.all());
+        let polite = |site: &Site| {
+            let ids = all.iter().map(|spider| spider.id);
+            workbench.visits_a_day(site, ids).min(POLITE_MAX)
+        };
+        let chosen = self.planning.planner.choose(&mut leases, &stake, &polite, now);
+        let mut updates: Vec<Vec<_>> = leases.iter().map(|_| Vec::new()).collect();
+        for (lease, update) in chosen.later {
+            updates[lease].push(update);
+        }
+        let mut kept = Vec::with_capacity(leases.len());
+        let mut deltas = Vec::new();
+        for ((lease, updates), before) in leases.into_iter().zip(updates).zip(before) {
+            let stays = !lease.pages.is_empty() || lease.more;
+            let release = match stays {
+                true => Release::Renew(lease.until),
+                false => Release::NotBefore(now),
+            };
+            let (site, key) = (lease.site.id, lease.site.key.clone());
+            let habit = (lease.site.habit != before).then(|| lease.site.habit.clone());
+            if !stays || !updates.is_empty() || habit.is_some() {
+                let delta = SiteDelta::empty(site, key, lease.fence, release);
+                deltas.push(SiteDelta { updates, habit, ..delta });
+            }
+            if stays {
+                kept.push(lease);
+            }
+        }
+        if !deltas.is_empty() {
+            self.settle(Settle { deltas, busy: self.clock.busy(), ..Settle::default() });
+        }
+        kept
+    }
+
+    /// So many pages are to be come back to. When they have become twice as many since the price was reckoned
+    /// from a sample, it is reckoned anew: what was true of the first hundred is not of a million.
+    pub(super) fn count_known(&mut self) {
+        let counts = &self.state.counts;
+        let known = counts.pages_known.saturating_sub(counts.pages_waiting);
+        let elsewhere = |row: &&store::spiders::SpiderRow| {
+            self.planning.budgets.purses.iter().any(|(purse, _)| purse.0 == row.id.0)
+        };
+        let own: u64 = self.state.rows.iter().filter(elsewhere).map(|row| row.counts.known).sum();
+        self.planning.planner.known(COMMON, known.saturating_sub(own));
+        let grown = known > 0 && known >= 2 * self.planning.sampled_at;
+        if grown && !self.planning.sampling {
+            self.planning.sampling = true;
+            self.planning.sampled_at = known;
+            self.order(Order::Sample(SAMPLE_PAGES, self.clock.busy()));
+        }
+    }
+
+    pub(super) fn sampled(&mut self, sample: &[(Page, SiteHabit)]) {
+        let spiders = &self.spiders;
+        let stake = |page: &Page| -> Stake { spiders.of(page.spider).stake_of(page) };
+        self.planning.sampling = false;
+        self.planning.planner.begin(sample, &stake, self.clock.now());
+    }
+
+    /// What is to be written down with this heartbeat, if it is time.
+    pub(super) fn planner_state(&mut self, last: bool, now: Timestamp) -> Option<String> {
+        if !last && now.since(self.planning.saved) < SAVE_EVERY {
+            return None;
+        }
+        self.planning.saved = now;
+        serde_json::to_string(&self.planning.save()).ok()
+    }
+
+    /// Has a batch made for each spider that goes by batches and whose last one is a cycle old.
+    pub(super) fn make_batches(&mut self, now: Timestamp) {
+        for spider in self.spiders.all() {
+            let Policy::Profit(profit) = spider.returns.policies.chosen() else { continue };
+            let last = self.planning.batches.get(&spider.id);
+            if last.is_some_and(|last| now.since(*last) < profit.cycle) {
+                continue;
+            }
+            self.planning.batches.insert(spider.id, now);
+            self.state.batching += 1;
+            self.order(Order::Batch(spider.id, profit, self.clock.busy()));
+        }
+    }
+
+    /// When the next batch is to be made.
+    pub(super) fn next_batch(&self) -> Option<Timestamp> {
+        let due = |spider: std::sync::Arc<crate::pipeline::spiders::Spider>| {
+            let Policy::Profit(profit) = spider.returns.policies.chosen() else { return None };
+            let last = self.planning.batches.get(&spider.id)?;
+            Some(last.plus(profit.cycle))
+        };
+        self.spiders.all().into_iter().filter_map(due).min()
+    }
+}

@@ -1,0 +1,117 @@
+//! When a page is visited again: what a visit showed goes to the manager, and its answer into the page's row.
+//!
+//! Done where the visit is settled, so that a page's next moment is written with the visit that decided it.
+
+use std::time::UNIX_EPOCH;
+
+use harvester::failure::PageAfter;
+use manager::{FrequencyOn, Next, Policy, Sight, Stake, Visited, after_visit};
+use model::{
+    Candidate, Change, Children, Exchange, Page, PageState, PageUpdate, SiteHabit, Timestamp,
+};
+
+/// What decides besides the visit, as it was when the visit ended.
+#[derive(Clone, Debug)]
+pub struct Stakes {
+    pub stake: Stake,
+    pub price: f64,
+    pub site: SiteHabit,
+}
+
+/// What became of a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Decided {
+    pub sight: Sight,
+    /// Its internal pages go along.
+    pub call_children: bool,
+}
+
+/// Writes into `update` when the page is due again and what is believed of it now.
+pub fn decide(
+    page: &Page,
+    update: &mut PageUpdate,
+    after: &PageAfter,
+    exchange: Option<&Exchange>,
+    stakes: &Stakes,
+    now: Timestamp,
+) -> Decided {
+    let modified = exchange.and_then(|exchange| modified(exchange, &stakes.site, now));
+    let sight = sight_of(page, update, modified);
+    let Next { habit, due, call_children, .. } =
+        after_visit(&stakes.stake.policy, &visited(page, update, sight, stakes, now));
+    update.due = match after {
+        PageAfter::Retry { at } => Some(*at),
+        _ => due,
+    };
+    update.habit = (habit != page.habit).then_some(habit);
+    Decided { sight, call_children }
+}
+
+fn visited<'a>(
+    page: &'a Page,
+    update: &PageUpdate,
+    sight: Sight,
+    stakes: &'a Stakes,
+    now: Timestamp,
+) -> Visited<'a> {
+    Visited {
+        page,
+        state: update.state,
+        failures: update.failures,
+        sight,
+        importance: stakes.stake.importance,
+        site: &stakes.site,
+        price: stakes.price,
+        children: page.children.map(|Children { known, seen, changed }| manager::Children {
+            known,
+            seen,
+            changed,
+        }),
+        now,
+    }
+}
+
+fn sight_of(page: &Page, update: &PageUpdate, modified: Option<Timestamp>) -> Sight {
+    let Some(visit) = &update.visit else { return Sight::Nothing };
+    match visit.change {
+        Change::First => Sight::First { modified },
+        Change::Changed | Change::Returned => Sight::Changed { modified },
+        Change::Unchanged | Change::NotModified => Sight::Unchanged,
+        Change::Gone => Sight::Gone { status: visit.status },
+        Change::Failed if update.state == PageState::Gone && visit.status > 0 => {
+            Sight::Gone { status: visit.status }
+        }
+        Change::Failed => Sight::Nothing,
+        // The content of a redirect is where it leads to.
+        Change::Redirected if page.state == PageState::Redirected => Sight::Unchanged,
+        Change::Redirected if page.habit.seen.is_some() => Sight::Changed { modified: None },
+        Change::Redirected => Sight::First { modified: None },
+    }
+}
+
+/// When the content last changed, as a server says that is believed.
+fn modified(exchange: &Exchange, site: &SiteHabit, now: Timestamp) -> Option<Timestamp> {
+    if !manager::modified_believed(site) {
+        return None;
+    }
+    let at = httpdate::parse_http_date(exchange.headers.get("last-modified")?).ok()?;
+    let at = Timestamp::ZERO.plus(at.duration_since(UNIX_EPOCH).ok()?);
+    (at <= now).then_some(at)
+}
+
+/// The internal pages it links to, where the policy asks after them.
+pub fn note_children(
+    page: &Page,
+    update: &mut PageUpdate,
+    internal: &[Candidate],
+    stakes: &Stakes,
+) {
+    let Policy::Frequency(frequency) = stakes.stake.policy else { return };
+    let asks = frequency.children || frequency.on == FrequencyOn::Seeds;
+    let read = update.visit.as_ref().is_some_and(|visit| visit.change.is_version());
+    if asks && read {
+        let own = page.url.fingerprint();
+        let links = internal.iter().map(|candidate| candidate.url.fingerprint());
+        update.children = Some(links.filter(|fp| *fp != own).take(Children::MAX).collect());
+    }
+}
