@@ -45,8 +45,6 @@ pub struct Held {
     pub parts: HashSet<Fingerprint>,
     /// Links to parts that are being visited: to be admitted as pages when the visit is over.
     pub promoted: Vec<Candidate>,
-    /// What is known of how its pages change, and of who told the truth about it.
-    pub habit: SiteHabit,
     /// When it last became free: what lies between that and its next visit is pause.
     pub free_since: Timestamp,
     /// What is known of the site's pages together; learned with every visit.
@@ -72,7 +70,6 @@ impl Hand {
             worked: Duration::ZERO,
             parts: HashSet::new(),
             promoted: Vec::new(),
-            habit: lease.site.habit.clone(),
             free_since: now,
             habit: lease.site.habit.clone(),
             paid: HashMap::new(),

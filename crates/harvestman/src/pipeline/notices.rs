@@ -9,7 +9,7 @@ use std::{
 use harvester::robots::Robots;
 use model::{
     Candidate, CrawlUrl, Exchange, Fingerprint, Page, RobotsAnswer, RobotsCopy, Signal, SiteHabit,
-    SpiderId, Trust,
+    SpiderId,
 };
 use seeder::{
     NoticeRules, NoticeText, SeedSet, SortedNotice, SpiderRules, notices_of_robots, read_notice,
@@ -82,19 +82,16 @@ pub fn read(
 
 /// The same signals, each with the trust that its source has earned at this site.
 pub fn judged(signals: Vec<Signal>, site: &SiteHabit) -> Vec<Signal> {
-    let judged =
-        |signal: Signal| Signal { believed: believed(site.trust(signal.source)), ..signal };
+    let judged = |signal: Signal| Signal {
+        believed: manager::believed(site.trust(signal.source)),
+        ..signal
+    };
     signals.into_iter().map(judged).collect()
-}
-
-/// Ten announcements at least, three in ten of them true.
-fn believed(trust: &Trust) -> bool {
-    trust.signals >= 10.0 && (trust.hits + 1.0) / (trust.signals + 4.0) > 0.3
 }
 
 #[cfg(test)]
 mod tests {
-    use model::{SignalSource, Timestamp};
+    use model::{SignalSource, Timestamp, Trust};
 
     use super::*;
 

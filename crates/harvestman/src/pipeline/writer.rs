@@ -306,7 +306,6 @@ fn absorb(into: &mut SiteDelta, delta: SiteDelta) {
     into.updates.extend(delta.updates);
     into.admitted.extend(delta.admitted);
     into.robots.extend(delta.robots);
-    into.signals.extend(delta.signals);
     into.clock = delta.clock.or(into.clock);
     into.habit = delta.habit.or(into.habit.take());
     into.signals.extend(delta.signals);
