@@ -40,6 +40,7 @@ mod hand;
 pub mod harvest;
 pub mod lesson;
 pub mod messages;
+pub mod notices;
 pub mod payloads;
 pub mod preview;
 pub mod returning;

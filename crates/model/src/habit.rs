@@ -166,11 +166,20 @@ impl SignalSource {
         1 << self as u8
     }
 
+    /// As stored with a page that is one; 0 stands for none.
+    pub fn stored(source: Option<SignalSource>) -> u8 {
+        source.map_or(0, |source| source as u8 + 1)
+    }
+
+    pub fn from_stored(number: u8) -> Option<SignalSource> {
+        Self::ALL.get(usize::from(number.checked_sub(1)?)).copied()
+    }
+
     pub fn word(self) -> &'static str {
         match self {
             SignalSource::Sitemap => "sitemap",
             SignalSource::Feed => "feed",
-            SignalSource::Rdf => "rdf",
+            SignalSource::Rdf => "robots.rdf",
         }
     }
 }

@@ -13,6 +13,8 @@ pub const LINKS_PER_PAGE_MAX: usize = 10_000;
 pub const REQUISITES_PER_PAGE_MAX: usize = 2_000;
 /// Styles that import styles are read this deep; real ones go two or three.
 pub const REQUISITE_STYLES_DEEP: u8 = 5;
+/// Of a sitemap, feed or robots.rdf so much is read: fifty thousand entries of 400 bytes.
+pub const NOTICE_BYTES_MAX: u64 = 20_000_000;
 /// Title and description are cut here.
 pub const TITLE_CHARS_MAX: usize = 500;
 /// RFC 9309 asks for at least 500 KiB.

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Condition, CrawlUrl, Fingerprint, Habit, RecordLocation, Timestamp, Visit};
+use crate::{
+    Condition, CrawlUrl, Fingerprint, Habit, RecordLocation, SignalSource, Timestamp, Visit,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -89,8 +91,11 @@ pub struct PageTerms {
     /// A part of a page (image, style, script, font), kept so that the page can be shown: archived like a
     /// page, but counted and limited as none, and read only for its own parts.
     pub requisite: bool,
+    /// It tells of other pages of its site (a sitemap, a feed, robots.rdf), and is read for that too. Mostly
+    /// `requisite` as well: counted and limited as no page.
+    pub notice: Option<SignalSource>,
     /// Links followed since the scope was left; 0 inside it. Of a requisite: styles passed through since
-    /// its page.
+    /// its page. Of a notice: indexes passed through since robots.txt.
     pub outside: u8,
     /// The deepest level that may be reached from it, where the seed it came from has a depth of its own.
     pub depth: Option<u16>,

@@ -8,6 +8,8 @@
 //! What the user says on top: [`RuleList`] (ordered rules in a small language of conditions), [`Script`]
 //! (a function of their own), [`UrlForm`] (how URLs are rewritten before they are judged).
 //!
+//! What sites say of their pages: [`read_notice`] (sitemaps, feeds, robots.rdf) and [`sort_notice`].
+//!
 //! Counting is not here: limits on pages are exact only where the site's lease is held.
 
 mod block;
@@ -20,6 +22,7 @@ mod form;
 mod links;
 mod logged;
 mod marking;
+mod notices;
 mod objection;
 mod pattern;
 mod reject;
@@ -40,6 +43,10 @@ pub use form::{Rewrite, UrlForm, parse_host_pattern};
 pub use links::{Sorted, sort_links};
 pub use logged::LogList;
 pub use marking::Marking;
+pub use notices::{
+    Announced, Announcements, NoticeRules, NoticeText, Sitemaps, SortedNotice, feeds_of,
+    notice_candidate, notices_of_robots, read_notice, sort_notice,
+};
 pub use reject::{RejectError, RejectList, ShippedRule};
 pub use requisites::{Requisites, sort_requisites};
 pub use rulelist::{ListedRule, RuleList, RuleListError};

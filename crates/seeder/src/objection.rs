@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use model::{Refusal, RefusalReason};
+use model::{Refusal, RefusalReason, SignalSource};
 
 use crate::{Expansion, ExternalPolicy, Scope, ShippedRule, logged::Logged, script::ScriptFault};
 
@@ -12,6 +12,8 @@ pub(crate) enum Objection<'a> {
     Blocked(Arc<str>),
     /// The user had it forgotten; nothing that is written down may name it.
     Forgotten,
+    /// Notices of this kind are not asked for.
+    Notice(SignalSource),
     /// Longer than this many bytes.
     TooLong(usize),
     /// The rule of this number in `crawl.rules`, as written.
@@ -52,7 +54,7 @@ impl Objection<'_> {
         match self {
             Objection::Blocked(_) | Objection::Forgotten => RefusalReason::Blocked,
             Objection::TooLong(_) => RefusalReason::TooLong,
-            Objection::Ruled(..) => RefusalReason::Rule,
+            Objection::Ruled(..) | Objection::Notice(_) => RefusalReason::Rule,
             Objection::OutOfScope(_)
             | Objection::TooFarOutside(..)
             | Objection::Expansion
@@ -80,6 +82,7 @@ impl Objection<'_> {
             Objection::Forgotten => {
                 "it was taken out and stays out; forget --undo lets it in again".to_owned()
             }
+            Objection::Notice(_) => "notices of this kind are not asked for".to_owned(),
             Objection::TooLong(max) => format!("the URL has more than {max} bytes"),
             Objection::Ruled(..) => "it is the first rule whose condition holds".to_owned(),
             Objection::OutOfScope(Scope::Site) => "no seed names its site".to_owned(),
@@ -121,6 +124,9 @@ impl fmt::Display for Objection<'_> {
         match self {
             Objection::Blocked(pattern) => f.write_str(&Refusal::blocked(pattern).rule),
             Objection::Forgotten => f.write_str(Refusal::FORGOTTEN),
+            Objection::Notice(SignalSource::Sitemap) => f.write_str("crawl.sitemaps = \"off\""),
+            Objection::Notice(SignalSource::Feed) => f.write_str("crawl.feeds = false"),
+            Objection::Notice(SignalSource::Rdf) => f.write_str("crawl.robots_rdf = false"),
             Objection::TooLong(max) => write!(f, "URLs of at most {max} bytes"),
             Objection::Ruled(number, text) => write!(f, "crawl.rules {number}: {text}"),
             Objection::OutOfScope(scope) => write!(f, "crawl.scope = \"{}\"", scope.word()),

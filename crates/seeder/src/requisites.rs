@@ -40,7 +40,11 @@ pub fn sort_requisites(
     let mut seen: HashSet<Fingerprint, RandomState> =
         taken.map(|candidate| candidate.url.fingerprint()).collect();
     seen.insert(page.url.fingerprint());
-    let moved = redirect.map(|url| candidate(page, url, page.hops.saturating_add(1), styles(page)));
+    let moved = redirect.map(|url| {
+        let mut moved = candidate(page, url, page.hops.saturating_add(1), styles(page));
+        moved.terms.notice = page.terms.notice;
+        moved
+    });
     let deeper = styles(page) + u8::from(page.terms.requisite);
     let parts = found.iter().filter(|_| deeper <= limits::REQUISITE_STYLES_DEEP);
     for candidate in moved.into_iter().chain(parts.map(|url| candidate(page, url, 0, deeper))) {

@@ -37,7 +37,7 @@ use model::{Candidate, CrawlUrl, Page, Refusal, Verdict, limits};
 pub use self::border::{Expansion, ExternalPolicy, Scope};
 pub(crate) use self::inquiry::Inquiry;
 use crate::{
-    Blocks, Depths, LogList, Marking, RejectList, RuleList, Script, SeedSet, UrlForm,
+    Blocks, Depths, LogList, Marking, NoticeRules, RejectList, RuleList, Script, SeedSet, UrlForm,
     objection::Objection,
 };
 
@@ -74,6 +74,8 @@ pub struct SpiderRules {
     pub ports: Vec<u16>,
     /// URLs of a site that no seed names; counted by the holder of its lease (VN's figure).
     pub discovered_urls_max: u64,
+    /// What sites say of their own pages.
+    pub notices: NoticeRules,
 }
 
 impl Default for SpiderRules {
@@ -98,6 +100,7 @@ impl Default for SpiderRules {
             follow_nofollow: false,
             ports: Vec::new(),
             discovered_urls_max: 5_000,
+            notices: NoticeRules::default(),
         }
     }
 }
@@ -124,8 +127,9 @@ pub enum StepVerdict {
 
 /// Blocks first: no other rule opens what the user shut. Then cheap and often decisive first: most refused
 /// links leave the scope. The script costs most.
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     Rule::Blocks,
+    Rule::Notice,
     Rule::Length,
     Rule::List,
     Rule::Scope,
@@ -142,6 +146,7 @@ const RULES: [Rule; 12] = [
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rule {
     Blocks,
+    Notice,
     Length,
     List,
     Scope,
@@ -158,8 +163,13 @@ pub(crate) enum Rule {
 impl Rule {
     /// Parts of a page belong to it: only what protects others is asked about them.
     fn concerns(self, candidate: &Candidate) -> bool {
-        !candidate.terms.requisite
-            || matches!(self, Rule::Blocks | Rule::Length | Rule::Port | Rule::Redirects)
+        let is_part = candidate.terms.requisite;
+        match self {
+            Rule::Blocks | Rule::Length | Rule::Port | Rule::Redirects => true,
+            // One that is a page besides is asked for as a page.
+            Rule::Notice => is_part && candidate.terms.notice.is_some(),
+            _ => !is_part,
+        }
     }
 }
 

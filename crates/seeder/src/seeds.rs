@@ -18,7 +18,7 @@ mod lines;
 mod opml;
 mod seed;
 mod sitemap;
-mod xml;
+pub(crate) mod xml;
 mod zone;
 
 pub use kind::SeedKind;

@@ -26,7 +26,7 @@ pub use change::ChangeModel;
 pub use fetcher::SimFetcher;
 pub use hazard::{Hazard, Placed};
 pub use log::{Arrival, Counts, Entry, Log, LogOptions, OpenVisit, read_log};
-pub use options::{Latency, PageCount, PageOptions, RobotsPlan, WebOptions};
+pub use options::{Dates, Latency, NoticePlan, PageCount, PageOptions, RobotsPlan, WebOptions};
 pub use resolver::SimResolver;
 pub use robots::Rules;
 pub use serve::{ServeOptions, instructions, resolve_rules, serve, serve_forever};

@@ -26,8 +26,10 @@ pub struct WebOptions {
     pub robots: RobotsPlan,
     /// By host; others have `robots`.
     pub robots_of: HashMap<String, RobotsPlan>,
-    /// Name the sitemap in robots.txt.
+    /// Name the sitemap in robots.txt. It is there in any case.
     pub sitemap: bool,
+    /// What sites say of their own pages.
+    pub notices: NoticePlan,
     pub latency: Latency,
     /// Pages have styles that import styles, fonts, scripts and pictures, also on the next site's host.
     pub requisites: bool,
@@ -51,7 +53,8 @@ impl Default for WebOptions {
             origin: Timestamp(1_704_067_200_000),
             robots: RobotsPlan::AllowAll,
             robots_of: HashMap::new(),
-            sitemap: true,
+            sitemap: false,
+            notices: NoticePlan::default(),
             latency: Latency::default(),
             requisites: false,
             hazards: Vec::new(),
@@ -83,6 +86,7 @@ impl WebOptions {
             page,
             change: ChangeModel::mixed(),
             robots: RobotsPlan::Disallow(vec!["/private/".to_owned()]),
+            sitemap: true,
             latency,
             ..WebOptions::default()
         };
@@ -195,6 +199,34 @@ pub struct Latency {
     pub base: Duration,
     /// Up to this much more, by request.
     pub spread: Duration,
+}
+
+/// What sites say of their own pages, and how true it is.
+#[derive(Clone, Debug, Default)]
+pub struct NoticePlan {
+    pub dates: Dates,
+    /// By host; others have `dates`.
+    pub dates_of: HashMap<String, Dates>,
+    /// Every page names `/feed.atom`, which tells of the latest changes.
+    pub feed: bool,
+    /// `/robots.rdf` tells of all pages.
+    pub rdf: bool,
+    /// Pages `/unlinked/N` that only the sitemap names.
+    pub unlinked: usize,
+}
+
+/// The dates in a site's sitemap.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Dates {
+    /// True, to the day.
+    #[default]
+    Days,
+    /// True, to the second.
+    True,
+    /// A new one for every page every day, whether it has changed or not.
+    Lying,
+    /// True, for this share of the pages; none for the others.
+    Partial(f64),
 }
 
 /// What a site's `/robots.txt` answers.

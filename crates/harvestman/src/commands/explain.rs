@@ -6,7 +6,7 @@ use std::fmt::Write;
 use harvester::{clock::RealClock, robots::Robots};
 use model::{
     Candidate, Clock, CrawlUrl, PageState, PageTerms, Refusal, RefusalReason, RobotsAnswer,
-    Timestamp,
+    SignalSource, Timestamp,
 };
 use seeder::{Block, Blocks, RuleStep, SeedSet, StepVerdict, parse_seed};
 use serde_json::{Value, json};
@@ -209,6 +209,10 @@ impl Explanation {
         taker.unwrap_or(&self.opinions[0])
     }
 
+    fn notice(&self) -> Option<SignalSource> {
+        self.outlook().and_then(Outlook::notice)
+    }
+
     fn outlook(&self) -> Option<&Outlook> {
         self.opinions.iter().find_map(|opinion| opinion.outlook.as_ref())
     }
@@ -278,6 +282,7 @@ impl Explanation {
             page.visits,
             match (page.seed, page.requisite) {
                 (true, _) => ", a seed",
+                (_, true) if self.notice().is_some() => ", tells of other pages",
                 (_, true) => ", a part of pages, not a page",
                 _ => "",
             }
@@ -310,6 +315,10 @@ impl Explanation {
                 "not crawled: its answer was not wanted (fetch.media_types, fetch.body_bytes_max), \
                  or robots.txt forbade it when it was due; crawl --fresh asks again"
                     .to_owned()
+            }
+            (None, Some(story)) if story.page.requisite && self.notice().is_some() => {
+                let word = self.notice().map_or("notice", SignalSource::word);
+                format!("read as a {word}, not a page: for new pages and changes that it tells of")
             }
             (None, Some(story)) if story.page.requisite => {
                 "fetched as a part of pages, not a page: not read for links, and counted as none"

@@ -16,6 +16,7 @@ use crate::{
     terminal::{remark, stderr_is_terminal},
 };
 
+mod announcements;
 mod block;
 mod changes;
 mod check;

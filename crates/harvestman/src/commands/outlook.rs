@@ -3,10 +3,11 @@
 use std::fmt::Write;
 
 use manager::{Appraisal, Policy, PurseId, Stake, appraise};
-use model::{CrawlUrl, Page, SpiderId, Timestamp};
+use model::{CrawlUrl, Page, SignalSource, SpiderId, Timestamp};
 use serde_json::{Value, json};
 use store::census::Census;
 
+use super::announcements::Announcement;
 use crate::{
     config::{Config, OwnLimits},
     exit::Failure,
@@ -25,6 +26,8 @@ pub struct Outlook {
     stake: Stake,
     appraisal: Appraisal,
     spending: Option<Spending>,
+    announced: Option<Announcement>,
+    now: Timestamp,
 }
 
 impl Outlook {
@@ -45,7 +48,13 @@ impl Outlook {
         let price = saved.as_ref().map_or(f64::from(page.habit.price), |saved| saved.price(purse));
         let appraisal = appraise(&stake, &page, &site, price, now);
         let spending = saved.and_then(|saved| saved.spending(purse));
-        Ok(Some(Outlook { page, stake, appraisal, spending }))
+        let announced = Announcement::of(&page, &site);
+        Ok(Some(Outlook { page, stake, appraisal, spending, announced, now }))
+    }
+
+    /// It is read for what it tells of other pages.
+    pub fn notice(&self) -> Option<SignalSource> {
+        self.page.terms.notice
     }
 
     pub fn json(&self) -> Value {
@@ -66,6 +75,7 @@ impl Outlook {
             "rule": appraisal.rule,
             "why": appraisal.rule.words(),
             "announcements": self.page.habit.signals,
+            "announced": self.announced.as_ref().map(Announcement::json),
             "budget": self.spending.map(|spending| spending.json()),
         })
     }
@@ -81,6 +91,9 @@ impl Outlook {
             let often = how_often(appraisal.rate, appraisal.rate_low, appraisal.rate_high);
             let _ = writeln!(text, "{often}; {basis}");
             let _ = writeln!(text, "the copy is fresh with {:.0} %", 100.0 * appraisal.fresh);
+        }
+        if let Some(announced) = &self.announced {
+            let _ = writeln!(text, "{}", announced.words(self.now));
         }
         if matches!(self.stake.policy, Policy::Value(_) | Policy::Profit(_)) {
             let _ = writeln!(

@@ -5,6 +5,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use seeder::{NoticeRules, Sitemaps};
+
 use super::value::Value;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +39,8 @@ pub struct Crawl {
     pub follow_nofollow: bool,
     pub redirects: u8,
     pub requisites: bool,
+    /// `crawl.sitemaps`, `crawl.feeds`, `crawl.robots_rdf`.
+    pub notices: NoticeRules,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -303,6 +307,15 @@ impl Values {
             follow_nofollow: self.flag("crawl.follow_nofollow"),
             redirects: narrow(self.count("crawl.redirects")),
             requisites: self.flag("crawl.requisites"),
+            notices: NoticeRules {
+                sitemaps: match self.text("crawl.sitemaps").as_str() {
+                    "off" => Sitemaps::Off,
+                    "guess" => Sitemaps::Guess,
+                    _ => Sitemaps::On,
+                },
+                feeds: self.flag("crawl.feeds"),
+                robots_rdf: self.flag("crawl.robots_rdf"),
+            },
         }
     }
 

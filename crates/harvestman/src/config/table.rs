@@ -16,6 +16,7 @@ const fn list(check: check::Check) -> Kind {
 
 pub const SCOPES: &[&str] = &["site", "domain", "prefix", "listed", "any"];
 pub const EXPANSIONS: &[&str] = &["after", "mixed", "off"];
+pub const SITEMAPS: &[&str] = &["on", "off", "guess"];
 pub const EXTERNALS: &[&str] = &["ignore", "home", "deep", "combined"];
 pub const POLICIES: &[&str] = &["value", "frequency", "profit", "fixed", "once"];
 pub const OBJECTIVES: &[&str] = &["freshness", "age", "harmonic"];
@@ -159,6 +160,21 @@ pub static KEYS: &[Key] = &[
         .doc("Fetch and archive the images, styles, scripts and fonts of pages, also from other hosts.")
         .example("true")
         .flag("requisites")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("crawl.sitemaps", Kind::OneOf(SITEMAPS), "\"on\"")
+        .doc("Read the sitemaps that robots.txt names; guess also asks for /sitemap.xml where it names none.")
+        .example("\"guess\"")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("crawl.feeds", Kind::Flag, "true")
+        .doc("Read the RSS and Atom feeds that a site's entry page names.")
+        .example("false")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("crawl.robots_rdf", Kind::Flag, "false")
+        .doc("Ask every site for /robots.rdf, WIRE's way for servers to tell what has changed.")
+        .example("true")
         .reach(Reach::Spider)
         .live(),
     // How servers are treated.

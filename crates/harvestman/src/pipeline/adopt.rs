@@ -4,7 +4,7 @@
 //! Records come in the order they were written, and each is settled before the next is read: a page
 //! found by one record may be the page of the next.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use harvester::{
     failure::{SiteStep, after_visit},
@@ -13,19 +13,22 @@ use harvester::{
     workbench::retry_after,
 };
 use model::{
-    Archive, CheckOut, Clock, CrawlUrl, EntryKind, Frontier, Page, Refill, Release, Settlement,
-    SiteClock, SiteDelta, SiteLease, StoreError, Timestamp, limits,
+    Archive, Candidate, CheckOut, Clock, CrawlUrl, EntryKind, Frontier, Page, Refill, Release,
+    Settlement, SiteClock, SiteDelta, SiteLease, StoreError, Timestamp, limits,
 };
 use store::{
     links::LinkWriter,
+    spiders::DEFAULT_SPIDER,
     warc::{Adopted, Recovery},
 };
 
 use super::{
     gather::{Filed, GatherStage},
     messages::PageReport,
+    notices,
     returning::Stakes,
     settle::Seen,
+    spiders::Spider,
 };
 
 pub struct Adopter<'a> {
@@ -130,11 +133,28 @@ impl Adopter<'_> {
         let now = adopted.exchange.started;
         let next = robots::answered(old, &origin, Ok(&adopted.exchange), 0, now);
         let mut delta = self.delta(adopted, lease);
+        let mut candidates = Vec::new();
         // A redirected robots.txt is asked for again: its further hops may not have been archived.
         if let robots::Next::Copy(copy) = next {
+            let spider = self.spider_at(&adopted.exchange.url);
+            candidates = notices::named_by(&copy, spider.id, &spider.rules.notices);
+            let note = |notice: &Candidate| {
+                self.stage.spiders.vouchers.note(lease.site.key.as_str(), &notice.url);
+            };
+            candidates.iter().for_each(note);
             delta.robots.push(copy);
         }
-        self.settle(adopted, None, Settlement { deltas: vec![delta], ..Settlement::default() })
+        let deltas = vec![delta];
+        self.settle(adopted, None, Settlement { deltas, candidates, ..Settlement::default() })
+    }
+
+    /// Whoever crawls this site: the record does not say who asked.
+    fn spider_at(&self, url: &CrawlUrl) -> Arc<Spider> {
+        let all = self.stage.spiders.all();
+        let has = |spider: &&Arc<Spider>| {
+            spider.seeds.read().unwrap_or_else(PoisonError::into_inner).has_site(url)
+        };
+        all.iter().find(has).cloned().unwrap_or_else(|| self.stage.spiders.of(DEFAULT_SPIDER))
     }
 
     fn adopt_page(
@@ -165,7 +185,10 @@ impl Adopter<'_> {
         delta.updates.push(report.update.clone());
         delta.duplicates += u64::from(report.duplicate);
         // As candidates: their sites' next holder admits them, so that limits stay exact.
+        let notice = &report.notice;
+        delta.signals = notices::judged(notice.signals.clone(), &lease.site.habit);
         let found = report.internal.iter().chain(&report.external).chain(&report.requisites);
+        let found = found.chain(&notice.notices).chain(&notice.pages);
         let candidates = found.cloned().collect();
         let settlement =
             Settlement { deltas: vec![delta], candidates, decisions, ..Settlement::default() };

@@ -12,16 +12,17 @@ use std::{
 use gatherer::{Gathered, gather, gather_part};
 use harvester::failure::PageAfter;
 use model::{
-    Archive, ArchiveEntry, Clock, Decision, EntryKind, Exchange, Page, PageUpdate, RecordId,
-    RecordLocation, RefersTo, Refusal, Stopped, StoreError,
+    Archive, ArchiveEntry, Candidate, Clock, Decision, EntryKind, Exchange, Page, PageUpdate,
+    RecordId, RecordLocation, RefersTo, Refusal, Stopped, StoreError, Verdict,
 };
-use seeder::{Blocks, Requisites, Sorted, sort_links, sort_requisites};
+use seeder::{Blocks, Requisites, Sorted, SortedNotice, feeds_of, sort_links, sort_requisites};
 use store::warc::{RecordIds, dechunk, sha1};
 use tokio::sync::mpsc::Sender;
 
 use super::{
     lesson::Lesson,
     messages::{Event, GatherJob, PageReport, Report, ReportSubject, Subject},
+    notices,
     payloads::Payloads,
     preview::Preview,
     returning::{self, Stakes},
@@ -227,9 +228,16 @@ impl GatherStage {
             None => sort(&spider, &page, &gathered),
             Some(_) => (Sorted::default(), Requisites::default()),
         };
+        let mut notice = match refusal {
+            None => self.notice(&spider, &page, exchange, filed, &gathered),
+            Some(_) => SortedNotice::default(),
+        };
+        // What is asked for as a notice is not asked for as a page because the same page links to it.
+        let is_notice = |page: &Candidate| notice.notices.iter().any(|other| other.url == page.url);
+        sorted.internal.retain(|page| !is_notice(page));
         if let Some(preview) = &self.preview {
             sorted = preview.keep(&page, sorted);
-            parts = Requisites::default();
+            (parts, notice) = (Requisites::default(), SortedNotice::default());
         }
         let now = self.clock.now();
         let verdict = settle::Answered { exchange, gathered: &gathered, filed, notion: &notion, refusal };
@@ -242,6 +250,7 @@ impl GatherStage {
         leave_out_forgotten(&self.spiders.blocks, &mut gathered, &mut update);
         let mut decisions = sorted.refused;
         decisions.extend(parts.refused);
+        decisions.append(&mut notice.refused);
         decisions.extend(refused);
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
         let report = PageReport {
@@ -251,12 +260,33 @@ impl GatherStage {
             internal: sorted.internal,
             external: sorted.external,
             requisites: parts.taken,
+            notice,
             links: gathered.links,
             duplicate,
             again,
             lesson,
         };
         (report, decisions)
+    }
+
+    /// The feeds that a page leads to; of a notice, what it says. One that has not changed has been heard.
+    fn notice(
+        &self,
+        spider: &Spider,
+        page: &Page,
+        exchange: &Exchange,
+        filed: &Filed,
+        gathered: &Gathered,
+    ) -> SortedNotice {
+        let seeds = spider.seeds.read().unwrap_or_else(PoisonError::into_inner);
+        let mut told = match filed.seen {
+            Seen::Before => SortedNotice::default(),
+            _ => notices::read(page, exchange, &self.spiders.vouchers, &spider.rules, &seeds),
+        };
+        let feeds = feeds_of(page, &gathered.links, &spider.rules.notices);
+        let taken = |feed: &Candidate| spider.rules.judge(feed, &seeds) == Verdict::Accept;
+        told.notices.extend(feeds.into_iter().filter(taken));
+        told
     }
 }
 

@@ -38,6 +38,7 @@ mod admit;
 mod answers;
 mod door;
 mod login;
+mod notices;
 mod planning;
 mod requests;
 mod requisites;

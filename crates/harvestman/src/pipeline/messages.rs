@@ -13,6 +13,7 @@ use model::{
     PageUpdate, RecordLocation, Refill, Resolution, RobotsCopy, SiteClock, SiteDelta, SiteHabit,
     SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
 };
+use seeder::SortedNotice;
 use store::{
     control::{Request, SpiderChange},
     spiders::SpiderRow,
@@ -122,6 +123,8 @@ pub struct PageReport {
     pub external: Vec<Candidate>,
     /// Its parts, of any site: no links.
     pub requisites: Vec<Candidate>,
+    /// The notices it leads to; of a notice, what it says.
+    pub notice: SortedNotice,
     pub links: Vec<Link>,
     /// The same content is there under another URL of the site.
     pub duplicate: bool,

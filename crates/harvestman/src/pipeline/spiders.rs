@@ -16,7 +16,7 @@ use manager::{Policy, Stake};
 use model::{Candidate, CrawlUrl, FetchLimits, Origin, Page, Refusal, SiteKey, SpiderId, Verdict};
 use seeder::{Blocks, SeedSet, SpiderRules};
 
-use super::change::Notion;
+use super::{change::Notion, notices::Vouchers};
 use crate::{
     access::CookieStock,
     config::{Overrides, PageOverride},
@@ -98,15 +98,20 @@ impl Spider {
     /// How much one visit to the page may take and bring.
     pub fn limits_of(&self, page: &Page) -> Arc<FetchLimits> {
         let other = self.other_terms_of(page);
-        if other.is_none() && !page.terms.requisite {
+        let is_notice = page.terms.notice.is_some();
+        if other.is_none() && !page.terms.requisite && !is_notice {
             return self.fetch_limits.clone();
         }
-        let mut limits = (*self.fetch_limits).clone();
+        let mut limits: FetchLimits = (*self.fetch_limits).clone();
         if let Some(other) = other {
             other.limit(&mut limits);
         }
         if page.terms.requisite {
             limits.body_bytes_max = self.requisite_bytes_max;
+            limits.media_types = vec!["*/*".to_owned()];
+        }
+        if is_notice {
+            limits.body_bytes_max = model::limits::NOTICE_BYTES_MAX;
             limits.media_types = vec!["*/*".to_owned()];
         }
         Arc::new(limits)
@@ -129,12 +134,14 @@ pub struct Spiders {
     all: RwLock<BTreeMap<SpiderId, Arc<Spider>>>,
     /// Shared by all: what is kept away from.
     pub blocks: Blocks,
+    /// Shared by all: which sites named a notice on another host as theirs.
+    pub vouchers: Vouchers,
 }
 
 impl Spiders {
     pub fn new(blocks: Blocks, spiders: impl IntoIterator<Item = Spider>) -> Spiders {
         let all = spiders.into_iter().map(|spider| (spider.id, Arc::new(spider)));
-        Spiders { all: RwLock::new(all.collect()), blocks }
+        Spiders { all: RwLock::new(all.collect()), blocks, vouchers: Vouchers::default() }
     }
 
     /// The page's spider; where it is gone (its record is adopted after a crash), the first one.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use model::{Counts, CrawlUrl, PageState, PageUpdate, Timestamp};
+use model::{Counts, CrawlUrl, PageState, PageTerms, PageUpdate, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// One run's figures, kept in the run's row and shown by `status`.
@@ -20,6 +20,8 @@ pub struct Tally {
     /// Parts of pages (images, styles, scripts, fonts) that answered: in none of the counts above.
     pub requisites: u64,
     pub requisites_failed: u64,
+    /// Sitemaps, feeds and the like that answered: no pages either.
+    pub notices: u64,
     pub requests: u64,
     pub robots: u64,
     /// Bytes that came over the wire.
@@ -66,7 +68,9 @@ impl Shares {
 
 impl Tally {
     /// What a visit made of a page, or of a part of one.
-    pub fn count(&mut self, update: &PageUpdate, is_part: bool) {
+    pub fn count(&mut self, update: &PageUpdate, terms: PageTerms) {
+        let is_part = terms.requisite;
+        let is_notice = is_part && terms.notice.is_some();
         let Some(visit) = &update.visit else { return };
         let failed = !matches!(
             update.state,
@@ -76,6 +80,8 @@ impl Tally {
             self.error(&format!("status-{}", visit.status));
         }
         match update.state {
+            PageState::Fetched if is_notice => self.notices += 1,
+            _ if is_notice => {}
             PageState::Fetched if is_part => self.requisites += 1,
             _ if is_part => self.requisites_failed += u64::from(failed),
             PageState::Fetched => self.fetched += 1,
@@ -89,9 +95,12 @@ impl Tally {
         }
     }
 
-    pub fn no_answer(&mut self, is_part: bool) {
-        let failed = if is_part { &mut self.requisites_failed } else { &mut self.failed };
-        *failed += 1;
+    pub fn no_answer(&mut self, terms: PageTerms) {
+        match (terms.requisite, terms.notice) {
+            (true, Some(_)) => {}
+            (true, None) => self.requisites_failed += 1,
+            (false, _) => self.failed += 1,
+        }
     }
 
     pub fn error(&mut self, class: &str) {

@@ -22,6 +22,7 @@ mod hazards;
 mod kill;
 mod limits;
 mod login;
+mod notices;
 mod politeness;
 mod proxy;
 mod raw;

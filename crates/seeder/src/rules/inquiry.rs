@@ -64,6 +64,10 @@ impl<'r, 'c> Inquiry<'r, 'c> {
         match rule {
             Rule::Blocks if rules.blocks.is_forgotten(url) => Some(Objection::Forgotten),
             Rule::Blocks => rules.blocks.find(url).map(Objection::Blocked),
+            Rule::Notice => {
+                let source = candidate.terms.notice?;
+                (!rules.notices.wants(source)).then_some(Objection::Notice(source))
+            }
             Rule::Length => (url.as_str().len() > rules.url_bytes_max)
                 .then_some(Objection::TooLong(rules.url_bytes_max)),
             Rule::List => {
@@ -174,6 +178,7 @@ impl<'r, 'c> Inquiry<'r, 'c> {
         let url = &candidate.url;
         Some(match rule {
             Rule::Blocks => ("blocks".to_owned(), "none of them holds it".to_owned()),
+            Rule::Notice => return None,
             Rule::Length => (
                 Objection::TooLong(rules.url_bytes_max).to_string(),
                 format!("it has {}", url.as_str().len()),

@@ -8,15 +8,15 @@
 use std::io::{self, BufRead};
 
 /// A tag with all its attributes, or the text between two tags: four times what one URL may take.
-pub(super) const PIECE_BYTES_MAX: usize = 4 * super::LINE_BYTES_MAX;
+pub(crate) const PIECE_BYTES_MAX: usize = 4 * super::LINE_BYTES_MAX;
 
-pub(super) struct Xml<R> {
+pub(crate) struct Xml<R> {
     reader: R,
     line: u64,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(crate) enum Piece {
     /// Also of an element without content, which has no [`Piece::Close`].
     Open(Tag),
     Close(String),
@@ -24,27 +24,29 @@ pub(super) enum Piece {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Tag {
+pub(crate) struct Tag {
     /// With its prefix.
     pub name: String,
+    /// It closes itself.
+    pub is_empty: bool,
     attributes: String,
 }
 
 impl<R: BufRead> Xml<R> {
-    pub(super) fn new(reader: R) -> Xml<R> {
+    pub(crate) fn new(reader: R) -> Xml<R> {
         Xml { reader, line: 1 }
     }
 
-    pub(super) fn inner(&self) -> &R {
+    pub(crate) fn inner(&self) -> &R {
         &self.reader
     }
 
-    pub(super) fn line(&self) -> u64 {
+    pub(crate) fn line(&self) -> u64 {
         self.line
     }
 
     /// `None` at the end; a tag that the end cuts off is not told.
-    pub(super) fn next_piece(&mut self) -> io::Result<Option<Piece>> {
+    pub(crate) fn next_piece(&mut self) -> io::Result<Option<Piece>> {
         loop {
             match self.peek()? {
                 None => return Ok(None),
@@ -138,7 +140,8 @@ impl<R: BufRead> Xml<R> {
         let (name, attributes) =
             tag.split_once(|c: char| c.is_whitespace() || c == '/').unwrap_or((&tag, ""));
         let (name, attributes) = (name.to_owned(), attributes.to_owned());
-        Ok(Some(Piece::Open(Tag { name, attributes })))
+        let is_empty = tag.ends_with('/');
+        Ok(Some(Piece::Open(Tag { name, is_empty, attributes })))
     }
 
     /// Reads through the end mark; what stands before it when it is wanted.
@@ -186,7 +189,7 @@ impl<R: BufRead> Xml<R> {
 impl Tag {
     /// The value of an attribute, entities read. Names are compared without regard to case: people's
     /// programs write xmlUrl in every way.
-    pub(super) fn attribute(&self, name: &str) -> Option<String> {
+    pub(crate) fn attribute(&self, name: &str) -> Option<String> {
         let mut rest = self.attributes.as_str();
         while let Some((before, after)) = rest.split_once('=') {
             let after = after.trim_start();

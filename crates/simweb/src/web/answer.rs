@@ -138,6 +138,9 @@ impl SimWeb {
         if path.starts_with("/sitemap") {
             return self.sitemap_answer(site, request, now);
         }
+        if let Some(answer) = self.notice_answer(site, path, now) {
+            return answer;
+        }
         if let Some(rest) = path.strip_prefix("/go/") {
             return self.go(site, rest, now);
         }

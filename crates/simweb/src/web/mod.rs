@@ -6,6 +6,7 @@
 
 mod answer;
 mod hazards;
+mod notices;
 mod page;
 mod parts;
 mod reply;

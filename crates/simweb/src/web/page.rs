@@ -103,7 +103,13 @@ impl SimWeb {
         }
         draft.markup(b"<link rel=\"canonical\" href=\"");
         self.write_path(page, &mut draft.out);
-        draft.markup(b"\">\n<link rel=\"stylesheet\" href=\"/style.css\">\n</head>\n<body>\n");
+        draft.markup(b"\">\n");
+        if self.options.notices.feed {
+            let feed =
+                b"<link rel=\"alternate\" type=\"application/atom+xml\" href=\"/feed.atom\">\n";
+            draft.markup(feed);
+        }
+        draft.markup(b"<link rel=\"stylesheet\" href=\"/style.css\">\n</head>\n<body>\n");
         if self.options.requisites {
             draft.markup(self.parts_markup(page).as_bytes());
         }

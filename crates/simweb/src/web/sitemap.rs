@@ -4,11 +4,7 @@ use std::fmt::Write;
 
 use model::Timestamp;
 
-use super::{
-    Answer, PageId, Request, SimWeb,
-    answer::not_found,
-    reply::{Reply, http_date},
-};
+use super::{Answer, PageId, Request, SimWeb, answer::not_found, reply::Reply};
 
 /// What sitemaps.org allows in one file.
 const URLS_MAX: usize = 50_000;
@@ -38,11 +34,12 @@ impl SimWeb {
         for index in start..self.pages(site).min(start + URLS_MAX) {
             let page = PageId { site, index };
             let url = self.url(page).replace('&', "&amp;");
-            let day = day(self.modified(page, now));
-            writeln!(xml, "<url><loc>{url}</loc><lastmod>{day}</lastmod></url>")
+            let date = self.lastmod(page, now);
+            let date = date.map(|date| format!("<lastmod>{date}</lastmod>")).unwrap_or_default();
+            writeln!(xml, "<url><loc>{url}</loc>{date}</url>")
                 .expect("writing to memory cannot fail");
         }
-        xml + "</urlset>\n"
+        xml + &self.unlinked(site) + "</urlset>\n"
     }
 
     fn sitemap_index(&self, site: usize, count: usize) -> String {
@@ -54,12 +51,4 @@ impl SimWeb {
         }
         xml + "</sitemapindex>\n"
     }
-}
-
-/// `2026-11-15`, by way of the HTTP date: `Sun, 15 Nov 2026 20:59:44 GMT`.
-fn day(at: Timestamp) -> String {
-    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    let text = http_date(at).to_string();
-    let month = MONTHS.find(&text[8..11]).map_or(1, |at| at / 3 + 1);
-    format!("{}-{month:02}-{}", &text[12..16], &text[5..7])
 }

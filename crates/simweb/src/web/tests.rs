@@ -458,3 +458,39 @@ proptest::proptest! {
         proptest::prop_assert!(answer.status >= 200);
     }
 }
+
+#[test]
+fn sites_tell_of_their_pages_truly_or_not() {
+    const DAY: i64 = 86_400_000;
+    let dates = |xml: &str| -> Vec<String> {
+        xml.split("<lastmod>").skip(1).map(|rest| rest[..20].to_owned()).collect()
+    };
+    let at = |dates: crate::Dates, now: i64| {
+        let web = web(|options| {
+            options.change = crate::ChangeModel::mixed();
+            options.notices.dates = dates;
+            options.notices.feed = true;
+            options.notices.rdf = true;
+            options.notices.unlinked = 2;
+        });
+        let now = Timestamp(NOW.0 + now);
+        let text = |path| {
+            let answer = web.answer(&Request::get("s0.sim.test", path), now);
+            String::from_utf8(answer.body.to_vec()).unwrap()
+        };
+        (text("/sitemap.xml"), text("/feed.atom"), text("/robots.rdf"), text("/unlinked/1"))
+    };
+    let (first, feed, rdf, alone) = at(crate::Dates::True, 0);
+    let (second, ..) = at(crate::Dates::True, DAY);
+    let (before, after) = (dates(&first), dates(&second));
+    let moved = before.iter().zip(&after).filter(|(a, b)| a != b).count();
+    assert!(moved > 0 && moved < 40, "{moved} of 40 changed within a day");
+    let newest = before.iter().max().unwrap();
+    assert!(feed.contains(newest) && rdf.matches("<dc:date>").count() == 40);
+    assert!(first.contains("/unlinked/1</loc>") && alone.contains("number 1"));
+    let lies =
+        [at(crate::Dates::Lying, 0).0, at(crate::Dates::Lying, DAY).0].map(|xml| dates(&xml));
+    assert!(lies[0].iter().zip(&lies[1]).all(|(a, b)| a != b));
+    let some = dates(&at(crate::Dates::Partial(0.5), 0).0).len();
+    assert!((5..35).contains(&some), "{some}");
+}

@@ -7,7 +7,7 @@ use model::{Candidate, PageState, PageTerms, SiteId, SpiderId, Timestamp};
 use rusqlite::params;
 
 use super::{
-    check_out, limits, parts,
+    check_out, limits, notices, parts,
     rows::{Fault, millis, state_of, stored_fp},
     sqlite::Work,
     tally::{Share, Standing, change_site},
@@ -18,8 +18,9 @@ pub(super) fn admit(work: &mut Work<'_>, candidates: &[Candidate]) -> Result<u64
     let mut batch: Vec<(SiteId, i64, &Candidate)> = Vec::new();
     for candidate in candidates {
         let fp = candidate.url.fingerprint();
-        // A seed may have to change a row that is there.
-        let settled = !candidate.seed && work.stored.covers(fp, level_to_remember(candidate));
+        // A seed or a notice may have to change a row that is there.
+        let changes = candidate.seed || candidate.terms.notice.is_some();
+        let settled = !changes && work.stored.covers(fp, level_to_remember(candidate));
         if settled || work.asleep.removed.contains(&candidate.spider) {
             continue;
         }
@@ -49,6 +50,7 @@ fn admit_to_site(work: &mut Work<'_>, group: &[(SiteId, i64, &Candidate)]) -> Re
         } else {
             awake |= meet(work, site, *fp, candidate)?;
         }
+        notices::mark(work, site, *fp, &candidate.terms)?;
         work.newly_stored.push((candidate.url.fingerprint(), level_to_remember(candidate)));
     }
     if new > 0 || awake || seeded {

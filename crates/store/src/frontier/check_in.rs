@@ -16,7 +16,7 @@ use super::{
     due::earliest,
     habits, history,
     limits::full_as_text,
-    parts,
+    notices, parts,
     rows::{Fault, SITE, SiteRow, day_of, millis, site_from_row, state_of, stored_fp},
     sqlite::Work,
     tally::{Standing, change_domain},
@@ -126,6 +126,7 @@ impl SiteAtHand {
                 page.terms.depth,
                 page.terms.period.map(millis),
             ])?;
+        notices::mark(work, self.id, fp, &page.terms)?;
         let (spider, requisite) = (page.spider, page.terms.requisite);
         if !requisite && !work.asleep.removed.contains(&spider) {
             work.newly_stored.push((page.url.fingerprint(), page.level));

@@ -18,6 +18,7 @@ mod habits;
 mod history;
 mod lift;
 mod limits;
+mod notices;
 mod parts;
 mod rows;
 mod spiders;

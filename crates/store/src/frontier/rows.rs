@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use model::{
     Condition, CrawlUrl, Fingerprint, Habit, LastVersion, Origin, Page, PageFacts, PageState,
-    PageTerms, RecordLocation, RobotsAnswer, RobotsCopy, SiteClock, SiteCounters, SiteHabit,
-    SpiderId, StoreError, Timestamp,
+    PageTerms, RecordLocation, RobotsAnswer, RobotsCopy, SignalSource, SiteClock, SiteCounters,
+    SiteHabit, SpiderId, StoreError, Timestamp,
 };
 use rusqlite::{Row, types::Type};
 
@@ -63,7 +63,7 @@ macro_rules! page_columns {
     () => {
         "fp, url, spider, state, level, hops, seed, due, failures, run, requisite, outside, \
          depth, period, shape, rate, first, seen, changed, compared, changes, recent, fr_max, \
-         theta, signals, sources, announced, price"
+         theta, signals, sources, announced, price, notice"
     };
 }
 pub(super) use page_columns;
@@ -90,6 +90,7 @@ pub(super) fn page_from_row(row: &Row<'_>) -> rusqlite::Result<(Page, Option<i64
         failures: row.get(8)?,
         terms: PageTerms {
             requisite: row.get(10)?,
+            notice: SignalSource::from_stored(row.get(28)?),
             outside: row.get(11)?,
             depth: row.get(12)?,
             period: row.get::<_, Option<i64>>(13)?.map(span),

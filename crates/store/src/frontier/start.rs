@@ -87,6 +87,7 @@ pub(crate) fn list_seeds(sql: &Connection) -> rusqlite::Result<Vec<Seed>> {
         let Ok(url) = CrawlUrl::stored(row.get_ref(0)?.as_str()?) else { continue };
         let terms = PageTerms {
             requisite: row.get(2)?,
+            notice: None,
             outside: row.get(3)?,
             depth: row.get(4)?,
             period: row.get::<_, Option<i64>>(5)?.map(span),

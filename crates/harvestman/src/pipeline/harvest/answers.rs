@@ -243,7 +243,7 @@ impl Harvest {
         delta.clock = Some(released.clock);
         delta.robots.extend(released.robots);
         if let Some(page) = &assignment.page {
-            self.state.tally.no_answer(page.terms.requisite);
+            self.state.tally.no_answer(page.terms);
             self.pay(page, 0, now);
             let after = released.page.unwrap_or(PageAfter::Unchanged);
             let mut update = settle::failed(page, failure, &after, now);
@@ -275,7 +275,12 @@ impl Harvest {
         let mut share =
             Settle { decisions, record: Some(location), pages: 1, busy, ..Settle::default() };
         match subject {
-            ReportSubject::Robots(copy) => delta.robots.extend(copy),
+            ReportSubject::Robots(copy) => {
+                if let Some(copy) = &copy {
+                    self.admit_notices_of(copy, assignment.spider, &mut delta, &mut share, now);
+                }
+                delta.robots.extend(copy);
+            }
             ReportSubject::Page(report) => self.admit_report(*report, &mut delta, &mut share, now),
         }
         share.deltas.insert(0, delta);
@@ -305,6 +310,7 @@ impl Harvest {
             internal,
             external,
             requisites,
+            notice,
             links,
             duplicate,
             again,
@@ -312,7 +318,7 @@ impl Harvest {
         } = report;
         let fp = page.url.fingerprint();
         self.learn(&page, decided, delta, now);
-        self.state.tally.count(&update, page.terms.requisite);
+        self.state.tally.count(&update, page.terms);
         delta.duplicates += u64::from(duplicate && !page.terms.requisite);
         for candidate in internal {
             self.admit(candidate, delta, share, now);
@@ -323,6 +329,7 @@ impl Harvest {
         for candidate in requisites {
             self.admit_requisite(candidate, delta, share, now);
         }
+        self.hear(notice, delta, share, now);
         if !links.is_empty() {
             share.links = Some(PageLinks { source: fp, site: delta.site, at: now, links });
         }

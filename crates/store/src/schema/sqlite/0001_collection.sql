@@ -85,6 +85,7 @@ CREATE TABLE pages (
     hops     INTEGER NOT NULL,
     seed     INTEGER NOT NULL,
     requisite INTEGER NOT NULL DEFAULT 0,  -- a part of a page, not a page
+    notice   INTEGER NOT NULL DEFAULT 0,   -- tells of other pages: 1 sitemap, 2 feed, 3 robots.rdf
     outside  INTEGER NOT NULL DEFAULT 0,   -- links followed since the scope was left
     depth    INTEGER,                      -- deepest level to reach from it
     period   INTEGER,                      -- ms: how often the user wants it

@@ -1,0 +1,177 @@
+//! Sitemaps, feeds and robots.rdf: they bring pages that nobody links to, politely, and count as none.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use simweb::{PageCount, RobotsPlan, WebOptions, checks};
+
+use crate::{
+    raw::{Raw, reply},
+    world::World,
+};
+
+const HOME: &str = "http://s0.sim.test/";
+
+fn options(pages: usize) -> WebOptions {
+    let mut options =
+        WebOptions { pages: PageCount::Fixed(pages), sitemap: true, ..WebOptions::default() };
+    options.page.bytes_mean = 3_000.0;
+    options
+}
+
+/// Paths asked for that are no pages of the tree and not robots.txt.
+fn special(world: &World) -> Vec<String> {
+    let special = |path: &String| {
+        ["/sitemap", "/feed", "/robots.rdf", "/unlinked"]
+            .iter()
+            .any(|start| path.starts_with(start))
+    };
+    let paths = world.visits().into_iter().map(|entry| entry.path().to_owned());
+    paths.filter(special).collect()
+}
+
+#[test]
+fn pages_that_only_a_sitemap_names_are_found_and_the_sitemap_is_no_page() {
+    let mut options = options(8);
+    options.notices.unlinked = 5;
+    let world = World::new(options);
+    let done = world.run(&["crawl", HOME, "--delay", "0", "--json"]);
+    done.exits(0);
+    let asked: BTreeSet<String> = special(&world).into_iter().collect();
+    let mut wanted: BTreeSet<String> = (0..5).map(|n| format!("/unlinked/{n}")).collect();
+    wanted.insert("/sitemap.xml".to_owned());
+    assert_eq!(asked, wanted);
+    assert_eq!(done.json()["pages"]["fetched"], 13, "{}", done.json());
+    let log = world.log();
+    assert!(checks::repeats(&log).is_empty(), "{:?}", checks::repeats(&log));
+    let missing = checks::completeness(&log, &world.web, "s0.sim.test");
+    assert!(missing.is_empty(), "{missing:?}");
+    assert_eq!(world.number("SELECT count(*) FROM pages WHERE notice = 1 AND requisite = 1"), 1);
+    world.run(&["check"]).exits(0);
+}
+
+#[test]
+fn what_is_switched_off_is_not_asked_for_and_robots_rdf_only_on_request() {
+    let mut options = options(5);
+    options.notices.unlinked = 3;
+    options.notices.feed = true;
+    options.notices.rdf = true;
+    let world = World::new(options.clone())
+        .variable("HARVESTMAN_CRAWL_SITEMAPS", "off")
+        .variable("HARVESTMAN_CRAWL_FEEDS", "false");
+    world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
+    assert_eq!(special(&world), Vec::<String>::new());
+    let world = World::new(options).variable("HARVESTMAN_CRAWL_ROBOTS_RDF", "true");
+    world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
+    let asked: BTreeSet<String> = special(&world).into_iter().collect();
+    for wanted in ["/sitemap.xml", "/feed.atom", "/robots.rdf", "/unlinked/0"] {
+        assert!(asked.contains(wanted), "{wanted}: {asked:?}");
+    }
+}
+
+#[test]
+fn a_sitemap_is_guessed_only_when_asked_to() {
+    let mut options = options(5);
+    (options.sitemap, options.notices.unlinked) = (false, 2);
+    let world = World::new(options.clone());
+    world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
+    assert_eq!(special(&world), Vec::<String>::new());
+    let world = World::new(options).variable("HARVESTMAN_CRAWL_SITEMAPS", "guess");
+    world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
+    assert_eq!(special(&world).len(), 3);
+}
+
+#[test]
+fn limits_pauses_and_robots_txt_hold_for_sitemaps_and_their_pages() {
+    let mut options = options(10);
+    options.notices.unlinked = 20;
+    options.robots = RobotsPlan::Disallow(vec!["/unlinked/1".to_owned()]);
+    let world = World::new(options.clone());
+    let pause = Duration::from_millis(200);
+    world.run(&["crawl", HOME, "--delay", "200ms", "--pages", "6"]).exits(0);
+    let log = world.log();
+    let broken = checks::pauses(&log, pause, Duration::from_millis(100));
+    assert!(broken.is_empty(), "{broken:?}");
+    assert!(checks::disallowed(&log, &world.web).is_empty());
+    let fetched = world.number("SELECT count(*) FROM pages WHERE fetched = 1 AND requisite = 0");
+    assert_eq!(fetched, 6);
+    assert_eq!(world.visits().len(), 7, "six pages and the sitemap");
+
+    options.robots = RobotsPlan::Disallow(vec!["/sitemap".to_owned()]);
+    let world = World::new(options);
+    world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
+    assert_eq!(special(&world), Vec::<String>::new(), "robots.txt names it and forbids it");
+}
+
+#[test]
+fn a_depth_is_kept_by_folders_where_no_link_is_known() {
+    let mut options = options(8);
+    options.notices.unlinked = 4;
+    let world = World::new(options);
+    world.run(&["crawl", HOME, "--delay", "0", "--depth", "1"]).exits(0);
+    assert_eq!(special(&world), ["/sitemap.xml"], "/unlinked/0 lies two folders deep");
+    let world = World::new(self::options(1));
+    world.run(&["crawl", HOME, "--delay", "0", "--dry-run"]).exits(0);
+}
+
+#[test]
+fn sitemaps_come_back_by_the_policy_and_one_that_has_not_changed_costs_a_revisit_record() {
+    let world = World::new(options(3));
+    world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
+    world.forget_log();
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    assert_eq!(special(&world), ["/sitemap.xml"]);
+    let folded = "SELECT count FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp WHERE p.notice = 1";
+    assert_eq!(world.rows::<i64>(folded), [2], "one version, seen twice");
+}
+
+#[test]
+fn a_feed_of_a_hundred_thousand_entries_does_no_harm() {
+    let mut feed = "<rss><channel>".to_owned();
+    for n in 0..100_000 {
+        feed += &format!("<item><link>/a/b/c/{n}</link></item>");
+    }
+    let raw = Raw::start(move |place, stream| match place {
+        "127.0.0.1/" => {
+            let page = "<link rel=alternate type='application/rss+xml' href=/feed><p>news</p>";
+            reply(stream, "200 OK", "Content-Type: text/html", page.as_bytes());
+        }
+        "127.0.0.1/feed" => {
+            reply(stream, "200 OK", "Content-Type: application/rss+xml", feed.as_bytes());
+        }
+        _ => reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),
+    });
+    let world = World::new(WebOptions::default());
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    world.run(&["crawl", &url, "--delay", "0", "--depth", "2"]).exits(0);
+    assert_eq!(world.number("SELECT count(*) FROM pages"), 2);
+    world.run(&["crawl", &url, "--delay", "0", "--fresh", "--pages", "20"]).exits(0);
+    let told = world.run(&["decisions", "--json"]);
+    assert!(told.out.contains("feed: longer than is read"), "{told}");
+    assert!(told.out.contains("\"count\":5000") || told.out.contains("\"count\": 5000"), "{told}");
+}
+
+#[test]
+fn a_broken_sitemap_is_told_and_costs_nothing() {
+    let raw = Raw::start(move |place, stream| match place {
+        "127.0.0.1/robots.txt" => {
+            let text = b"Sitemap: /map.xml\nSitemap: /lost.xml\nSitemap: ::\n";
+            reply(stream, "200 OK", "Content-Type: text/plain", text);
+        }
+        "127.0.0.1/map.xml" => {
+            reply(stream, "200 OK", "Content-Type: text/xml", b"<urlset><url><loc>\xff<<<</url");
+        }
+        "127.0.0.1/" => reply(stream, "200 OK", "Content-Type: text/html", b"<p>home</p>"),
+        _ => reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),
+    });
+    let world = World::new(WebOptions::default());
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    let done = world.run(&["crawl", &url, "--delay", "0", "--json"]);
+    done.exits(0);
+    assert_eq!(
+        (&done.json()["pages"]["fetched"], &done.json()["pages"]["failed"]),
+        (&1.into(), &0.into())
+    );
+    let told = world.run(&["decisions"]);
+    assert!(told.out.contains("sitemap: names no page"), "{told}");
+    world.run(&["check"]).exits(0);
+}
