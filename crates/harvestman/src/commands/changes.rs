@@ -166,9 +166,11 @@ impl Asked<'_> {
         let mut after = self.after;
         while after < self.upto {
             let piece = self.census.changes_after(after, self.upto, &self.filter, PIECE)?;
+            let mut lines = String::new();
             for entry in piece.entries {
-                print(&self.told(entry)?.line())?;
+                lines.push_str(&self.told(entry)?.line());
             }
+            print(&lines)?;
             after = piece.reached;
         }
         print(&cursor(self.upto, false))

@@ -118,7 +118,11 @@ impl Census {
         max: u32,
     ) -> Result<Vec<ChangeEntry>, StoreError> {
         // A plus keeps SQLite from choosing the index of that column.
-        let (site, seq) = if look.by_site { ("v.site", "+v.seq") } else { ("+v.site", "v.seq") };
+        let (site, seq) = match (look.site, look.by_site) {
+            (None, _) => ("?3 IS NULL", "v.seq"),
+            (Some(_), true) => ("v.site = ?3", "+v.seq"),
+            (Some(_), false) => ("+v.site = ?3", "v.seq"),
+        };
         let question = format!(
             "SELECT v.seq, v.change, v.first, v.status, s.key, p.url, n.name, f.title, \
              f.noarchive, v.body_bytes, v.record_volume, v.record_offset, v.record_length, \
@@ -129,7 +133,7 @@ impl Census {
              LEFT JOIN visits b ON b.seq = (SELECT max(w.seq) FROM visits w \
                WHERE w.site = v.site AND w.fp = v.fp AND w.seq < v.seq AND w.change IN (0, 1, 2, 7)) \
              WHERE {seq} BETWEEN ?1 AND ?2 AND v.change IN (0, 1, 6, 7) AND p.requisite = 0 \
-             AND (?3 IS NULL OR {site} = ?3) AND (?4 IS NULL OR p.spider = ?4) \
+             AND {site} AND (?4 IS NULL OR p.spider = ?4) \
              AND (?5 IS NULL OR v.first >= ?5) ORDER BY {seq} {order} LIMIT ?6"
         );
         let spider = filter.spider.map(|spider| spider.0);
