@@ -288,19 +288,21 @@ fn a_page_that_was_gone_and_came_back_is_told_so() {
     let stage = Stage::new();
     stage.visit("200 OK", &html("here"));
     stage.visit("404 Not Found", "");
+    stage.visit("410 Gone", "");
     stage.visit("200 OK", &html("here again"));
-    // As settled rows have it.
+    // As such visits are settled.
     let database = rusqlite::Connection::open(stage.world.folder.join("crawl.db")).unwrap();
-    let set = |sql: &str| assert_eq!(database.execute(sql, []).unwrap(), 1, "{sql}");
-    set("UPDATE visits SET change = 6 WHERE status = 404");
-    set("UPDATE visits SET change = 7 WHERE seq = (SELECT max(seq) FROM visits)");
+    database.execute("UPDATE visits SET change = 6 WHERE status IN (404, 410)", []).unwrap();
+    let newest = "UPDATE visits SET change = 7 WHERE seq = (SELECT max(seq) FROM visits)";
+    database.execute(newest, []).unwrap();
     let history = stage.ask("history", &["--json"]).json();
     let runs = history["runs"].as_array().unwrap();
     let whats: Vec<&str> = runs.iter().map(|run| run["what"].as_str().unwrap()).collect();
     assert_eq!(whats, ["first", "gone", "returned"], "{history:#}");
+    assert_eq!((&runs[1]["visits"], &runs[1]["status"]), (&2.into(), &410.into()), "{history:#}");
     let (changes, _) = stage.changes(&["--words"]);
     let kinds: Vec<&str> = changes.iter().map(|line| line["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["new", "gone", "returned"]);
+    assert_eq!(kinds, ["new", "gone", "returned"], "gone once, by whatever status");
     assert_eq!(changes[2]["words_added"], 1, "against what it was before: {:#}", changes[2]);
     assert!(stage.ask("diff", &[]).exits(0).out.contains("+here again"));
 }
@@ -354,6 +356,29 @@ fn a_page_that_asks_not_to_be_shown_is_not_compared_either() {
     stage.ask("show", &["--version", "1"]).exits(2).says(&["noarchive"]);
     stage.ask("diff", &[]).exits(2).says(&["noarchive"]);
     stage.ask("show", &[]).exits(0);
+}
+
+#[test]
+fn content_that_is_stored_once_is_shown_for_every_page_that_had_it() {
+    let same = html(&"word for word the same, ".repeat(400));
+    let links = "<a href=/a>a</a> <a href=/b>b</a>";
+    let raw = Raw::pages(&[("127.0.0.1/", links), ("127.0.0.1/a", &same), ("127.0.0.1/b", &same)]);
+    let world = World::new(WebOptions::default());
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    for _ in 0..2 {
+        world.run(&["crawl", &url, "--fresh", "--delay", "0"]).exits(0);
+    }
+    assert!(
+        world.number("SELECT count(*) FROM visits WHERE revisit = 1") >= 1,
+        "one refers to the other"
+    );
+    for page in ["a", "b"] {
+        let page = format!("{url}{page}");
+        for args in [&["--version", "1"][..], &["--at", "now"], &[]] {
+            let shown = world.run(&[&["show", &page, "--html"], args].concat());
+            assert_eq!(shown.exits(0).out, same, "{args:?}");
+        }
+    }
 }
 
 #[test]
