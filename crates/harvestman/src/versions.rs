@@ -182,7 +182,7 @@ impl<'a> Versions<'a> {
         }
     }
 
-    /// An earlier version, not the one just before, with the same bytes.
+    /// The last earlier version with the same bytes.
     fn earlier_like(&self, at: usize) -> Option<usize> {
         let hash = self.visits[at].content_hash;
         let before = self.visits[..at].iter().zip(&self.numbers);

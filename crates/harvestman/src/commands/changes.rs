@@ -5,8 +5,9 @@
 
 use std::fmt::Write;
 
+use gatherer::Gathered;
 use harvester::clock::RealClock;
-use model::{Change, Clock, RecordLocation, Timestamp};
+use model::{Change, Clock, Exchange, Timestamp};
 use serde_json::{Value, json};
 use store::{
     census::Census,
@@ -166,9 +167,11 @@ impl Asked<'_> {
         let mut after = self.after;
         while after < self.upto {
             let piece = self.census.changes_after(after, self.upto, &self.filter, PIECE)?;
+            let mut lines = String::new();
             for entry in piece.entries {
-                print(&self.told(entry)?.line())?;
+                lines.push_str(&self.told(entry)?.line());
             }
+            print(&lines)?;
             after = piece.reached;
         }
         print(&cursor(self.upto, false))
@@ -186,14 +189,13 @@ impl Asked<'_> {
     fn words(&self, entry: &ChangeEntry) -> Result<Option<Words>, Failure> {
         let archived = Archived::new(&self.collection, &self.census, self.bytes_max);
         let (Some(now), true) = (entry.record, entry.change.is_version()) else { return Ok(None) };
-        let read = |at: RecordLocation| archived.exchange(at).map(|exchange| gathered(&exchange));
-        let new = read(now)?;
-        // The version before may have been thinned: then there is nothing to compare with.
+        let Some(new) = readable(archived.exchange(now))? else { return Ok(None) };
         let old = match (entry.before, entry.change) {
-            (Some(before), _) => read(before)?.text,
-            (None, Change::First) => String::new(),
-            (None, _) => return Ok(None),
+            (Some(before), _) => readable(archived.exchange(before))?.map(|old| old.text),
+            (None, Change::First) => Some(String::new()),
+            (None, _) => None,
         };
+        let Some(old) = old else { return Ok(None) };
         let (old, lines): (Vec<&str>, Vec<&str>) =
             (old.lines().collect(), new.text.lines().collect());
         let counts = Diff::of(&old, &lines, 0).counts;
@@ -236,6 +238,15 @@ impl Told {
         let (added, removed) =
             (number(counts.words_added as u64), number(counts.words_removed as u64));
         Some(format!("+{added} -{removed} words"))
+    }
+}
+
+/// What can be read from a version; `None` where it is no longer kept, which is no reason to stop telling.
+fn readable(exchange: Result<Exchange, Failure>) -> Result<Option<Gathered>, Failure> {
+    match exchange {
+        Ok(exchange) => Ok(Some(gathered(&exchange))),
+        Err(failure) if failure.code == Exit::Usage => Ok(None),
+        Err(failure) => Err(failure),
     }
 }
 

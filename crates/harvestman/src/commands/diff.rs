@@ -20,7 +20,7 @@ use crate::{
     versions::{Picked, Which},
 };
 
-/// A longer line of a source is shown tag by tag: many pages are served as one line.
+/// A longer line of a source is broken where tags meet: many pages are served as one line.
 const SOURCE_LINE_MAX: usize = 200;
 
 pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, Failure> {
@@ -109,7 +109,7 @@ impl Side {
     }
 }
 
-/// The body in the charset it is written in; a line too long to be read is broken before its tags.
+/// The body in the charset it is written in; a line too long to be read is broken where tags meet.
 fn source_of(exchange: &Exchange, gathered: &Gathered) -> String {
     let label = gathered.charset.as_bytes();
     let encoding = Encoding::for_label(label).unwrap_or(encoding_rs::UTF_8);
@@ -117,7 +117,7 @@ fn source_of(exchange: &Exchange, gathered: &Gathered) -> String {
     let mut broken = String::with_capacity(text.len() + text.len() / 16);
     for line in text.lines() {
         match line.chars().count() > SOURCE_LINE_MAX {
-            true => broken.push_str(line.replace('<', "\n<").trim_start_matches('\n')),
+            true => broken.push_str(&line.replace("><", ">\n<")),
             false => broken.push_str(line),
         }
         broken.push('\n');
@@ -161,13 +161,12 @@ impl Told {
                 }
             };
         }
-        let count = |n: usize| number(n as u64);
         format!(
-            "{} lines removed and {} added; {} words removed and {} added",
-            count(counts.lines_removed),
-            count(counts.lines_added),
-            count(counts.words_removed),
-            count(counts.words_added)
+            "{} removed and {} added; {} removed and {} added",
+            some(counts.lines_removed, "line"),
+            number(counts.lines_added as u64),
+            some(counts.words_removed, "word"),
+            number(counts.words_added as u64)
         )
     }
 
@@ -191,4 +190,9 @@ impl Told {
             "coarse": self.diff.coarse, "hunks": self.diff.json(),
         })
     }
+}
+
+fn some(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", number(count as u64))
 }

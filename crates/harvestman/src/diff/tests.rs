@@ -89,6 +89,19 @@ fn long_unchanged_stretches_of_a_changed_line_are_shortened_on_a_terminal_alone(
     assert_eq!(diff.json()[0]["lines"][0]["text"], old);
 }
 
+#[test]
+fn huge_texts_with_little_in_common_are_told_as_replaced() {
+    let text = |salt: usize| -> Vec<String> {
+        (0..30_000).map(|n| format!("{} {} and {}", n * salt % 997, n * salt % 31, n % 7)).collect()
+    };
+    let (old, new) = (text(7), text(11));
+    let (old, new): (Vec<&str>, Vec<&str>) =
+        (old.iter().map(String::as_str).collect(), new.iter().map(String::as_str).collect());
+    let diff = Diff::of(&old, &new, 3);
+    assert!(diff.coarse, "and that is said");
+    assert_eq!(applied(&old, &diff), new);
+}
+
 proptest! {
     #[test]
     fn the_hunks_lead_from_the_old_text_to_the_new(

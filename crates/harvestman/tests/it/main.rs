@@ -19,6 +19,7 @@ mod config;
 mod forget;
 mod full_disk;
 mod hazards;
+mod history;
 mod kill;
 mod limits;
 mod login;
