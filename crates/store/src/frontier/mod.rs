@@ -16,6 +16,7 @@ mod habits;
 mod history;
 mod lift;
 mod limits;
+mod memory;
 mod parts;
 mod rows;
 mod spiders;
@@ -33,6 +34,7 @@ mod tests;
 
 pub use history::unpack_times;
 pub use lift::Lifted;
+pub use memory::MemoryFrontier;
 pub use sqlite::{Marks, SqliteFrontier};
 pub use start::{RecordExtent, Seed};
 pub use verify::{Finding, Topic};
