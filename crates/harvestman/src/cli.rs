@@ -3,10 +3,13 @@
 //! Flags that set a key of the configuration are plain texts here; the key's own rules read them, so
 //! that a mistake is told in the same words whether it stands in a file, a variable or a flag.
 
+mod laboratory;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use self::laboratory::SimulateArgs;
 use crate::config::FlagValues;
 
 #[derive(Clone, Debug, Parser)]
@@ -182,6 +185,20 @@ What to forget: a URL (all versions of this one page), a site (a host) or a doma
   harvestman demo
   harvestman -C /tmp/demo demo --sites 20")]
     Demo(DemoArgs),
+
+    /// How fresh each policy would keep pages: the real ones, against the best possible, in simulated days
+    #[command(after_help = "Examples:
+  harvestman simulate
+  harvestman simulate --population D2 --budget b,c --policy value,profit
+  harvestman simulate --full --json --svg freshness.svg
+  harvestman simulate --hosts-limited --bursts --failing 2 --policy value
+  harvestman simulate --signals --population D2 --budget b --policy value
+  harvestman -C news simulate --history --budget 5000
+  harvestman simulate --csv changes.csv
+
+All pages are fetched once on day 0; from then on each policy has the same visits a day and learns
+from what it sees. The oracle knows how often each page changes.")]
+    Simulate(SimulateArgs),
 
     /// Completions for your shell
     #[command(after_help = "Examples:

@@ -10,6 +10,7 @@ pub mod config;
 pub mod crawling;
 pub mod exit;
 mod house;
+mod laboratory;
 pub mod pipeline;
 pub mod progress;
 mod seeding;

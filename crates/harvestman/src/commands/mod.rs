@@ -31,6 +31,7 @@ mod init;
 mod man;
 mod seed;
 mod show;
+mod simulate;
 mod simweb;
 mod spider;
 mod status;
@@ -136,6 +137,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Show(args) => show::run(&context, &args),
         Command::Check(args) => check::run(&context, &args),
         Command::Simweb(args) => simweb::run(&context, &args),
+        Command::Simulate(args) => simulate::run(&context, &args),
         Command::Demo(args) => demo::run(&context, &args),
     }
 }

@@ -18,6 +18,7 @@ mod forget;
 mod full_disk;
 mod hazards;
 mod kill;
+mod laboratory;
 mod limits;
 mod login;
 mod politeness;
