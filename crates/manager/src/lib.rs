@@ -1,9 +1,33 @@
 //! When to come back: the long-term side of scheduling, as pure functions given `now`.
 //!
-//! The harvester retries a page that fails; the manager takes over once a visit is settled for good. So
-//! far two policies: [`Policy::Once`] and [`Policy::Fixed`]; change-rate beliefs, crawl value and budgets
-//! join here.
+//! The harvester retries a page that fails; the manager takes over once a visit is settled for good. Start
+//! with [`Policy`] (the rules to choose from) and [`after_visit`] (what a visit teaches and when the next is
+//! due), then [`Planner`] (budgets, the price of a visit, the choice among what is due). The mathematics is
+//! in `belief` (how often a page changes) and `value` (what a visit is worth). No clock and no I/O here.
 
+mod belief;
+mod choice;
+mod days;
+mod drift;
 mod due;
+mod explain;
+mod frequency;
+mod host;
+mod planner;
+mod policy;
+mod price;
+mod profit;
+mod purse;
+mod trust;
+mod value;
 
-pub use due::{Policy, VisitedPage, next_due};
+pub use belief::Belief;
+pub use due::{Next, Sight, Visited, VisitedPage, after_visit, next_due};
+pub use explain::{Appraisal, Rule, appraise};
+pub use frequency::{Children, Frequency, FrequencyOn};
+pub use planner::{Ask, Chosen, Planner, PlannerOptions, PlannerState, PurseState, Stake};
+pub use policy::{Policy, Value};
+pub use profit::{Batch, Profit};
+pub use purse::{Budget, PurseId};
+pub use trust::{Heard, believed, learn, learn_modified, modified_believed};
+pub use value::{Bound, Objective, Period, Worth};

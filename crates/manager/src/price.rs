@@ -1,0 +1,64 @@
+//! The price of a visit: so high that as many visits are worth it as there are to spend.
+//!
+//! It starts where the pages of a sample, each visited when it is worth the price, make up the rate that may
+//! be spent, and then follows what is served: when pages come late the price rises, when there is nothing
+//! due it falls.
+
+use crate::{
+    due::PRICE_MAX,
+    value::{Bound, Worth, sound},
+};
+
+/// How fast the price follows: by this, in logarithms a day, when pages come late by one of their periods …
+pub const GAIN_PER_DAY: f64 = 2.4;
+/// … and at most by this.
+pub const STEP_PER_DAY_MAX: f64 = 1.2;
+/// No visit is free: from zero a price could not rise by a factor.
+pub const PRICE_MIN: f64 = 1e-12;
+
+/// Halvings for the start: from 1e-12 to 1e12 they leave a millionth.
+const STEPS: u32 = 40;
+/// Pages that are not worth the price within this many of their longest periods count as never visited.
+const NEVER: f64 = 100.0;
+
+/// The price after `dt` days in which pages were late by `late` (negative: ahead of time), with `period` the
+/// usual time between visits to them; all in days.
+pub fn steer(price: f64, late: f64, period: f64, dt: f64) -> f64 {
+    let pull = GAIN_PER_DAY * late / period.max(1e-6);
+    let pull = if pull.is_nan() { 0.0 } else { pull.clamp(-STEP_PER_DAY_MAX, STEP_PER_DAY_MAX) };
+    let step = pull * sound(dt, 1.0);
+    (sound(price, PRICE_MAX) * step.exp()).clamp(PRICE_MIN, PRICE_MAX)
+}
+
+/// A page of the sample: what it is worth, and the bounds of its period in days.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampled {
+    pub worth: Worth,
+    pub min: f64,
+    pub max: f64,
+}
+
+/// The price at which pages like these have so many visits each a day, on average.
+pub fn start(sample: &[Sampled], visits_per_page: f64) -> Option<f64> {
+    if sample.is_empty() || visits_per_page.is_nan() || visits_per_page <= 0.0 {
+        return None;
+    }
+    let wished = visits_per_page * sample.len() as f64;
+    let visits = |price: f64| -> f64 {
+        let rate = |page: &Sampled| {
+            let period = page.worth.period(price, page.min, page.max * NEVER, None);
+            if period.bound == Bound::Longest { 0.0 } else { 1.0 / period.days.max(1e-6) }
+        };
+        sample.iter().map(rate).sum()
+    };
+    let (mut low, mut high) = (PRICE_MIN, PRICE_MAX);
+    for _ in 0..STEPS {
+        let middle = (low * high).sqrt();
+        if visits(middle) > wished {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Some((low * high).sqrt())
+}

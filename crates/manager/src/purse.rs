@@ -1,0 +1,178 @@
+//! What may be spent: budgets as buckets that fill with time and hold little.
+//!
+//! A bucket never holds more than [`CARRY_TICKS`] of the longest time between two choices: after a long sleep,
+//! or a clock set forward, there is no storm of requests. A clock set back fills nothing and takes nothing.
+
+use std::time::Duration;
+
+use model::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    days::{between, days},
+    value::sound,
+};
+
+/// What was not spent is carried over for so many ticks: one late tick makes nobody poorer.
+pub const CARRY_TICKS: f64 = 2.0;
+/// Pages without a budget are seen again every so many days, on average.
+pub const DEFAULT_PERIOD_DAYS: f64 = 7.0;
+
+/// What an answer weighs, until some have come.
+const BYTES_START: f64 = 30_000.0;
+/// How much a single answer moves the mean.
+const BYTES_STEP: f64 = 0.02;
+const SECONDS_PER_DAY: f64 = 86_400.0;
+
+/// A purse of the crawl: 0 is the common one.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct PurseId(pub u32);
+
+impl PurseId {
+    pub const COMMON: PurseId = PurseId(0);
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Budget {
+    /// `None`: a seventh of the known pages, for revisits alone. Otherwise first visits share it.
+    pub visits_per_day: Option<f64>,
+    pub bytes_per_day: Option<u64>,
+    pub requests_per_second: Option<f64>,
+}
+
+impl Budget {
+    /// Somebody has set a limit: it holds for first visits too, and for pages with an interval of their own.
+    pub fn is_explicit(&self) -> bool {
+        self.visits_per_day.is_some()
+            || self.bytes_per_day.is_some()
+            || self.requests_per_second.is_some()
+    }
+}
+
+/// One purse: what is left of its budget.
+#[derive(Clone, Debug)]
+pub struct Purse {
+    budget: Budget,
+    /// Pages to come back to.
+    known: u64,
+    visits: Bucket,
+    bytes: Bucket,
+    /// Of an answer, on average.
+    bytes_mean: f64,
+}
+
+impl Purse {
+    pub fn new(budget: Budget, now: Timestamp) -> Purse {
+        let (visits, bytes) = (Bucket::new(now), Bucket::new(now));
+        Purse { budget, known: 0, visits, bytes, bytes_mean: BYTES_START }
+    }
+
+    pub fn is_explicit(&self) -> bool {
+        self.budget.is_explicit()
+    }
+
+    pub fn know(&mut self, pages: u64) {
+        self.known = pages;
+    }
+
+    pub fn known(&self) -> u64 {
+        self.known
+    }
+
+    /// Visits a day, whichever limit is reached first.
+    pub fn rate(&self) -> f64 {
+        let bytes = self.budget.bytes_per_day.map(|bytes| bytes as f64 / self.bytes_mean);
+        self.visit_rate().min(bytes.unwrap_or(f64::INFINITY))
+    }
+
+    /// Lets time pass.
+    pub fn fill(&mut self, now: Timestamp, tick_max: Duration) {
+        let carry = CARRY_TICKS * days(tick_max);
+        self.visits.fill(self.visit_rate(), carry, 1.0, now);
+        if let Some(bytes) = self.budget.bytes_per_day {
+            self.bytes.fill(bytes as f64, carry, self.bytes_mean, now);
+        }
+    }
+
+    /// Visits that can be paid for now.
+    pub fn capacity(&self) -> usize {
+        let bytes = match self.budget.bytes_per_day {
+            Some(_) => self.bytes.left / self.bytes_mean,
+            None => f64::INFINITY,
+        };
+        // Sums of parts of a visit may miss the whole by a rounding.
+        sound((self.visits.left + 1e-6).min(bytes), 1e9) as usize
+    }
+
+    /// How long until a visit can be paid for, in days.
+    pub fn until_one(&self) -> f64 {
+        let visits = (1.0 - self.visits.left) / self.visit_rate().max(1e-9);
+        let bytes = match self.budget.bytes_per_day {
+            Some(rate) => (self.bytes_mean - self.bytes.left) / (rate as f64).max(1e-9),
+            None => 0.0,
+        };
+        visits.max(bytes).max(0.0)
+    }
+
+    /// Visits that were decided upon; fewer than none: that did not take place after all.
+    pub fn pay(&mut self, visits: f64) {
+        self.visits.left -= visits;
+    }
+
+    /// An answer came.
+    pub fn weigh(&mut self, bytes: u64) {
+        let bytes = sound(bytes as f64, 1e12);
+        self.bytes_mean = (self.bytes_mean + BYTES_STEP * (bytes - self.bytes_mean)).max(1.0);
+        if let Some(rate) = self.budget.bytes_per_day {
+            // A debt of more than a day is forgiven: one monstrous answer does not end a crawl.
+            self.bytes.left = (self.bytes.left - bytes).max(-(rate as f64));
+        }
+    }
+
+    pub fn bytes_mean(&self) -> f64 {
+        self.bytes_mean
+    }
+
+    pub fn set_bytes_mean(&mut self, bytes: f64) {
+        if bytes.is_finite() && bytes >= 1.0 {
+            self.bytes_mean = bytes;
+        }
+    }
+
+    fn visit_rate(&self) -> f64 {
+        let by_second = self.budget.requests_per_second.map(|rate| rate * SECONDS_PER_DAY);
+        let by_day = self.budget.visits_per_day;
+        let set = match (by_day, by_second) {
+            (Some(a), Some(b)) => a.min(b),
+            (Some(rate), None) | (None, Some(rate)) => rate,
+            // Bytes alone are limited: as many visits as they allow.
+            (None, None) if self.budget.bytes_per_day.is_some() => 1e9,
+            (None, None) => self.known as f64 / DEFAULT_PERIOD_DAYS,
+        };
+        sound(set, 1e9)
+    }
+}
+
+/// Fills at a rate a day, up to what it carries.
+#[derive(Clone, Copy, Debug)]
+pub struct Bucket {
+    pub left: f64,
+    at: Timestamp,
+}
+
+impl Bucket {
+    pub fn new(now: Timestamp) -> Bucket {
+        Bucket { left: 0.0, at: now }
+    }
+
+    /// Holds what comes in `carry` days, and `least` in any case.
+    pub fn fill(&mut self, rate: f64, carry: f64, least: f64, now: Timestamp) {
+        let most = (rate * carry).max(least);
+        let gained = rate * between(self.at, now).min(carry.max(least / rate.max(1e-9)));
+        self.left = (self.left + gained).min(most.max(least));
+        self.at = now;
+    }
+}
