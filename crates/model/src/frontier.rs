@@ -17,7 +17,9 @@ pub trait Frontier: Send {
     /// as needed and become due.
     fn admit(&mut self, candidates: &[Candidate], now: Timestamp) -> Result<u64, StoreError>;
 
-    /// Leases the sites whose earliest page is due, earliest first, with their due pages. May bring fewer than
+    /// Leases sites that have due pages, those due earliest first: as far as `firsts` asks for it those with
+    /// something to be judged or fetched for the first time, then, within `again_max`, those with pages to be
+    /// seen again. A site brings its due pages of both sorts, as far as they are asked for. May bring fewer than
     /// there are, even none, where many sites had nothing to lend after all: `next_due` then says so.
     fn check_out(&mut self, request: &CheckOut) -> Result<Vec<SiteLease>, StoreError>;
 
@@ -30,8 +32,13 @@ pub trait Frontier: Send {
     /// Leases that ran out become due again; returns how many.
     fn release_expired(&mut self, now: Timestamp) -> Result<u64, StoreError>;
 
-    /// The moment the next unleased site is due, if any ever is.
-    fn next_due(&mut self) -> Result<Option<Timestamp>, StoreError>;
+    /// When the next unleased site is due, of each queue. After a check-out of `requisites_only`: for these.
+    fn next_dues(&mut self) -> Result<NextDue, StoreError>;
+
+    /// The earlier of both.
+    fn next_due(&mut self) -> Result<Option<Timestamp>, StoreError> {
+        self.next_dues().map(NextDue::earliest)
+    }
 
     /// Pages that were fetched before, from all over the collection, with what is known of their sites: enough
     /// to reckon what a visit is worth. Which ones depends on `draw`.
@@ -60,9 +67,10 @@ pub struct CheckOut {
     pub sites_max: usize,
     /// Of each site.
     pub pages_max: usize,
-    /// Sites not yet due but due within this time may come along when there is nothing better to do.
+    /// Sites with pages to be seen again within this time come along when fewer are due now than were asked for.
     pub slack: Duration,
-    /// Lend for what is to be judged or fetched for the first time.
+    /// Lend what is to be judged or fetched for the first time; else none of it. Where sites that have some
+    /// could fill `sites_max`, pages to be seen again are asked for apart.
     pub firsts: bool,
     /// Lend at most so many pages to be seen again, in all; `None`: what is due.
     pub again_max: Option<usize>,
@@ -87,6 +95,8 @@ pub struct Refill {
     pub fence: u64,
     pub now: Timestamp,
     pub pages_max: usize,
+    /// Also pages to be seen again.
+    pub again: bool,
     /// As in [`CheckOut::paused`].
     pub paused: Vec<SpiderId>,
     /// Pages in hand that are not yet settled.
@@ -100,17 +110,34 @@ pub struct SiteLease {
     pub site: Site,
     pub fence: u64,
     pub until: Timestamp,
-    /// Due pages, candidates among them, in breadth-first order (level, then due, then fingerprint).
+    /// Due pages, candidates among them, in breadth-first order (level, then due, then fingerprint). Where
+    /// there are too many, pages to be seen again (those due earliest) have half of the room at most.
     pub pages: Vec<Page>,
-    /// All of the site's fingerprints but those of requisites, when it is below `known_max`. A requisite
-    /// that is linked to becomes a page: the store knows, not the holder of the lease.
+    /// All of the site's fingerprints but those of requisites, when it is below `known_max` and something of it
+    /// is lent that was never fetched: only then many links are new. A requisite that is linked to becomes a
+    /// page: the store knows, not the holder of the lease.
     pub known: Option<Vec<Fingerprint>>,
-    /// There are more due pages than were handed out.
+    /// There are more due pages than were handed out. Pages to be seen again count where no `again_max` is set.
     pub more: bool,
     /// What all sites of this one's registrable domain have brought so far, this one included.
     pub domain: Spent,
     /// How long the site was visited today (UTC): the sum of [`SiteDelta::worked`].
     pub worked_today: Duration,
+}
+
+/// When the next site not in hand is due, …
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NextDue {
+    /// … for something to be judged or fetched for the first time, …
+    pub first: Option<Timestamp>,
+    /// … and for pages to be seen again.
+    pub again: Option<Timestamp>,
+}
+
+impl NextDue {
+    pub fn earliest(self) -> Option<Timestamp> {
+        [self.first, self.again].into_iter().flatten().min()
+    }
 }
 
 /// What was drawn from a limit.
@@ -151,6 +178,9 @@ pub struct SiteDelta {
     pub habit: Option<SiteHabit>,
     /// What a sitemap or feed says of the site's pages; of pages that are not known nothing is kept.
     pub signals: Vec<Signal>,
+    /// Pages whose internal pages ([`PageUpdate::children`]) are to be visited now, but for those that were
+    /// visited since the moment given.
+    pub call_children: Vec<(Fingerprint, Timestamp)>,
     /// A seed redirected here: the site joins the seeded ones.
     pub seeded: bool,
     pub duplicates: u64,
@@ -177,6 +207,7 @@ impl SiteDelta {
             clock: None,
             habit: None,
             signals: Vec::new(),
+            call_children: Vec::new(),
             seeded: false,
             duplicates: 0,
             worked: Duration::ZERO,

@@ -34,6 +34,8 @@ pub struct Habit {
     pub signals: u8,
     /// Who announced: a bit for each [`SignalSource`].
     pub sources: u8,
+    /// The newest moment of a change that was announced: the same one again is no news.
+    pub announced: Option<Timestamp>,
     /// The price of a visit when `due` was reckoned; zero: none.
     pub price: f32,
 }
@@ -41,6 +43,19 @@ pub struct Habit {
 impl Habit {
     /// More say nothing new.
     pub const SIGNALS_MAX: u8 = 7;
+
+    /// Takes note of an announcement, if it is news: the page was seen before that moment, the moment has come,
+    /// and nobody has told of it or of a later one. Says whether it was.
+    pub fn hear(&mut self, signal: &Signal, now: Timestamp) -> bool {
+        let news = signal.at <= now
+            && self.seen.is_some_and(|seen| seen < signal.at)
+            && self.announced.is_none_or(|announced| announced < signal.at);
+        if news {
+            self.announce(signal.source);
+            self.announced = Some(signal.at);
+        }
+        news
+    }
 
     /// Takes note that somebody says the page has changed.
     pub fn announce(&mut self, source: SignalSource) {

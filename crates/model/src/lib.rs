@@ -33,14 +33,16 @@ pub use fetch::{
     Purpose, Stopped, Timing,
 };
 pub use frontier::{
-    CheckOut, Counts, Decision, Frontier, NewPage, Refill, Release, Settlement, SiteDelta,
+    CheckOut, Counts, Decision, Frontier, NewPage, NextDue, Refill, Release, Settlement, SiteDelta,
     SiteLease, Spent,
 };
 pub use gate::{Gate, OpenGate, TypeGate};
 pub use habit::{Audit, Habit, Signal, SignalSource, SiteHabit, Trust};
 pub use headers::Headers;
 pub use link::{Link, LinkKind, LinkRel};
-pub use page::{LastVersion, Page, PageFacts, PageState, PageTerms, PageUpdate, SpiderId};
+pub use page::{
+    Children, LastVersion, Page, PageFacts, PageState, PageTerms, PageUpdate, SpiderId,
+};
 pub use resolve::{Resolution, Resolve};
 pub use robots::{RobotsAnswer, RobotsCopy};
 pub use site::{Origin, Site, SiteClock, SiteCounters, SiteId, SiteKey};

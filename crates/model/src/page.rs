@@ -77,6 +77,8 @@ pub struct Page {
     pub failures: u16,
     pub terms: PageTerms,
     pub habit: Habit,
+    /// What became of its internal pages since it was last seen, where the policy had them noted.
+    pub children: Option<Children>,
     /// The version at hand, if there is one.
     pub last: Option<LastVersion>,
 }
@@ -112,6 +114,23 @@ pub struct LastVersion {
     pub whole: bool,
 }
 
+/// A page's internal links, counted by what is known of them since a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Children {
+    /// That are pages of the collection.
+    pub known: u32,
+    /// Visited since, or announced to have changed.
+    pub seen: u32,
+    /// Those among them that were found changed, or are announced so and not looked at yet.
+    pub changed: u32,
+}
+
+impl Children {
+    /// Each is looked up when its parent's turn comes: 500 cost about a millisecond, and a page with more
+    /// links says no more by them.
+    pub const MAX: usize = 500;
+}
+
 /// What one visit (or a verdict without one) changes about a page.
 #[derive(Clone, Debug)]
 pub struct PageUpdate {
@@ -123,6 +142,9 @@ pub struct PageUpdate {
     pub visit: Option<Visit>,
     /// Present when something was learned, or reckoned anew.
     pub habit: Option<Habit>,
+    /// The internal pages it links to, to be noted instead of those before, where the policy asks after them; at
+    /// most [`Children::MAX`] are kept.
+    pub children: Option<Vec<Fingerprint>>,
     /// Present when a new version was gathered.
     pub facts: Option<PageFacts>,
 }

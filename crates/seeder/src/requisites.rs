@@ -109,6 +109,7 @@ mod tests {
     fn page(text: &str, terms: PageTerms) -> Page {
         Page {
             habit: model::Habit::default(),
+            children: None,
             url: url(text),
             spider: SpiderId(1),
             state: PageState::Known,

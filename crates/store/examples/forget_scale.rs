@@ -162,6 +162,7 @@ fn visit(
         failures: 0,
         visit: Some(visit),
         habit: None,
+        children: None,
         facts: Some(model::PageFacts { title: format!("page {n}"), ..Default::default() }),
     };
     let page = NewPage {

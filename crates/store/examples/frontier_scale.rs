@@ -163,6 +163,7 @@ fn visit_ten(
     Ok(SiteDelta {
         habit: None,
         signals: Vec::new(),
+        call_children: Vec::new(),
         site: lease.site.id,
         key: lease.site.key.clone(),
         fence: lease.fence,
@@ -181,6 +182,7 @@ fn visit_ten(
 fn visited(fp: model::Fingerprint, now: Timestamp) -> PageUpdate {
     PageUpdate {
         habit: None,
+        children: None,
         fp,
         state: PageState::Fetched,
         due: Some(now.plus(Duration::from_secs(86_400))),

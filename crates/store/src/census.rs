@@ -169,7 +169,8 @@ impl Census {
             select_page!(
                 "WHERE p.due IS NOT NULL AND p.site IN (SELECT id FROM sites WHERE leased = 1 \
                  UNION SELECT id FROM (SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL \
-                 ORDER BY due LIMIT ?1)) ORDER BY max(p.due, s.not_before) LIMIT ?1"
+                 ORDER BY due LIMIT ?1) UNION SELECT id FROM (SELECT id FROM sites WHERE leased = 0 \
+                 AND due_again IS NOT NULL ORDER BY due_again LIMIT ?1)) ORDER BY max(p.due, s.not_before) LIMIT ?1"
             ),
             params![max],
             page_entry,
@@ -215,7 +216,7 @@ impl Census {
     pub fn sites(&self, max: u32) -> Result<Vec<SiteEntry>, StoreError> {
         self.list(
             "SELECT key, seeded, known, fetched, failed, duplicates, visits, bytes, requisites, \
-             leased, resting, due FROM sites ORDER BY known DESC, key LIMIT ?1",
+             leased, resting, coalesce(min(due, due_again), due, due_again) FROM sites ORDER BY known DESC, key LIMIT ?1",
             params![max],
             site_entry,
         )
@@ -248,7 +249,7 @@ impl Census {
     pub fn site(&self, key: &str) -> Result<Option<SiteEntry>, StoreError> {
         let mut found = self.list(
             "SELECT key, seeded, known, fetched, failed, duplicates, visits, bytes, requisites, \
-             leased, resting, due FROM sites WHERE key = ?1",
+             leased, resting, coalesce(min(due, due_again), due, due_again) FROM sites WHERE key = ?1",
             params![key],
             site_entry,
         )?;

@@ -27,6 +27,7 @@ pub(super) fn url(text: &str) -> CrawlUrl {
 pub(super) fn page(text: &str, level: u16) -> Page {
     Page {
         habit: model::Habit::default(),
+        children: None,
         url: url(text),
         spider: SpiderId(0),
         state: PageState::Known,

@@ -115,6 +115,7 @@ impl Adopter<'_> {
             fence: lease.fence,
             now: self.clock.now(),
             pages_max: 1,
+            again: true,
             paused: Vec::new(),
             except: Vec::new(),
             only: vec![adopted.exchange.url.fingerprint()],

@@ -340,6 +340,7 @@ impl Harvest {
             fence: held.fence,
             now,
             pages_max: limits::REFILL_PAGES,
+            again: true,
             paused,
             except,
             only: Vec::new(),

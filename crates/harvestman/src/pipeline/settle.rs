@@ -53,6 +53,7 @@ pub fn update(
         failures,
         visit: Some(visit_of(answer, change)),
         habit: None,
+        children: None,
         facts: facts_of(page, answer, change, sorted),
     };
     let refused = match &answer.refusal {
@@ -102,6 +103,7 @@ pub fn failed(
         failures,
         visit: (failure.kind != FailureKind::Aborted).then_some(visit),
         habit: None,
+        children: None,
         facts: None,
     }
 }
@@ -115,6 +117,7 @@ fn later(page: &Page, at: Timestamp) -> PageUpdate {
         failures: page.failures,
         visit: None,
         habit: None,
+        children: None,
         facts: None,
     }
 }
@@ -131,6 +134,7 @@ pub fn excluded(page: &Page, now: Timestamp, policy: &Policy) -> PageUpdate {
         failures: page.failures,
         visit: None,
         habit: None,
+        children: None,
         facts: None,
     }
 }
@@ -144,6 +148,7 @@ pub fn refused(page: &Page) -> PageUpdate {
         failures: 0,
         visit: None,
         habit: None,
+        children: None,
         facts: None,
     }
 }

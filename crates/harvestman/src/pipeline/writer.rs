@@ -277,6 +277,9 @@ fn absorb(into: &mut SiteDelta, delta: SiteDelta) {
     into.admitted.extend(delta.admitted);
     into.robots.extend(delta.robots);
     into.clock = delta.clock.or(into.clock);
+    into.habit = delta.habit.or(into.habit.take());
+    into.signals.extend(delta.signals);
+    into.call_children.extend(delta.call_children);
     into.seeded |= delta.seeded;
     into.duplicates += delta.duplicates;
     into.worked += delta.worked;
@@ -305,6 +308,7 @@ mod tests {
             failures: 0,
             visit: None,
             habit: None,
+            children: None,
             facts: None,
         };
         let visited = SiteDelta { updates: vec![update], ..empty() };

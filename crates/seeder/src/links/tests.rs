@@ -13,6 +13,7 @@ fn url(text: &str) -> CrawlUrl {
 fn page(text: &str) -> Page {
     Page {
         habit: model::Habit::default(),
+        children: None,
         url: url(text),
         spider: SpiderId(1),
         state: PageState::Known,

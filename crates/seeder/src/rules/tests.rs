@@ -250,6 +250,7 @@ fn page(text: &str) -> Page {
         failures: 0,
         terms,
         habit: model::Habit::default(),
+        children: None,
         last,
     }
 }

@@ -271,6 +271,7 @@ fn delta(
         failures: 0,
         visit: Some(visit),
         habit: None,
+        children: None,
         facts: None,
     };
     let page = NewPage {

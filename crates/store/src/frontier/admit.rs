@@ -45,14 +45,14 @@ fn admit_to_site(work: &mut Work<'_>, group: &[(SiteId, i64, &Candidate)]) -> Re
             new += 1;
             let (spider, requisite) = (candidate.spider, candidate.terms.requisite);
             let state = PageState::Candidate;
-            work.moved(None, Standing { spider, requisite, state, fetched: requisite });
+            work.moved(None, Standing { spider, requisite, state, fetched: false });
         } else {
             awake |= meet(work, site, *fp, candidate)?;
         }
         work.newly_stored.push((candidate.url.fingerprint(), level_to_remember(candidate)));
     }
     if new > 0 || awake || seeded {
-        stir(work, site, new, new > 0 || awake, seeded)?;
+        stir(work, site, new, awake, seeded)?;
     }
     Ok(new)
 }
@@ -88,8 +88,8 @@ fn insert(work: &Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Resu
         .sql
         .prepare_cached(
             "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, \
-             requisite, outside, depth, period, fetched, turn) \
-             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?9, 2 * ?9) \
+             requisite, outside, depth, period, turn) \
+             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, 3 * ?9) \
              ON CONFLICT DO NOTHING",
         )?
         .execute(params![
@@ -182,14 +182,13 @@ impl Claim<'_> {
             admitted => admitted,
         };
         let (spider, requisite) = (self.spider, self.terms.requisite);
-        let fetched = before.fetched || requisite;
-        let after = Standing { spider, requisite, state, fetched };
+        let after = Standing { spider, requisite, state, fetched: before.fetched };
         work.sql
             .prepare_cached(
                 "UPDATE pages SET spider = ?3, level = CASE WHEN ?14 THEN ?4 ELSE min(level, ?4) END, \
                  hops = ?5, seed = ?6, requisite = ?7, \
                  outside = ?8, depth = ?9, period = ?10, due = ?11, state = ?12, turn = ?13, \
-                 fetched = ?15, failures = 0 WHERE site = ?1 AND fp = ?2",
+                 failures = 0 WHERE site = ?1 AND fp = ?2",
             )?
             .execute(params![
                 site.0,
@@ -207,7 +206,6 @@ impl Claim<'_> {
                 after.turn(),
                 // Of another living one, its level stays as low as others remember it.
                 work.asleep.removed.contains(&before.spider),
-                fetched,
             ])?;
         // Its links are the new spider's to judge: "not modified" would hide them.
         work.sql
@@ -286,8 +284,9 @@ pub(super) fn judge_again(work: &mut Work<'_>, site: SiteId, visited: bool) -> R
     };
     work.sql
         .prepare_cached(
-            "UPDATE pages SET state = 0, turn = 2 * fetched, due = ?2 WHERE site = ?1 AND state = 6 \
-             AND (?3 OR visited IS NULL)",
+            "UPDATE pages SET state = 0, due = ?2, \
+             turn = CASE WHEN fetched THEN 2 WHEN requisite THEN 3 ELSE 0 END \
+             WHERE site = ?1 AND state = 6 AND (?3 OR visited IS NULL)",
         )?
         .execute(params![site.0, work.now.0, visited])?;
     let mut again = 0;
@@ -304,20 +303,21 @@ pub(super) fn judge_again(work: &mut Work<'_>, site: SiteId, visited: bool) -> R
 }
 
 /// New pages make a site due, unless it is in hand (then its holder's release sees them) or was given
-/// back with a time before which it wants to be left alone.
+/// back with a time before which it wants to be left alone. Where pages it had are due earlier than before
+/// (`awake`), it may be due by either queue.
 fn stir(work: &Work<'_>, site: SiteId, new: u64, awake: bool, seeded: bool) -> Result<(), Fault> {
-    work.sql
+    let (leased, resting): (bool, bool) = work
+        .sql
         .prepare_cached(
             "UPDATE sites SET pages = pages + ?2, seeded = max(seeded, ?3), \
              stirred = max(stirred, leased AND ?5), \
-             due = CASE WHEN leased OR resting OR NOT ?5 THEN due \
+             due = CASE WHEN leased OR resting OR ?2 = 0 THEN due \
                         ELSE min(coalesce(due, max(?4, not_before)), max(?4, not_before)) END \
-             WHERE id = ?1",
+             WHERE id = ?1 RETURNING leased, resting",
         )?
-        .execute(params![site.0, new as i64, seeded, work.now.0, awake])?;
-    let resting = work
-        .sql
-        .prepare_cached("SELECT 1 FROM sites WHERE id = ?1 AND resting = 1 AND leased = 0")?
-        .exists([site.0])?;
-    if resting && awake { check_out::rouse(work, site) } else { Ok(()) }
+        .query_row(params![site.0, new as i64, seeded, work.now.0, new > 0 || awake], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    let rouse = !leased && (awake || resting && new > 0);
+    if rouse { check_out::rouse(work, site) } else { Ok(()) }
 }

@@ -12,7 +12,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::{
     admit::{self, Claim, Held},
-    check_out,
+    check_out, children,
     due::earliest,
     habits, history,
     limits::full_as_text,
@@ -94,8 +94,9 @@ impl SiteAtHand {
         if let Some(habit) = &delta.habit {
             habits::save_site(work, self.id, habit)?;
         }
-        for signal in &delta.signals {
-            habits::announce(work, self.id, signal)?;
+        habits::announce(work, self.id, &delta.signals)?;
+        for (parent, since) in &delta.call_children {
+            children::call(work, self.id, *parent, *since)?;
         }
         self.release(work, delta)
     }
@@ -106,8 +107,8 @@ impl SiteAtHand {
             .sql
             .prepare_cached(
                 "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, \
-                 requisite, outside, depth, period, fetched, turn) \
-                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?10, 1 + ?10) \
+                 requisite, outside, depth, period, turn) \
+                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 1 + 2 * ?10) \
                  ON CONFLICT DO NOTHING",
             )?
             .execute(params![
@@ -129,7 +130,7 @@ impl SiteAtHand {
         if !requisite && !work.asleep.removed.contains(&spider) {
             work.newly_stored.push((page.url.fingerprint(), page.level));
         }
-        let known = Standing { spider, requisite, state: PageState::Known, fetched: requisite };
+        let known = Standing { spider, requisite, state: PageState::Known, fetched: false };
         let change = if inserted == 1 {
             self.row.pages += 1;
             work.moved(None, known)
@@ -158,8 +159,10 @@ impl SiteAtHand {
     fn accept_candidate(&self, work: &Work<'_>, fp: i64, page: &NewPage) -> Result<(), Fault> {
         work.sql
             .prepare_cached(
-                "UPDATE pages SET state = 1, turn = 1 + fetched, spider = ?3, hops = ?4, \
-                 seed = max(seed, ?5), due = ?6, level = CASE WHEN fetched THEN level ELSE min(level, ?7) END, \
+                "UPDATE pages SET state = 1, spider = ?3, hops = ?4, \
+                 turn = CASE WHEN fetched THEN 2 WHEN ?8 THEN 3 ELSE 1 END, \
+                 seed = max(seed, ?5), due = ?6, \
+                 level = CASE WHEN fetched OR ?8 THEN level ELSE min(level, ?7) END, \
                  requisite = ?8, outside = ?9, depth = coalesce(?10, depth), \
                  period = coalesce(?11, period) WHERE site = ?1 AND fp = ?2",
             )?
@@ -213,6 +216,9 @@ impl SiteAtHand {
         if let Some(habit) = &update.habit {
             habits::save(work, self.id, fp, habit)?;
         }
+        if let Some(children) = &update.children {
+            children::save(work, self.id, fp, children)?;
+        }
         if let Some(facts) = &update.facts {
             save_facts(work, self.id, fp, facts)?;
         }
@@ -254,8 +260,8 @@ impl SiteAtHand {
             Release::Renew(until) => {
                 work.sql
                     .prepare_cached(
-                        "UPDATE sites SET leased = 1, due = ?2, resting = 0, not_before = 0 \
-                         WHERE id = ?1",
+                        "UPDATE sites SET leased = 1, due = ?2, due_again = NULL, resting = 0, \
+                         not_before = 0 WHERE id = ?1",
                     )?
                     .execute(params![self.id.0, until.0])?;
             }
@@ -268,7 +274,7 @@ impl SiteAtHand {
                 work.sql
                     .prepare_cached(
                         "UPDATE sites SET leased = 0, resting = 1, not_before = 0, due = NULL, \
-                         full = ?2 WHERE id = ?1",
+                         due_again = NULL, full = ?2 WHERE id = ?1",
                     )?
                     .execute(params![self.id.0, full_as_text(&delta.full)])?;
             }
@@ -283,16 +289,17 @@ impl SiteAtHand {
         full: &[SpiderId],
     ) -> Result<(), Fault> {
         let closed = check_out::closed_by(work, full.to_vec());
-        let (due, resting) = earliest(work.sql, self.id, &closed)?;
+        let dues = earliest(work.sql, self.id, &closed)?;
         work.sql
             .prepare_cached(
-                "UPDATE sites SET leased = 0, due = ?2, resting = ?3, not_before = ?4, \
-                 stirred = 0, full = ?5 WHERE id = ?1",
+                "UPDATE sites SET leased = 0, due = max(?2, ?5), due_again = max(?3, ?5), \
+                 resting = ?4, not_before = ?5, stirred = 0, full = ?6 WHERE id = ?1",
             )?
             .execute(params![
                 self.id.0,
-                due.map(|due| due.max(moment).0),
-                resting,
+                check_out::stored(dues.first),
+                check_out::stored(dues.again),
+                dues.left_out,
                 moment.0,
                 full_as_text(full),
             ])?;

@@ -1,27 +1,28 @@
 //! Lending: which sites go out under a lease, and which of their pages.
 //!
-//! A site's `due` may be too early (its pages were excluded, its spiders are full or paused): check-out
-//! then finds no due page, puts it right and passes on. It is never too late.
+//! A site stands in two queues, by the earliest due of what is to be judged or fetched for the first time and
+//! by that of what is to be seen again. Either may be too early (pages were excluded, spiders are full or
+//! paused): check-out then finds no due page, puts it right and passes on. It is never too late.
 
 use std::{collections::HashSet, time::Duration};
 
 use model::{
-    CheckOut, Fingerprint, Page, Refill, RobotsCopy, Site, SiteId, SiteKey, SiteLease, Spent,
-    SpiderId, StoreError, Timestamp,
+    CheckOut, Fingerprint, NextDue, Page, Refill, RobotsCopy, Site, SiteId, SiteKey, SiteLease,
+    Spent, SpiderId, StoreError, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     asleep::{self, Asleep},
-    due::{Closed, Lot, Wanted, earliest, named_pages},
+    due::{Again, Closed, Dues, Lot, Wanted, earliest, named_pages},
     limits::full_from_text,
     parts,
     rows::{Fault, ROBOTS, SITE, SiteRow, day_of, fp_of, robots_from_row, site_from_row},
     sqlite::Work,
 };
 
-/// Sites below this are read whole when their fingerprints are wanted anyway: half the cost of going
-/// from the index to each row.
+/// Sites below this are read whole when something of them is new, for their fingerprints are wanted then anyway:
+/// half the cost of going from the index to each row.
 const SCAN_PAGES: u64 = 2_000;
 
 pub(super) fn check_out(work: &mut Work<'_>, request: &CheckOut) -> Result<Vec<SiteLease>, Fault> {
@@ -59,11 +60,12 @@ pub(super) fn refill(
     };
     let wanted = Wanted {
         site: request.site,
-        until: request.now,
         closed: &closed,
         pages_max: request.pages_max,
+        firsts: Some(request.now),
+        again: request.again.then_some(Again { until: request.now, max: None, reason: false }),
     };
-    wanted.pages(sql, &except).map(|(pages, _)| pages)
+    wanted.pages(sql, &except).map(|lot| lot.pages)
 }
 
 /// Leases that end by `until` are over: their sites are due again, and owe a pause, because nobody
@@ -76,23 +78,51 @@ pub(super) fn release(work: &mut Work<'_>, until: Timestamp) -> Result<u64, Faul
         found.collect::<Result<_, _>>()?
     };
     for id in &over {
-        let (due, resting) = earliest(work.sql, *id, &closed(work, *id)?)?;
+        let dues = earliest(work.sql, *id, &closed(work, *id)?)?;
         work.sql
             .prepare_cached(
-                "UPDATE sites SET leased = 0, interrupted = 1, due = ?2, resting = ?3 WHERE id = ?1",
+                "UPDATE sites SET leased = 0, interrupted = 1, due = ?2, due_again = ?3, \
+                 resting = ?4 WHERE id = ?1",
             )?
-            .execute(params![id.0, due.map(|due| due.0), resting])?;
+            .execute(params![id.0, stored(dues.first), stored(dues.again), dues.left_out])?;
     }
     Ok(over.len() as u64)
 }
 
 /// A site not in hand becomes due by its pages.
 pub(super) fn rouse(work: &Work<'_>, id: SiteId) -> Result<(), Fault> {
-    let (due, resting) = earliest(work.sql, id, &closed(work, id)?)?;
+    let dues = earliest(work.sql, id, &closed(work, id)?)?;
+    set_dues(work, id, dues)
+}
+
+fn set_dues(work: &Work<'_>, id: SiteId, dues: Dues) -> Result<(), Fault> {
     work.sql
-        .prepare_cached("UPDATE sites SET resting = ?3, due = max(?2, not_before) WHERE id = ?1")?
-        .execute(params![id.0, due.map(|due| due.0), resting])?;
+        .prepare_cached(
+            "UPDATE sites SET due = max(?2, not_before), due_again = max(?3, not_before), \
+             resting = ?4 WHERE id = ?1",
+        )?
+        .execute(params![id.0, stored(dues.first), stored(dues.again), dues.left_out])?;
     Ok(())
+}
+
+pub(super) fn stored(moment: Option<Timestamp>) -> Option<i64> {
+    moment.map(|moment| moment.0)
+}
+
+pub(super) fn next_dues(sql: &Connection) -> rusqlite::Result<NextDue> {
+    let read = |query: &str| -> rusqlite::Result<Option<Timestamp>> {
+        let mut statement = sql.prepare_cached(query)?;
+        statement.query_row([], |row| row.get(0).map(Timestamp)).optional()
+    };
+    Ok(NextDue {
+        first: read(
+            "SELECT due FROM sites WHERE leased = 0 AND due IS NOT NULL ORDER BY due LIMIT 1",
+        )?,
+        again: read(
+            "SELECT due_again FROM sites WHERE leased = 0 AND due_again IS NOT NULL \
+             ORDER BY due_again LIMIT 1",
+        )?,
+    })
 }
 
 fn closed(work: &Work<'_>, id: SiteId) -> Result<Closed, Fault> {
@@ -108,17 +138,25 @@ pub(super) fn closed_by(work: &Work<'_>, full: Vec<SpiderId>) -> Closed {
 }
 
 fn lend_due(work: &mut Work<'_>, request: &CheckOut) -> Result<Vec<SiteLease>, Fault> {
-    let mut lent = Lent { leases: Vec::new(), vain: 0 };
-    if request.seeded_first {
-        lent.add(work, request, DUE_SEEDED, request.now)?;
+    let mut lent = Lent { leases: Vec::new(), again_left: request.again_max, vain: 0 };
+    if request.firsts && request.seeded_first {
+        lent.add(work, request, &FIRSTS_SEEDED, request.now)?;
     }
-    lent.add(work, request, DUE, request.now.plus(request.slack))?;
+    if request.firsts {
+        lent.add(work, request, &FIRSTS, request.now)?;
+    }
+    lent.add(work, request, &AGAIN, request.now)?;
+    if request.slack > Duration::ZERO {
+        lent.add(work, request, &AGAIN, request.now.plus(request.slack))?;
+    }
     Ok(lent.leases)
 }
 
 /// A check-out under way.
 struct Lent {
     leases: Vec<SiteLease>,
+    /// Pages to be seen again that may still be lent; `None`: all.
+    again_left: Option<usize>,
     /// Sites that turned out to have nothing to lend.
     vain: usize,
 }
@@ -127,32 +165,91 @@ struct Lent {
 /// 20 µs each) to be put right: whoever asks sees by the next due that there is more.
 pub(super) const VAIN_MAX: usize = 10_000;
 
-const DUE: &str = "SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL AND due <= ?1 \
-     ORDER BY due, id LIMIT ?2";
-const DUE_SEEDED: &str = "SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL AND seeded = 1 \
-     AND due <= ?1 ORDER BY due, id LIMIT ?2";
+/// The order in which sites are lent for one of their queues.
+struct Queue {
+    again: bool,
+    sql: &'static str,
+}
+
+const FIRSTS: Queue = Queue {
+    again: false,
+    sql: "SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL AND due <= ?1 \
+          ORDER BY due, id LIMIT ?2",
+};
+const FIRSTS_SEEDED: Queue = Queue {
+    again: false,
+    sql: "SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL AND seeded = 1 AND due <= ?1 \
+          ORDER BY due, id LIMIT ?2",
+};
+const AGAIN: Queue = Queue {
+    again: true,
+    sql: "SELECT id FROM sites WHERE leased = 0 AND due_again IS NOT NULL AND due_again <= ?1 \
+          ORDER BY due_again, id LIMIT ?2",
+};
 
 impl Lent {
     fn add(
         &mut self,
         work: &mut Work<'_>,
         request: &CheckOut,
-        query: &str,
+        queue: &Queue,
         horizon: Timestamp,
     ) -> Result<(), Fault> {
         while self.leases.len() < request.sites_max && self.vain < VAIN_MAX {
-            let max = request.sites_max - self.leases.len();
-            let sites = due_sites(work.sql, query, horizon, max)?;
+            let mut max = request.sites_max - self.leases.len();
+            if let (true, Some(left)) = (queue.again, self.again_left) {
+                // Each brings one page at least, or is put right.
+                max = max.min(left);
+            }
+            let sites = due_sites(work.sql, queue.sql, horizon, max)?;
             if sites.is_empty() {
                 break;
             }
             for id in sites {
-                match lend(work, request, id, horizon)? {
-                    Some(lease) => self.leases.push(lease),
-                    None => self.vain += 1,
+                if queue.again && self.again_left == Some(0) {
+                    break;
                 }
+                self.lend(work, request, id, queue, horizon)?;
             }
         }
+        Ok(())
+    }
+
+    /// When nothing of the queue is due after all, the site's due is put past the horizon.
+    fn lend(
+        &mut self,
+        work: &mut Work<'_>,
+        request: &CheckOut,
+        id: SiteId,
+        queue: &Queue,
+        horizon: Timestamp,
+    ) -> Result<(), Fault> {
+        let Some(mut site) = load_site(work.sql, id)? else { return Ok(()) };
+        let closed = closed_by(work, std::mem::take(&mut site.full));
+        let until = if queue.again { horizon } else { request.now };
+        let wanted = Wanted {
+            site: id,
+            closed: &closed,
+            pages_max: request.pages_max,
+            firsts: request.firsts.then_some(request.now),
+            again: (self.again_left != Some(0)).then_some(Again {
+                until,
+                max: self.again_left,
+                reason: queue.again,
+            }),
+        };
+        let lot = if !queue.again && site.pages < request.known_max.min(SCAN_PAGES) {
+            wanted.scan(work.sql)?
+        } else {
+            wanted.pages(work.sql, &HashSet::new())?
+        };
+        let due = if queue.again { lot.again() } else { lot.firsts };
+        if due == 0 {
+            self.vain += 1;
+            return correct_due(work, id, &closed, queue, horizon);
+        }
+        self.again_left = self.again_left.map(|left| left.saturating_sub(lot.again()));
+        self.leases.push(lease(work, request, id, site, lot)?);
         Ok(())
     }
 }
@@ -169,47 +266,18 @@ fn due_sites(
     Ok(sites.collect::<Result<_, _>>()?)
 }
 
-/// `None` when no page is due after all; the site's due is then past the horizon.
-fn lend(
-    work: &mut Work<'_>,
-    request: &CheckOut,
-    id: SiteId,
-    horizon: Timestamp,
-) -> Result<Option<SiteLease>, Fault> {
-    let Some(mut site) = load_site(work.sql, id)? else { return Ok(None) };
-    let closed = closed_by(work, std::mem::take(&mut site.full));
-    let pages_max = request.pages_max;
-    let mut wanted = Wanted { site: id, until: request.now, closed: &closed, pages_max };
-    let lot = if site.pages < request.known_max.min(SCAN_PAGES) {
-        wanted.scan(work.sql, horizon)?
-    } else {
-        let (mut pages, mut more) = wanted.pages(work.sql, &HashSet::new())?;
-        if pages.is_empty() && horizon > request.now {
-            wanted.until = horizon;
-            (pages, more) = wanted.pages(work.sql, &HashSet::new())?;
-        }
-        Lot { pages, more, known: None }
-    };
-    if lot.pages.is_empty() {
-        correct_due(work, id, &closed, horizon)?;
-        return Ok(None);
-    }
-    lease(work, request, id, site, lot).map(Some)
-}
-
 fn correct_due(
     work: &mut Work<'_>,
     id: SiteId,
     closed: &Closed,
+    queue: &Queue,
     horizon: Timestamp,
 ) -> Result<(), Fault> {
-    let (due, resting) = earliest(work.sql, id, closed)?;
+    let mut dues = earliest(work.sql, id, closed)?;
     // Past the horizon in any case, so that check-out always moves on.
-    let due = due.map(|due| due.0.max(horizon.0.saturating_add(1)));
-    work.sql
-        .prepare_cached("UPDATE sites SET due = max(?2, not_before), resting = ?3 WHERE id = ?1")?
-        .execute(params![id.0, due, resting])?;
-    Ok(())
+    let due = if queue.again { &mut dues.again } else { &mut dues.first };
+    *due = due.map(|due| due.max(Timestamp(horizon.0.saturating_add(1))));
+    set_dues(work, id, dues)
 }
 
 fn lend_named(
@@ -226,9 +294,9 @@ fn lend_named(
             .optional()?;
         let Some(id) = free else { continue };
         let Some(site) = load_site(work.sql, id)? else { continue };
-        let (due, _) = earliest(work.sql, id, &closed_by(work, site.full.clone()))?;
-        let more = due.is_some_and(|due| due <= request.now);
-        let lot = Lot { pages: Vec::new(), more, known: None };
+        let dues = earliest(work.sql, id, &closed_by(work, site.full.clone()))?;
+        let due = [dues.first, dues.again].into_iter().flatten().min();
+        let lot = Lot { more: due.is_some_and(|due| due <= request.now), ..Lot::default() };
         leases.push(lease(work, request, id, site, lot)?);
     }
     Ok(leases)
@@ -244,12 +312,12 @@ pub(super) fn lease(
     let until = request.now.plus(request.lease);
     work.sql
         .prepare_cached(
-            "UPDATE sites SET leased = 1, due = ?2, holder = ?3, fence = fence + 1, \
-             not_before = 0, resting = 0, stirred = 0 WHERE id = ?1",
+            "UPDATE sites SET leased = 1, due = ?2, due_again = NULL, holder = ?3, \
+             fence = fence + 1, not_before = 0, resting = 0, stirred = 0 WHERE id = ?1",
         )?
         .execute(params![id.0, until.0, request.holder])?;
     let known = match lot.known {
-        None if row.pages < request.known_max => Some(known(work, id)?),
+        None if lot.firsts > 0 && row.pages < request.known_max => Some(known(work, id)?),
         known => known,
     };
     let site = Site {

@@ -1,23 +1,43 @@
-//! The due pages of one site, breadth-first: by level, then due, then fingerprint (as stored, signed).
+//! The due pages of one site: of its first queue breadth-first (by level, then due, then fingerprint as stored,
+//! signed), of its second by due alone.
 //!
-//! The index is walked in streams (spider, turn), each level by level, and merged; nothing is sorted but
-//! what was asked for, no page that is not due is looked at, and closed streams are passed in one step.
+//! The index of the first is walked in streams (spider, turn), each level by level, that of the second spider
+//! by spider, and merged; nothing is sorted but what was asked for, no page that is not due is looked at, and
+//! closed streams are passed in one step.
 
 use std::collections::HashSet;
 
 use model::{Fingerprint, Page, SiteId, SpiderId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::rows::{
-    Fault, LAST_VERSION, fp_of, last_version_from_row, page_columns, page_from_row, stored_fp,
+use super::{
+    children,
+    rows::{
+        Fault, LAST_VERSION, TURN, fp_of, last_version_from_row, page_columns, page_from_row,
+        stored_fp,
+    },
+    tally::SEEN_AGAIN,
 };
 
 /// Which pages of a site are asked for.
 pub(super) struct Wanted<'a> {
     pub site: SiteId,
-    pub until: Timestamp,
     pub closed: &'a Closed,
     pub pages_max: usize,
+    /// Of the first queue, what is due by this moment.
+    pub firsts: Option<Timestamp>,
+    pub again: Option<Again>,
+}
+
+/// Of the second queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Again {
+    /// What is due by this moment.
+    pub until: Timestamp,
+    /// At most so many; `None`: all.
+    pub max: Option<usize>,
+    /// The site is lent for these: one comes in any case.
+    pub reason: bool,
 }
 
 /// What of a site is not lent out.
@@ -31,18 +51,30 @@ pub(super) struct Closed {
 }
 
 /// What a site is lent out with.
+#[derive(Default)]
 pub(super) struct Lot {
     pub pages: Vec<Page>,
-    /// There are more due pages.
+    /// How many of them are of the first queue; the others are seen again.
+    pub firsts: usize,
+    /// There are more due pages, of those that are not counted out.
     pub more: bool,
     /// All fingerprints of the site, where they came along.
     pub known: Option<Vec<Fingerprint>>,
 }
 
+/// When a site is due by its pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Dues {
+    pub first: Option<Timestamp>,
+    pub again: Option<Timestamp>,
+    /// Pages are left out of that, because they are closed.
+    pub left_out: bool,
+}
+
 /// A page and the visit that holds its version.
 type Found = (Page, Option<i64>);
 
-/// `pages.turn` of a page that is neither to be judged nor to be seen again.
+/// `pages.turn` of a page that a limit on pages holds back.
 const FIRST_FETCH: i64 = 1;
 
 impl Closed {
@@ -51,13 +83,86 @@ impl Closed {
     }
 }
 
+impl Lot {
+    pub fn again(&self) -> usize {
+        self.pages.len() - self.firsts
+    }
+}
+
 impl Wanted<'_> {
-    /// The pages in order, and whether there are more.
-    pub fn pages(
+    /// The pages by way of the indexes: what this costs follows from what is due.
+    pub fn pages(&self, sql: &Connection, except: &HashSet<Fingerprint>) -> Result<Lot, Fault> {
+        let firsts = match self.firsts {
+            Some(until) => self.first_queue(sql, until, except)?,
+            None => Vec::new(),
+        };
+        let again = match self.again {
+            Some(again) => self.second_queue(sql, again, except)?,
+            None => Vec::new(),
+        };
+        self.lot(sql, firsts, again)
+    }
+
+    /// The same by reading all of a small site, with its fingerprints.
+    pub fn scan(&self, sql: &Connection) -> Result<Lot, Fault> {
+        let mut statement = sql.prepare_cached(concat!(
+            "SELECT ",
+            page_columns!(),
+            ", turn FROM pages WHERE site = ?1"
+        ))?;
+        let mut rows = statement.query([self.site.0])?;
+        let (mut firsts, mut again, mut known) = (Vec::new(), Vec::new(), Vec::new());
+        while let Some(row) = rows.next()? {
+            let (spider, turn) = (SpiderId(row.get(2)?), row.get(TURN)?);
+            let is_part: bool = row.get(10)?;
+            if !is_part && !self.closed.removed.contains(&spider) {
+                known.push(fp_of(row.get(0)?));
+            }
+            let (queue, until) = match turn {
+                SEEN_AGAIN => (&mut again, self.again.map(|again| again.until)),
+                _ => (&mut firsts, self.firsts),
+            };
+            let due = row.get::<_, Option<i64>>(7)?.map(Timestamp);
+            let is_due = due.zip(until).is_some_and(|(due, until)| due <= until);
+            if is_due && !self.closed.shuts(spider, turn) {
+                queue.push(page_from_row(row)?);
+            }
+        }
+        let lot = self.lot(sql, firsts, again)?;
+        Ok(Lot { known: Some(known), ..lot })
+    }
+
+    /// As many of both as there is room for; of the second queue half at most where both want it all.
+    fn lot(
         &self,
         sql: &Connection,
+        mut firsts: Vec<Found>,
+        mut again: Vec<Found>,
+    ) -> Result<Lot, Fault> {
+        let max = self.pages_max;
+        let limit = self.again.and_then(|again| again.max);
+        let for_again = self.again.is_some_and(|again| again.reason);
+        let half = if for_again { max.div_ceil(2) } else { max / 2 };
+        let kept_first = firsts.len().min(max);
+        let kept_again = again.len().min(limit.unwrap_or(max)).min(half.max(max - kept_first));
+        let kept_first = kept_first.min(max - kept_again);
+        let more = firsts.len() > kept_first || limit.is_none() && again.len() > kept_again;
+        firsts.sort_unstable_by_key(|(page, _)| in_order(page));
+        firsts.truncate(kept_first);
+        again.sort_unstable_by_key(|(page, _)| (page.due, stored_fp(page.url.fingerprint())));
+        again.truncate(kept_again);
+        firsts.append(&mut again);
+        firsts.sort_unstable_by_key(|(page, _)| in_order(page));
+        let pages = with_versions(sql, self.site, firsts)?;
+        Ok(Lot { pages, firsts: kept_first, more, known: None })
+    }
+
+    fn first_queue(
+        &self,
+        sql: &Connection,
+        until: Timestamp,
         except: &HashSet<Fingerprint>,
-    ) -> Result<(Vec<Page>, bool), Fault> {
+    ) -> Result<Vec<Found>, Fault> {
         let mut found = Vec::new();
         let mut steps = Steps::of(self.site);
         let (mut stream, mut begin) = ((SpiderId(0), 0), 0);
@@ -71,57 +176,21 @@ impl Wanted<'_> {
             }
             // One more than asked for of each stream, so that the caller sees whether there are more.
             let enough = begin.saturating_add(self.pages_max).saturating_add(1);
-            if step.due <= self.until {
-                self.level(sql, &step, except, enough, &mut found)?;
+            if step.due <= until {
+                self.level(sql, &step, until, except, enough, &mut found)?;
             }
             if found.len() >= enough {
                 steps.pass(&step, self.closed);
             }
         }
-        self.first(sql, found)
-    }
-
-    /// The same by reading all of a small site, with its fingerprints; when nothing is due yet, what is
-    /// due by `horizon`.
-    pub fn scan(&self, sql: &Connection, horizon: Timestamp) -> Result<Lot, Fault> {
-        let mut statement = sql.prepare_cached(concat!(
-            "SELECT ",
-            page_columns!(),
-            ", turn FROM pages WHERE site = ?1"
-        ))?;
-        let mut rows = statement.query([self.site.0])?;
-        let (mut found, mut known) = (Vec::new(), Vec::new());
-        while let Some(row) = rows.next()? {
-            let spider = SpiderId(row.get(2)?);
-            let is_part: bool = row.get(10)?;
-            if !is_part && !self.closed.removed.contains(&spider) {
-                known.push(fp_of(row.get(0)?));
-            }
-            let is_due = row.get::<_, Option<i64>>(7)?.is_some_and(|due| due <= horizon.0);
-            if is_due && !self.closed.shuts(spider, row.get(27)?) {
-                found.push(page_from_row(row)?);
-            }
-        }
-        if found.iter().any(|(page, _)| page.due <= self.until) {
-            found.retain(|(page, _)| page.due <= self.until);
-        }
-        let (pages, more) = self.first(sql, found)?;
-        Ok(Lot { pages, more, known: Some(known) })
-    }
-
-    fn first(&self, sql: &Connection, mut found: Vec<Found>) -> Result<(Vec<Page>, bool), Fault> {
-        found.sort_unstable_by_key(|(page, _)| {
-            (page.level, page.due, stored_fp(page.url.fingerprint()))
-        });
-        let more = found.len() > self.pages_max;
-        found.truncate(self.pages_max);
-        Ok((with_versions(sql, found)?, more))
+        Ok(found)
     }
 
     fn level(
         &self,
         sql: &Connection,
         step: &Step,
+        until: Timestamp,
         except: &HashSet<Fingerprint>,
         enough: usize,
         found: &mut Vec<Found>,
@@ -129,21 +198,59 @@ impl Wanted<'_> {
         let mut statement = sql.prepare_cached(concat!(
             "SELECT ",
             page_columns!(),
-            " FROM pages WHERE site = ?1 AND spider = ?2 AND turn = ?3 AND level = ?4 \
+            " FROM pages WHERE site = ?1 AND spider = ?2 AND turn <> 2 AND turn = ?3 AND level = ?4 \
              AND due IS NOT NULL AND due <= ?5 ORDER BY due, fp"
         ))?;
-        let (site, until) = (self.site.0, self.until.0);
-        let mut rows =
-            statement.query(params![site, step.spider.0, step.turn, step.level, until])?;
-        while found.len() < enough
-            && let Some(row) = rows.next()?
-        {
-            if !except.contains(&fp_of(row.get(0)?)) {
-                found.push(page_from_row(row)?);
-            }
-        }
-        Ok(())
+        let of = params![self.site.0, step.spider.0, step.turn, step.level, until.0];
+        take(&mut statement.query(of)?, except, enough, found)
     }
+
+    fn second_queue(
+        &self,
+        sql: &Connection,
+        again: Again,
+        except: &HashSet<Fingerprint>,
+    ) -> Result<Vec<Found>, Fault> {
+        let mut found = Vec::new();
+        let max = again.max.unwrap_or(self.pages_max).min(self.pages_max);
+        let mut after = -1;
+        while let Some((spider, due)) = next_again(sql, self.site, after)? {
+            after = i64::from(spider.0);
+            if due > again.until || self.closed.asleep.contains(&spider) {
+                continue;
+            }
+            let enough = found.len().saturating_add(max).saturating_add(1);
+            let mut statement = sql.prepare_cached(concat!(
+                "SELECT ",
+                page_columns!(),
+                " FROM pages WHERE site = ?1 AND spider = ?2 AND turn = 2 \
+                 AND due IS NOT NULL AND due <= ?3 ORDER BY due, fp"
+            ))?;
+            let of = params![self.site.0, spider.0, again.until.0];
+            take(&mut statement.query(of)?, except, enough, &mut found)?;
+        }
+        Ok(found)
+    }
+}
+
+fn take(
+    rows: &mut rusqlite::Rows<'_>,
+    except: &HashSet<Fingerprint>,
+    enough: usize,
+    found: &mut Vec<Found>,
+) -> Result<(), Fault> {
+    while found.len() < enough
+        && let Some(row) = rows.next()?
+    {
+        if !except.contains(&fp_of(row.get(0)?)) {
+            found.push(page_from_row(row)?);
+        }
+    }
+    Ok(())
+}
+
+fn in_order(page: &Page) -> (u16, Timestamp, i64) {
+    (page.level, page.due, stored_fp(page.url.fingerprint()))
 }
 
 /// Exactly these pages, due or not, as far as they are there.
@@ -163,26 +270,50 @@ pub(super) fn named_pages(
             statement.query_row(params![site.0, stored_fp(*fp)], page_from_row).optional()?,
         );
     }
-    with_versions(sql, found)
+    with_versions(sql, site, found)
 }
 
-/// When the site is due next by its pages, and whether pages are left out of that.
-pub(super) fn earliest(
-    sql: &Connection,
-    site: SiteId,
-    closed: &Closed,
-) -> Result<(Option<Timestamp>, bool), Fault> {
+/// When the site is due next by its pages.
+pub(super) fn earliest(sql: &Connection, site: SiteId, closed: &Closed) -> Result<Dues, Fault> {
+    let earlier = |known: Option<Timestamp>, due| Some(known.map_or(due, |known| known.min(due)));
+    let mut dues = Dues::default();
     let mut steps = Steps::of(site);
-    let (mut earliest, mut left_out) = (None, false);
     while let Some(step) = steps.next(sql)? {
         if closed.shuts(step.spider, step.turn) {
-            left_out = true;
+            dues.left_out = true;
             steps.pass(&step, closed);
             continue;
         }
-        earliest = Some(earliest.map_or(step.due, |known: Timestamp| known.min(step.due)));
+        dues.first = earlier(dues.first, step.due);
     }
-    Ok((earliest, left_out))
+    let mut after = -1;
+    while let Some((spider, due)) = next_again(sql, site, after)? {
+        after = i64::from(spider.0);
+        if closed.asleep.contains(&spider) {
+            dues.left_out = true;
+        } else {
+            dues.again = earlier(dues.again, due);
+        }
+    }
+    Ok(dues)
+}
+
+/// The next spider that has pages to be seen again, and when the earliest of them is due.
+fn next_again(
+    sql: &Connection,
+    site: SiteId,
+    after: i64,
+) -> Result<Option<(SpiderId, Timestamp)>, Fault> {
+    let next = sql
+        .prepare_cached(
+            "SELECT spider, due FROM pages WHERE site = ?1 AND spider > ?2 AND turn = 2 \
+             AND due IS NOT NULL ORDER BY spider, due LIMIT 1",
+        )?
+        .query_row(params![site.0, after], |row| {
+            Ok((SpiderId(row.get(0)?), Timestamp(row.get(1)?)))
+        })
+        .optional()?;
+    Ok(next)
 }
 
 /// A spider's pages of one turn and level, with the earliest due among them.
@@ -193,7 +324,7 @@ struct Step {
     due: Timestamp,
 }
 
-/// Those that have pages with a due: one look at the index each.
+/// Those of the first queue that have pages with a due: one look at the index each.
 struct Steps {
     site: SiteId,
     /// (spider, turn, level)
@@ -210,7 +341,7 @@ impl Steps {
         let step = sql
             .prepare_cached(
                 "SELECT spider, turn, level, due FROM pages WHERE site = ?1 \
-                 AND (spider, turn, level) > (?2, ?3, ?4) AND due IS NOT NULL \
+                 AND (spider, turn, level) > (?2, ?3, ?4) AND turn <> 2 AND due IS NOT NULL \
                  ORDER BY spider, turn, level, due LIMIT 1",
             )?
             .query_row(params![self.site.0, spider, turn, level], |row| {
@@ -235,15 +366,19 @@ impl Steps {
     }
 }
 
-pub(super) fn with_versions(sql: &Connection, found: Vec<Found>) -> Result<Vec<Page>, Fault> {
+pub(super) fn with_versions(
+    sql: &Connection,
+    site: SiteId,
+    found: Vec<Found>,
+) -> Result<Vec<Page>, Fault> {
     let mut statement = sql.prepare_cached(LAST_VERSION)?;
-    found
-        .into_iter()
-        .map(|(mut page, run)| {
-            if let Some(seq) = run {
-                page.last = statement.query_row([seq], last_version_from_row).optional()?;
-            }
-            Ok(page)
-        })
-        .collect()
+    let mut pages = Vec::with_capacity(found.len());
+    for (mut page, run) in found {
+        if let Some(seq) = run {
+            page.last = statement.query_row([seq], last_version_from_row).optional()?;
+        }
+        pages.push(page);
+    }
+    children::count(sql, site, &mut pages)?;
+    Ok(pages)
 }

@@ -174,7 +174,7 @@ fn count(sql: &Connection) -> rusqlite::Result<RowCounts> {
 
 /// Rows that are of the forgotten, or would say nothing without its name.
 fn delete(sql: &Connection) -> rusqlite::Result<()> {
-    for table in ["visits", "page_facts", "pages"] {
+    for table in ["visits", "page_facts", "page_children", "pages"] {
         sql.execute_batch(&format!(
             "DELETE FROM {table} WHERE site IN (SELECT id FROM temp.forgotten_sites);
              DELETE FROM {table} WHERE (site, fp) IN (SELECT site, fp FROM temp.forgotten_pages)"
@@ -188,6 +188,7 @@ fn delete(sql: &Connection) -> rusqlite::Result<()> {
          DELETE FROM events WHERE is_forgotten_site(site) OR names_forgotten(text);
          DELETE FROM control WHERE done IS NOT NULL \
          AND (names_forgotten(command) OR names_forgotten(result));
+         DELETE FROM page_children WHERE site IN (SELECT site FROM temp.forgotten_pages);
          DELETE FROM sites WHERE id IN (SELECT id FROM temp.forgotten_sites)",
     )
 }

@@ -1,33 +1,35 @@
-//! How pages and sites change: what visits have taught is written, announcements of changes are noted, and
-//! whoever reckons what visits are worth may look at pages that are not in hand.
+//! How pages change: what is kept with pages and sites, what others announce of them, and the looks at many pages
+//! at once that planning needs.
+
+use std::collections::{HashMap, HashSet};
 
 use model::{
     Fingerprint, Habit, Page, Signal, Site, SiteHabit, SiteId, SiteKey, SpiderId, Timestamp,
 };
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    check_out::{load_site, rouse},
-    rows::{Fault, page_columns, page_from_row, stored_fp},
+    check_out::{load_site, rouse, stored},
+    rows::{Fault, page_columns, page_from_row, site_habit_from_row, stored_fp},
     sqlite::Work,
 };
 
 pub(super) fn save(work: &Work<'_>, site: SiteId, fp: i64, habit: &Habit) -> Result<(), Fault> {
-    let moment = |at: Option<Timestamp>| at.map(|at| at.0);
     work.sql
         .prepare_cached(
             "UPDATE pages SET shape = ?3, rate = ?4, first = ?5, seen = ?6, changed = ?7, \
              compared = ?8, changes = ?9, recent = ?10, fr_max = ?11, theta = ?12, signals = ?13, \
-             sources = ?14, price = ?15 WHERE site = ?1 AND fp = ?2",
+             sources = ?14, price = ?15, \
+             announced = coalesce(max(announced, ?16), announced, ?16) WHERE site = ?1 AND fp = ?2",
         )?
         .execute(params![
             site.0,
             fp,
             habit.shape,
             habit.rate,
-            moment(habit.first),
-            moment(habit.seen),
-            moment(habit.changed),
+            stored(habit.first),
+            stored(habit.seen),
+            stored(habit.changed),
             habit.compared,
             habit.changes,
             habit.recent,
@@ -36,6 +38,7 @@ pub(super) fn save(work: &Work<'_>, site: SiteId, fp: i64, habit: &Habit) -> Res
             habit.signals,
             habit.sources,
             habit.price,
+            stored(habit.announced),
         ])?;
     Ok(())
 }
@@ -48,73 +51,120 @@ pub(super) fn save_site(work: &Work<'_>, site: SiteId, habit: &SiteHabit) -> Res
     Ok(())
 }
 
-/// Noted if the page is known, was seen before that moment, and the moment has come. A believed one makes
-/// the page due, for its value has to be reckoned anew.
-pub(super) fn announce(work: &Work<'_>, site: SiteId, signal: &Signal) -> Result<(), Fault> {
-    work.sql
-        .prepare_cached(
-            "UPDATE pages SET signals = min(signals + 1, ?4), sources = sources | ?5, \
-             due = CASE WHEN ?6 THEN min(due, ?7) ELSE due END \
-             WHERE site = ?1 AND fp = ?2 AND seen < ?3 AND ?3 <= ?7",
-        )?
-        .execute(params![
-            site.0,
-            stored_fp(signal.fp),
-            signal.at.0,
-            Habit::SIGNALS_MAX,
-            signal.source.bit(),
-            signal.believed,
-            work.now.0,
-        ])?;
+/// What [`Habit::hear`] says, for pages that are known. A believed one makes the page due, for its value has to
+/// be reckoned anew; not one that is never to be seen again by itself.
+pub(super) fn announce(work: &Work<'_>, site: SiteId, signals: &[Signal]) -> Result<(), Fault> {
+    let mut sorted: Vec<&Signal> = signals.iter().filter(|signal| signal.at <= work.now).collect();
+    // In the order of the table; of one page in the order of time, so that each is news that can be.
+    sorted.sort_by_key(|signal| (stored_fp(signal.fp), signal.at));
+    let mut note = work.sql.prepare_cached(
+        "UPDATE pages SET signals = min(signals + 1, ?4), sources = sources | ?5, announced = ?3 \
+         WHERE site = ?1 AND fp = ?2 AND seen < ?3 AND (announced IS NULL OR announced < ?3)",
+    )?;
+    let mut hurry = work
+        .sql
+        .prepare_cached("UPDATE pages SET due = ?3 WHERE site = ?1 AND fp = ?2 AND due > ?3")?;
+    for signal in sorted {
+        let fp = stored_fp(signal.fp);
+        let (max, source) = (Habit::SIGNALS_MAX, signal.source.bit());
+        let is_news = note.execute(params![site.0, fp, signal.at.0, max, source])? > 0;
+        if is_news && signal.believed {
+            hurry.execute(params![site.0, fp, work.now.0])?;
+        }
+    }
     Ok(())
 }
 
-/// Pages of this many sites or more make a sample, so that no site speaks for all.
-const SAMPLE_SITES: usize = 250;
+/// Visits looked at for each page that is wanted: one in so many must be the newest of its page.
+const DRAWS_PER_PAGE: u64 = 64;
 
+/// Pages drawn with equal chances, whatever the sizes of their sites: of all rows of visits, each page that was
+/// fetched has exactly one at hand. Rows are drawn until enough of them are such.
 pub(super) fn sample(
     sql: &Connection,
+    removed: &[SpiderId],
     pages_max: usize,
     draw: u64,
 ) -> Result<Vec<(Page, SiteHabit)>, Fault> {
-    let last: i64 =
-        sql.query_row("SELECT coalesce(max(id), 0) FROM sites", [], |row| row.get(0))?;
-    if last == 0 {
-        return Ok(Vec::new());
-    }
-    let each = pages_max.div_ceil(SAMPLE_SITES).max(1);
+    let last: Option<i64> =
+        sql.prepare_cached("SELECT max(seq) FROM visits")?.query_row([], |row| row.get(0))?;
+    let rows = last.map_or(0, |last| last as u64);
+    let draws = rows.min(DRAWS_PER_PAGE.saturating_mul(pages_max as u64));
+    let mut habits = HashMap::new();
     let mut found = Vec::new();
-    let mut state = draw;
-    // Sites without pages to revisit are drawn in vain, within a bound.
-    for _ in 0..4 * SAMPLE_SITES {
+    for seq in scattered(rows, draw).take(draws as usize) {
         if found.len() >= pages_max {
             break;
         }
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let id = SiteId((state >> 16) as i64 % last + 1);
-        let Some(site) = load_site(sql, id)? else { continue };
-        let mut statement = sql.prepare_cached(concat!(
-            "SELECT ",
-            page_columns!(),
-            " FROM pages WHERE site = ?1 AND fp >= ?2 AND turn = 2 AND requisite = 0 LIMIT ?3"
-        ))?;
-        let from = (state.rotate_left(32) as i64).min(i64::MAX / 2);
-        let mut rows = statement.query(params![id.0, from, each as i64])?;
-        while let Some(row) = rows.next()? {
-            found.push((page_from_row(row)?.0, site.habit.clone()));
+        let Some((site, page)) = at_hand(sql, seq)? else { continue };
+        if !removed.contains(&page.spider) {
+            found.push((page, site_habit(sql, site, &mut habits)?));
         }
     }
-    found.truncate(pages_max);
     Ok(found)
 }
 
+/// The numbers 1 to `count`, each once, in steps of about the golden section: any run of them is spread over
+/// all.
+fn scattered(count: u64, draw: u64) -> impl Iterator<Item = u64> {
+    let common = |mut a: u64, mut b: u64| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let golden = (count as f64 * 0.618_033_988_749_894_9) as u64;
+    let step = (golden.max(1)..).find(|step| common(*step, count.max(1)) == 1).unwrap_or(1);
+    let begin = draw % count.max(1);
+    (0..count).scan(begin, move |at, _| {
+        let here = *at;
+        *at = (u128::from(here) + u128::from(step)).rem_euclid(u128::from(count)) as u64;
+        Some(here + 1)
+    })
+}
+
+/// The page whose version at hand this visit is.
+fn at_hand(sql: &Connection, seq: u64) -> Result<Option<(SiteId, Page)>, Fault> {
+    let visit = sql
+        .prepare_cached("SELECT site, fp FROM visits WHERE seq = ?1")?
+        .query_row([seq as i64], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+        .optional()?;
+    let Some((site, fp)) = visit else { return Ok(None) };
+    let page = sql
+        .prepare_cached(concat!(
+            "SELECT ",
+            page_columns!(),
+            " FROM pages WHERE site = ?1 AND fp = ?2 AND run = ?3 AND turn = 2 AND requisite = 0"
+        ))?
+        .query_row(params![site, fp, seq as i64], page_from_row)
+        .optional()?;
+    Ok(page.map(|(page, _)| (SiteId(site), page)))
+}
+
+fn site_habit(
+    sql: &Connection,
+    site: SiteId,
+    habits: &mut HashMap<SiteId, SiteHabit>,
+) -> Result<SiteHabit, Fault> {
+    if let Some(habit) = habits.get(&site) {
+        return Ok(habit.clone());
+    }
+    let habit = sql
+        .prepare_cached("SELECT habit FROM sites WHERE id = ?1")?
+        .query_row([site.0], |row| site_habit_from_row(row, 0))
+        .optional()?
+        .unwrap_or_default();
+    habits.insert(site, habit.clone());
+    Ok(habit)
+}
+
+/// One site after the other; no more than one page is in memory.
 pub(super) fn survey(
     sql: &Connection,
     spider: SpiderId,
     look: &mut dyn FnMut(&Site, &Page),
 ) -> Result<(), Fault> {
-    let mut ids = sql.prepare_cached("SELECT id FROM sites ORDER BY id")?;
+    let mut ids = sql.prepare_cached("SELECT id FROM sites WHERE known > 0 ORDER BY id")?;
     let mut ids = ids.query([])?;
     while let Some(row) = ids.next()? {
         let id = SiteId(row.get(0)?);
@@ -141,29 +191,40 @@ pub(super) fn survey(
     Ok(())
 }
 
+/// A transaction of so many page rows takes a tenth of a second or two; more would keep readers' journal long.
+pub(super) const CALL_PAGES: usize = 10_000;
+
+/// Pages that a judgement keeps out are not called. Pages are best given site by site.
 pub(super) fn call(
     work: &mut Work<'_>,
     pages: &[(SiteId, Fingerprint)],
     now: Timestamp,
 ) -> Result<u64, Fault> {
+    let mut sorted: Vec<(SiteId, i64)> =
+        pages.iter().map(|(site, fp)| (*site, stored_fp(*fp))).collect();
+    sorted.sort_unstable();
     let mut called = 0;
-    for (site, fp) in pages {
-        called += work
-            .sql
-            .prepare_cached("UPDATE pages SET due = ?3 WHERE site = ?1 AND fp = ?2")?
-            .execute(params![site.0, stored_fp(*fp), now.0])?;
+    let mut sites = HashSet::new();
+    let mut statement = work.sql.prepare_cached(
+        "UPDATE pages SET due = ?3 WHERE site = ?1 AND fp = ?2 AND state BETWEEN 1 AND 5 \
+         AND (due IS NULL OR due > ?3)",
+    )?;
+    for (site, fp) in sorted {
+        if statement.execute(params![site.0, fp, now.0])? > 0 {
+            called += 1;
+            sites.insert(site);
+        }
     }
-    let mut sites: Vec<SiteId> = pages.iter().map(|(site, _)| *site).collect();
-    sites.sort_unstable_by_key(|site| site.0);
-    sites.dedup();
+    drop(statement);
     for site in sites {
-        let leased: bool = work
-            .sql
-            .prepare_cached("SELECT leased FROM sites WHERE id = ?1")?
-            .query_row([site.0], |row| row.get(0))?;
-        if !leased {
+        if !is_leased(work.sql, site)? {
             rouse(work, site)?;
         }
     }
-    Ok(called as u64)
+    Ok(called)
+}
+
+fn is_leased(sql: &Connection, site: SiteId) -> Result<bool, Fault> {
+    let mut statement = sql.prepare_cached("SELECT 1 FROM sites WHERE id = ?1 AND leased = 1")?;
+    Ok(statement.exists([site.0])?)
 }

@@ -130,6 +130,7 @@ mod tests {
             failures: 0,
             visit: None,
             habit: None,
+            children: None,
             facts: None,
         };
         let Refusal { reason, rule } = Refusal::blocked(pattern);
@@ -146,6 +147,7 @@ mod tests {
             clock: None,
             habit: None,
             signals: Vec::new(),
+            call_children: Vec::new(),
             seeded: false,
             duplicates: 0,
             worked: std::time::Duration::ZERO,

@@ -10,6 +10,7 @@ mod asleep;
 mod cache;
 mod check_in;
 mod check_out;
+mod children;
 mod due;
 mod forget;
 mod habits;

@@ -1,9 +1,9 @@
 //! Parts of pages (requisites): how they become pages, and how they are lent when no page may be.
 //!
-//! A row with `requisite` = 1 has `fetched` = 1 from the start: no limit on pages holds it back, and no
-//! counter of fetched pages sees it.
+//! A row with `requisite` = 1 that was never fetched has a `turn` of its own: no limit on pages holds it back. No
+//! counter of pages sees such rows.
 
-use model::{Candidate, CheckOut, NewPage, Page, PageState, SiteId, SiteLease, Timestamp};
+use model::{Candidate, CheckOut, NewPage, NextDue, PageState, SiteId, SiteLease, Timestamp};
 use rusqlite::{Connection, params};
 
 use super::{
@@ -11,9 +11,9 @@ use super::{
     asleep::Asleep,
     check_out::{lease, load_site},
     due::{Lot, with_versions},
-    rows::{Fault, millis, page_columns, page_from_row},
+    rows::{Fault, TURN, millis, page_columns, page_from_row},
     sqlite::Work,
-    tally::{Share, Standing, change_site},
+    tally::{SEEN_AGAIN, Share, Standing, change_site},
 };
 
 /// If the row is a requisite, a link leads to it now: it is to be judged as a page. Says whether it is so.
@@ -92,22 +92,25 @@ pub(super) fn lend(work: &mut Work<'_>, request: &CheckOut) -> Result<Vec<SiteLe
     let asleep = as_json(&work.asleep);
     for id in due_sites(work.sql, request, &asleep)? {
         let Some(site) = load_site(work.sql, id)? else { continue };
-        let (pages, more) = due_parts(work.sql, id, request, &asleep)?;
-        leases.push(lease(work, request, id, site, Lot { pages, more, known: None })?);
+        let lot = due_parts(work.sql, id, request, &asleep)?;
+        leases.push(lease(work, request, id, site, lot)?);
     }
     Ok(leases)
 }
 
 /// When the next part of a site not in hand is due.
-pub(super) fn next_due(sql: &Connection, asleep: &Asleep) -> rusqlite::Result<Option<Timestamp>> {
+pub(super) fn next_dues(sql: &Connection, asleep: &Asleep) -> rusqlite::Result<NextDue> {
     sql.prepare_cached(
-        "SELECT min(max(p.due, s.not_before)) FROM pages p JOIN sites s ON s.id = p.site \
+        "SELECT min(CASE WHEN p.turn <> 2 THEN max(p.due, s.not_before) END), \
+         min(CASE WHEN p.turn = 2 THEN max(p.due, s.not_before) END) FROM pages p JOIN sites s ON s.id = p.site \
          WHERE p.requisite = 1 AND p.due IS NOT NULL AND s.leased = 0 \
-         AND NOT (s.resting = 1 AND s.due IS NULL) \
+         AND NOT (s.resting = 1 AND s.due IS NULL AND s.due_again IS NULL) \
          AND p.spider NOT IN (SELECT value FROM json_each(?1))",
     )?
-    .query_row([as_json(asleep)], |row| row.get::<_, Option<i64>>(0))
-    .map(|due| due.map(Timestamp))
+    .query_row([as_json(asleep)], |row| {
+        let due = |column: usize| row.get::<_, Option<i64>>(column).map(|due| due.map(Timestamp));
+        Ok(NextDue { first: due(0)?, again: due(1)? })
+    })
 }
 
 /// Spiders whose parts stay where they are, as SQL can read it.
@@ -120,7 +123,7 @@ fn due_sites(sql: &Connection, request: &CheckOut, asleep: &str) -> Result<Vec<S
     let mut statement = sql.prepare_cached(
         "SELECT DISTINCT p.site FROM pages p JOIN sites s ON s.id = p.site \
          WHERE p.requisite = 1 AND p.due <= ?1 AND s.leased = 0 AND s.not_before <= ?1 \
-         AND NOT (s.resting = 1 AND s.due IS NULL) \
+         AND NOT (s.resting = 1 AND s.due IS NULL AND s.due_again IS NULL) \
          AND p.spider NOT IN (SELECT value FROM json_each(?3)) LIMIT ?2",
     )?;
     let max = i64::try_from(request.sites_max).unwrap_or(i64::MAX);
@@ -129,26 +132,30 @@ fn due_sites(sql: &Connection, request: &CheckOut, asleep: &str) -> Result<Vec<S
     Ok(sites.collect::<Result<_, _>>()?)
 }
 
-/// In the order of all pages, and whether there are more.
+/// In the order of all pages.
 fn due_parts(
     sql: &Connection,
     site: SiteId,
     request: &CheckOut,
     asleep: &str,
-) -> Result<(Vec<Page>, bool), Fault> {
+) -> Result<Lot, Fault> {
     let mut statement = sql.prepare_cached(concat!(
         "SELECT ",
         page_columns!(),
-        " FROM pages WHERE site = ?1 AND requisite = 1 AND due <= ?2 \
+        ", turn FROM pages WHERE site = ?1 AND requisite = 1 AND due <= ?2 \
          AND spider NOT IN (SELECT value FROM json_each(?4)) \
          ORDER BY level, due, fp LIMIT ?3"
     ))?;
     let max = i64::try_from(request.pages_max).unwrap_or(i64::MAX).saturating_add(1);
-    let found = statement.query_map(params![site.0, request.now.0, max, asleep], page_from_row)?;
+    let found = statement.query_map(params![site.0, request.now.0, max, asleep], |row| {
+        Ok((page_from_row(row)?, row.get::<_, i64>(TURN)? != SEEN_AGAIN))
+    })?;
     let mut found = found.collect::<Result<Vec<_>, _>>()?;
     let more = found.len() > request.pages_max;
     found.truncate(request.pages_max);
-    Ok((with_versions(sql, found)?, more))
+    let firsts = found.iter().filter(|(_, is_first)| *is_first).count();
+    let pages = with_versions(sql, site, found.into_iter().map(|(found, _)| found).collect())?;
+    Ok(Lot { pages, firsts, more, known: None })
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ enum Verb {
         slack: i64,
         /// With fingerprints (the site is read whole) or without (by the index).
         known: bool,
+        firsts: bool,
+        again_max: Option<usize>,
     },
     /// Settles the n-th lease ever given, with these changes (page, kind of change, due in), and
     /// admits these pages; these spiders are full.
@@ -50,14 +52,17 @@ const REQUISITE: u8 = 5;
 fn verb() -> impl Strategy<Value = Verb> {
     let seed = prop::bool::weighted(0.2);
     let pages = prop::collection::vec((0u8..3, 0u8..6, 0u16..4, SPIDERS, seed), 0..6);
-    let changes = prop::collection::vec((0u8..6, 0u8..9, -5i64..400), 0..5);
+    let changes = prop::collection::vec((0u8..6, 0u8..11, -5i64..400), 0..5);
     let admitted = prop::collection::vec((0u8..6, 0u16..4, -5i64..400), 0..3);
     let some = || prop::collection::btree_set(SPIDERS, 0..3);
+    let room = (1usize..4, 1usize..5);
+    let sorts = (prop::bool::weighted(0.8), prop::option::of(0usize..6));
     prop_oneof![
         3 => pages.prop_map(Verb::Admit),
-        4 => (1usize..4, 1usize..5, some(), any::<bool>(), 0i64..200, any::<bool>()).prop_map(
-            |(sites_max, pages_max, paused, seeded_first, slack, known)| Verb::CheckOut {
-                sites_max, pages_max, paused, seeded_first, slack, known
+        4 => (room, some(), any::<bool>(), 0i64..200, any::<bool>(), sorts).prop_map(
+            |((sites_max, pages_max), paused, seeded_first, slack, known, sorts)| Verb::CheckOut {
+                sites_max, pages_max, paused, seeded_first, slack, known,
+                firsts: sorts.0, again_max: sorts.1,
             }),
         5 => (0usize..64, some(), changes, admitted, 0u8..4).prop_map(
             |(lease, full, changes, admitted, end)| Verb::CheckIn {
@@ -111,23 +116,63 @@ impl PlainSite {
         self.pages.values().filter(|page| page.fetched && !page.requisite).count() as u64
     }
 
-    /// (level, due, stored fingerprint, url) of what may be lent out by `until`, in order.
-    fn due(&self, until: i64, asleep: &BTreeSet<u32>) -> Vec<(u16, i64, i64, String)> {
-        let first = |page: &PlainPage| !page.fetched && page.state != PageState::Candidate;
-        let mut due: Vec<_> = self
+    /// What may be lent out by `until` of one queue, in its order.
+    fn due(&self, again: bool, until: i64, asleep: &BTreeSet<u32>) -> Vec<Shape> {
+        let held_back = |page: &PlainPage| {
+            !page.requisite
+                && page.state != PageState::Candidate
+                && self.full.contains(&page.spider)
+        };
+        let mut due: Vec<Shape> = self
             .pages
             .iter()
+            .filter(|(_, page)| page.fetched == again)
             .filter(|(_, page)| page.due.is_some_and(|due| due <= until))
             .filter(|(_, page)| !asleep.contains(&page.spider))
-            .filter(|(_, page)| !(first(page) && self.full.contains(&page.spider)))
+            .filter(|(_, page)| page.fetched || !held_back(page))
             .map(|(text, page)| {
                 let fp = url(text).fingerprint().0 as i64;
                 (page.level, page.due.unwrap(), fp, text.clone())
             })
             .collect();
-        due.sort();
+        due.sort_by_key(|(level, due, fp, _)| (if again { 0 } else { *level }, *due, *fp));
         due
     }
+
+    /// The pages of a lease, how many are of the first queue, and whether there are more.
+    fn lot(&self, wanted: &PlainWanted, asleep: &BTreeSet<u32>) -> (Vec<Shape>, usize, bool) {
+        let queue = |again, until: Option<i64>| {
+            until.map_or(Vec::new(), |until| self.due(again, until, asleep))
+        };
+        let (mut firsts, mut again) = (queue(false, wanted.firsts), queue(true, wanted.again));
+        let (due, due_again) = (firsts.len(), again.len());
+        again.truncate(wanted.again_max.unwrap_or(usize::MAX));
+        // One of the larger heap goes, until both fit; of equal ones one to be seen again.
+        while firsts.len() + again.len() > wanted.pages_max {
+            let half = (wanted.pages_max + usize::from(wanted.for_again)) / 2;
+            if again.len() > half {
+                again.pop()
+            } else {
+                firsts.pop()
+            };
+        }
+        let more = due > firsts.len() || wanted.again_max.is_none() && due_again > again.len();
+        let count = firsts.len();
+        firsts.append(&mut again);
+        firsts.sort();
+        (firsts, count, more)
+    }
+}
+
+/// (level, due, stored fingerprint, url)
+type Shape = (u16, i64, i64, String);
+
+struct PlainWanted {
+    firsts: Option<i64>,
+    again: Option<i64>,
+    again_max: Option<usize>,
+    for_again: bool,
+    pages_max: usize,
 }
 
 impl Plain {
@@ -137,8 +182,7 @@ impl Plain {
             let site = self.sites.entry(candidate.url.site().to_string()).or_default();
             let (level, spider) = (candidate.level, candidate.spider.0);
             let (state, requisite) = (PageState::Candidate, candidate.terms.requisite);
-            // A part is never held back as one to be fetched for the first time.
-            let (due, fetched) = (Some(self.now), requisite);
+            let (due, fetched) = (Some(self.now), false);
             site.seeded |= candidate.seed;
             if let Some(page) = site.pages.get_mut(candidate.url.as_str()) {
                 if page.requisite && !requisite {
@@ -185,11 +229,11 @@ impl Plain {
         }
     }
 
-    fn is_lendable(&self, site: &PlainSite, horizon: i64) -> bool {
+    fn is_lendable(&self, site: &PlainSite, again: bool, horizon: i64) -> bool {
         site.leased.is_none()
             && !site.resting
             && site.not_before <= horizon
-            && !site.due(horizon, &self.asleep()).is_empty()
+            && !site.due(again, horizon, &self.asleep()).is_empty()
     }
 
     fn asleep(&self) -> BTreeSet<u32> {
@@ -214,37 +258,68 @@ impl Plain {
         for spider in std::mem::replace(&mut self.asked, asked) {
             self.wake(spider);
         }
-        let asleep = self.asleep();
+        let (now, horizon) = (request.now.0, request.now.plus(request.slack).0);
+        self.check_firsts(request, leases);
+        let mut again_left = request.again_max;
+        for lease in leases {
+            let site = &self.sites[lease.site.key.as_str()];
+            let for_first = request.firsts && self.is_lendable(site, false, now);
+            let again = if for_first || self.is_lendable(site, true, now) {
+                now
+            } else {
+                assert!(self.is_lendable(site, true, horizon), "{} was lent", lease.site.key);
+                assert_eq!(self.count(true, now), 0, "what is due comes before what is not");
+                horizon
+            };
+            let wanted = PlainWanted {
+                firsts: request.firsts.then_some(now),
+                again: (again_left != Some(0)).then_some(again),
+                again_max: again_left,
+                for_again: !for_first,
+                pages_max: request.pages_max,
+            };
+            let (due, firsts, more) = site.lot(&wanted, &self.asleep());
+            let lent: Vec<Shape> = lease.pages.iter().map(shape).collect();
+            assert_eq!((&lent, lease.more), (&due, more));
+            again_left = again_left.map(|left| left - (due.len() - firsts));
+            let known = (request.known_max > 0 && firsts > 0)
+                .then(|| site.pages.values().filter(|page| !page.requisite).count());
+            assert_eq!(lease.known.as_ref().map(Vec::len), known);
+            self.lend(lease);
+        }
+        if leases.len() < request.sites_max && again_left != Some(0) {
+            assert_eq!(self.count(true, horizon), 0, "all that was asked for");
+        }
+    }
+
+    /// Sites with something new come first, and all of them.
+    fn check_firsts(&self, request: &CheckOut, leases: &[SiteLease]) {
+        if !request.firsts {
+            return;
+        }
+        let now = request.now.0;
+        let is_first =
+            |lease: &SiteLease| self.is_lendable(&self.sites[lease.site.key.as_str()], false, now);
+        let wanted = self.count(false, now).min(request.sites_max);
+        assert!(leases.len() >= wanted && leases[..wanted].iter().all(is_first));
         if request.seeded_first {
-            let now = request.now.0;
-            let urgent = |site: &PlainSite| site.seeded && self.is_lendable(site, now);
+            let urgent = |site: &PlainSite| site.seeded && self.is_lendable(site, false, now);
             let due = self.sites.values().filter(|site| urgent(site)).count();
             let lent = leases.iter().filter(|l| urgent(&self.sites[l.site.key.as_str()])).count();
             assert_eq!(lent, due.min(request.sites_max), "seeded ones first");
         }
-        let horizon = request.now.plus(request.slack).0;
-        let lendable = self.sites.values().filter(|site| self.is_lendable(site, horizon)).count();
-        assert_eq!(leases.len(), lendable.min(request.sites_max));
-        for lease in leases {
-            let site = &self.sites[lease.site.key.as_str()];
-            assert!(self.is_lendable(site, horizon), "{} was lent", lease.site.key);
-            let mut due = site.due(request.now.0, &asleep);
-            if due.is_empty() {
-                due = site.due(horizon, &asleep);
-            }
-            assert_eq!(lease.more, due.len() > request.pages_max);
-            due.truncate(request.pages_max);
-            let lent: Vec<_> = lease.pages.iter().map(shape).collect();
-            assert_eq!(lent, due);
-            let site = self.sites.get_mut(lease.site.key.as_str()).unwrap();
-            site.fence += 1;
-            assert_eq!((lease.fence, lease.site.counters.fetched), (site.fence, site.fetched()));
-            let known = (request.known_max > 0)
-                .then(|| site.pages.values().filter(|page| !page.requisite).count());
-            assert_eq!(lease.known.as_ref().map(Vec::len), known);
-            site.leased = Some(lease.until.0);
-            (site.not_before, site.resting, site.stirred) = (0, false, false);
-        }
+    }
+
+    fn count(&self, again: bool, horizon: i64) -> usize {
+        self.sites.values().filter(|site| self.is_lendable(site, again, horizon)).count()
+    }
+
+    fn lend(&mut self, lease: &SiteLease) {
+        let site = self.sites.get_mut(lease.site.key.as_str()).unwrap();
+        site.fence += 1;
+        assert_eq!((lease.fence, lease.site.counters.fetched), (site.fence, site.fetched()));
+        site.leased = Some(lease.until.0);
+        (site.not_before, site.resting, site.stirred) = (0, false, false);
     }
 
     fn counts(&self) -> Counts {
@@ -276,13 +351,13 @@ impl Plain {
 
 impl PlainPage {
     fn lower(&mut self, level: u16) {
-        if !self.fetched {
+        if !self.fetched && !self.requisite {
             self.level = self.level.min(level);
         }
     }
 }
 
-fn shape(page: &Page) -> (u16, i64, i64, String) {
+fn shape(page: &Page) -> Shape {
     let fp = page.url.fingerprint().0 as i64;
     (page.level, page.due.0, fp, page.url.to_string())
 }
@@ -321,10 +396,21 @@ impl Pair {
                 let new = self.frontier.admit(&candidates, Timestamp(self.plain.now)).unwrap();
                 assert_eq!(new, self.plain.admit(&candidates));
             }
-            Verb::CheckOut { sites_max, pages_max, paused, seeded_first, slack, known } => {
+            Verb::CheckOut {
+                sites_max,
+                pages_max,
+                paused,
+                seeded_first,
+                slack,
+                known,
+                firsts,
+                again_max,
+            } => {
+                let (firsts, again_max) = (*firsts, *again_max);
                 let mut request = ask(self.plain.now);
                 (request.sites_max, request.pages_max) = (*sites_max, *pages_max);
                 request.paused = paused.iter().copied().map(SpiderId).collect();
+                (request.firsts, request.again_max) = (firsts, again_max);
                 request.seeded_first = *seeded_first;
                 request.known_max = if *known { 1_000 } else { 0 };
                 request.slack = std::time::Duration::from_millis(*slack as u64);
@@ -393,7 +479,7 @@ impl Pair {
                     state: PageState::Known,
                     level: *level,
                     due: Some(now + wait),
-                    fetched: terms.requisite,
+                    fetched: false,
                     spider,
                     requisite: terms.requisite,
                     seed: false,
@@ -408,8 +494,8 @@ impl Pair {
             let fp = url(&text).fingerprint();
             let update = match (Change::from_stored(*kind), kind) {
                 (Some(change), _) => visited(fp, now, change, due),
-                (None, 6) => verdict(fp, PageState::Excluded, due),
-                (None, 7) => verdict(fp, PageState::Gone, due),
+                (None, 8) => verdict(fp, PageState::Excluded, due),
+                (None, 9) => verdict(fp, PageState::Gone, due),
                 _ => verdict(fp, PageState::Known, due),
             };
             visits += u64::from(update.visit.is_some());

@@ -63,10 +63,13 @@ macro_rules! page_columns {
     () => {
         "fp, url, spider, state, level, hops, seed, due, failures, run, requisite, outside, \
          depth, period, shape, rate, first, seen, changed, compared, changes, recent, fr_max, \
-         theta, signals, sources, price"
+         theta, signals, sources, announced, price"
     };
 }
 pub(super) use page_columns;
+
+/// Where a column `turn` is that is asked for after [`page_columns`].
+pub(super) const TURN: usize = 28;
 
 /// A page without its last version, and the visit that holds it.
 pub(super) fn page_from_row(row: &Row<'_>) -> rusqlite::Result<(Page, Option<i64>)> {
@@ -92,6 +95,7 @@ pub(super) fn page_from_row(row: &Row<'_>) -> rusqlite::Result<(Page, Option<i64
             period: row.get::<_, Option<i64>>(13)?.map(span),
         },
         habit: habit_from_row(row, 14)?,
+        children: None,
         last: None,
     };
     Ok((page, row.get(9)?))
@@ -114,7 +118,8 @@ fn habit_from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<Habit> {
         theta: row.get(column + 9)?,
         signals: row.get(column + 10)?,
         sources: row.get(column + 11)?,
-        price: row.get(column + 12)?,
+        announced: moment(column + 12)?,
+        price: row.get(column + 13)?,
     })
 }
 

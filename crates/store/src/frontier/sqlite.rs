@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use model::{
-    Candidate, CheckOut, Counts, Fingerprint, Frontier, Mark, Page, Refill, Settlement, Site,
-    SiteHabit, SiteId, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
+    Candidate, CheckOut, Counts, Fingerprint, Frontier, Mark, NextDue, Page, Refill, Settlement,
+    Site, SiteHabit, SiteId, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -249,18 +249,13 @@ impl Frontier for SqliteFrontier {
         self.transact(now, |work| check_out::release(work, now))
     }
 
-    fn next_due(&mut self) -> Result<Option<Timestamp>, StoreError> {
-        if self.parts_only {
-            return parts::next_due(&self.connection, &self.asleep)
-                .map_err(|e| store_error(&self.path, e));
-        }
-        self.connection
-            .prepare_cached(
-                "SELECT due FROM sites WHERE leased = 0 AND due IS NOT NULL ORDER BY due LIMIT 1",
-            )
-            .and_then(|mut s| s.query_row([], |row| row.get(0)).optional())
-            .map(|due| due.map(Timestamp))
-            .map_err(|e| store_error(&self.path, e))
+    fn next_dues(&mut self) -> Result<NextDue, StoreError> {
+        let dues = if self.parts_only {
+            parts::next_dues(&self.connection, &self.asleep)
+        } else {
+            check_out::next_dues(&self.connection)
+        };
+        dues.map_err(|e| self.error(e))
     }
 
     fn sample(
@@ -268,7 +263,8 @@ impl Frontier for SqliteFrontier {
         pages_max: usize,
         draw: u64,
     ) -> Result<Vec<(Page, SiteHabit)>, StoreError> {
-        habits::sample(&self.connection, pages_max, draw).map_err(|fault| self.fault(fault))
+        habits::sample(&self.connection, &self.asleep.removed, pages_max, draw)
+            .map_err(|fault| self.fault(fault))
     }
 
     fn survey(
@@ -280,7 +276,11 @@ impl Frontier for SqliteFrontier {
     }
 
     fn call(&mut self, pages: &[(SiteId, Fingerprint)], now: Timestamp) -> Result<u64, StoreError> {
-        self.transact(now, |work| habits::call(work, pages, now))
+        let mut called = 0;
+        for part in pages.chunks(habits::CALL_PAGES) {
+            called += self.transact(now, |work| habits::call(work, part, now))?;
+        }
+        Ok(called)
     }
 
     fn counts(&mut self) -> Result<Counts, StoreError> {

@@ -40,12 +40,19 @@ impl SqliteFrontier {
                  OR state = 6 AND (visited IS NOT NULL OR due IS NOT NULL))",
                 params![now.0],
             )?;
-            sql.execute(
-                "UPDATE sites SET due = ?1, not_before = 0 WHERE leased = 0 AND known + requisites > 0 \
-                 AND (due IS NULL OR due > ?1)",
-                params![now.0],
-            )
-            .map(drop)
+            // Too early where no page of the queue is left: check-out puts it right.
+            for (queue, has_some) in [("due", "pages > fetched"), ("due_again", "fetched + requisites > 0")]
+            {
+                sql.execute(
+                    &format!(
+                        "UPDATE sites SET {queue} = ?1, not_before = 0 WHERE leased = 0 \
+                         AND known + requisites > 0 AND {has_some} \
+                         AND ({queue} IS NULL OR {queue} > ?1)"
+                    ),
+                    params![now.0],
+                )?;
+            }
+            Ok(())
         })
     }
 }

@@ -125,6 +125,7 @@ pub fn verdict(fp: Fingerprint, state: PageState, due: Option<i64>) -> PageUpdat
         failures: 0,
         visit: None,
         habit: None,
+        children: None,
         facts: None,
     }
 }
@@ -502,6 +503,7 @@ fn refill_of(lease: &SiteLease, now: i64) -> Refill {
         fence: lease.fence,
         now: Timestamp(now),
         pages_max: 10,
+        again: true,
         paused: Vec::new(),
         except: lease.pages.iter().map(|page| page.url.fingerprint()).collect(),
         only: Vec::new(),
@@ -674,6 +676,7 @@ pub fn refill_brings_what_is_not_in_hand(frontier: &mut impl Frontier) {
         fence: lease.fence,
         now: Timestamp(0),
         pages_max: 3,
+        again: true,
         paused: Vec::new(),
         except: lease.pages.iter().map(|page| page.url.fingerprint()).collect(),
         only: Vec::new(),
@@ -701,6 +704,7 @@ pub fn named_sites_and_pages_come_due_or_not(frontier: &mut impl Frontier) {
         fence: leases[0].fence,
         now: Timestamp(0),
         pages_max: 1,
+        again: true,
         paused: Vec::new(),
         except: Vec::new(),
         only: vec![fp, Fingerprint(99)],

@@ -20,6 +20,9 @@ pub(super) struct Standing {
     pub fetched: bool,
 }
 
+/// `pages.turn` of a page of the second queue.
+pub(super) const SEEN_AGAIN: i64 = 2;
+
 /// What rows add to the counters of a site or a spider, or by how much that has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Share {
@@ -35,7 +38,11 @@ pub(super) struct Share {
 impl Standing {
     /// The column `turn` of the row.
     pub fn turn(self) -> u8 {
-        if self.fetched { 2 } else { u8::from(self.state != PageState::Candidate) }
+        match (self.fetched, self.requisite) {
+            (true, _) => SEEN_AGAIN as u8,
+            (false, true) => 3,
+            (false, false) => u8::from(self.state != PageState::Candidate),
+        }
     }
 
     fn share(self) -> Share {

@@ -201,19 +201,36 @@ fn the_hot_questions_are_answered_from_their_indexes_without_sorting() {
             "sites_seeded_due",
         ),
         (
-            "SELECT url FROM pages WHERE site = 1 AND spider = 1 AND turn = 1 AND level = 2 \
+            "SELECT id FROM sites WHERE leased = 0 AND due_again IS NOT NULL AND due_again <= 5 \
+             ORDER BY due_again, id LIMIT 5",
+            "sites_due_again",
+        ),
+        (
+            "SELECT url FROM pages WHERE site = 1 AND spider = 1 AND turn = 2 \
+             AND due IS NOT NULL AND due <= 4 ORDER BY due, fp",
+            "pages_again (site=? AND spider=? AND due>? AND due<?)",
+        ),
+        (
+            "SELECT spider, due FROM pages WHERE site = 1 AND spider > 1 AND turn = 2 \
+             AND due IS NOT NULL ORDER BY spider, due LIMIT 1",
+            "pages_again (site=? AND spider>?)",
+        ),
+        (
+            "SELECT url FROM pages WHERE site = 1 AND spider = 1 AND turn <> 2 AND turn = 1 AND level = 2 \
              AND due IS NOT NULL AND due <= 4 ORDER BY due, fp",
             "pages_due (site=? AND spider=? AND turn=? AND level=? AND due>? AND due<?)",
         ),
         (
             "SELECT spider, turn, level, due FROM pages WHERE site = 1 \
-             AND (spider, turn, level) > (1, 2, 3) AND due IS NOT NULL \
+             AND (spider, turn, level) > (1, 2, 3) AND turn <> 2 AND due IS NOT NULL \
              ORDER BY spider, turn, level, due LIMIT 1",
             "COVERING INDEX pages_due (site=? AND (spider,turn,level)>(?,?,?))",
         ),
         (
-            "SELECT id FROM sites WHERE resting = 1 AND leased = 0 AND EXISTS (SELECT 1 FROM pages \
-             WHERE site = sites.id AND spider = 1 AND due IS NOT NULL)",
+            "SELECT id FROM sites WHERE resting = 1 AND leased = 0 AND (EXISTS (SELECT 1 FROM pages \
+             WHERE site = sites.id AND spider = 1 AND turn <> 2 AND due IS NOT NULL) OR EXISTS \
+             (SELECT 1 FROM pages WHERE site = sites.id AND spider = 1 AND turn = 2 \
+             AND due IS NOT NULL))",
             "pages_due (site=? AND spider=?)",
         ),
         ("UPDATE sites SET full = '' WHERE full <> ''", "sites_full"),
@@ -236,14 +253,15 @@ fn a_row_of_pages_stays_small_beside_its_url() {
     let bytes: i64 = frontier
         .connection
         .query_row(
-            "SELECT sum(payload + 12 * ncell) FROM dbstat WHERE name IN ('pages', 'pages_due') \
-             AND aggregate = 1",
+            "SELECT sum(payload + 12 * ncell) FROM dbstat \
+             WHERE name IN ('pages', 'pages_due', 'pages_again') AND aggregate = 1",
             [],
             |row| row.get(0),
         )
         .unwrap_or_else(|_| file_bytes(&dir.path().join("crawl.db")));
     let per_row = (bytes - text as i64) / 20_000;
-    assert!(per_row <= 120, "{per_row} bytes a row beside its URL");
+    // Fourteen of them say that nothing is known yet of how the page changes: cheaper than another table.
+    assert!(per_row <= 130, "{per_row} bytes a row beside its URL");
 }
 
 fn file_bytes(path: &Path) -> i64 {

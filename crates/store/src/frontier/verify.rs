@@ -73,14 +73,22 @@ const TOTALS: [(&str, &str); 14] = [
     ("requisites", "SELECT count(*) FROM pages WHERE state NOT IN (0, 6) AND requisite"),
     ("refused", "SELECT coalesce(sum(count), 0) FROM decisions"),
     ("visits", "SELECT coalesce(sum(count), 0) FROM visits"),
-    ("versions", "SELECT count(*) FROM visits WHERE change IN (0, 1)"),
+    ("versions", "SELECT count(*) FROM visits WHERE change IN (0, 1, 7)"),
     ("bytes", "SELECT coalesce(sum(wire_bytes), 0) FROM visits"),
 ];
 
+/// The queues of a site: its column, and the pages it goes by.
+const QUEUES: [(&str, &str); 2] = [("due", "turn <> 2"), ("due_again", "turn = 2")];
+
 /// Sites not in hand and not at rest that a page of theirs is due before.
-const LATE_SITES: &str = "FROM sites s JOIN (SELECT site, min(due) AS first FROM pages \
-     WHERE due IS NOT NULL GROUP BY site) p ON p.site = s.id \
-     WHERE s.leased = 0 AND s.resting = 0 AND (s.due IS NULL OR s.due > max(p.first, s.not_before))";
+fn late_sites(column: &str, pages: &str) -> String {
+    format!(
+        "FROM sites s JOIN (SELECT site, min(due) AS first FROM pages \
+         WHERE due IS NOT NULL AND {pages} GROUP BY site) p ON p.site = s.id \
+         WHERE s.leased = 0 AND s.resting = 0 \
+         AND (s.{column} IS NULL OR s.{column} > max(p.first, s.not_before))"
+    )
+}
 
 impl SqliteFrontier {
     /// What does not hold, at most a hundred findings; `full` also compares every index with its table
@@ -96,14 +104,17 @@ impl SqliteFrontier {
     pub fn repair_counters(&mut self, now: Timestamp) -> Result<(), StoreError> {
         self.transact(now, |work| {
             recount_sites(work.sql, "")?;
-            work.sql.execute(
-                &format!(
-                    "UPDATE sites SET due = max(not_before, (SELECT min(due) FROM pages \
-                     WHERE site = sites.id AND due IS NOT NULL)) \
-                     WHERE id IN (SELECT s.id {LATE_SITES})"
-                ),
-                [],
-            )?;
+            for (column, pages) in QUEUES {
+                let late = late_sites(column, pages);
+                work.sql.execute(
+                    &format!(
+                        "UPDATE sites SET {column} = max(not_before, (SELECT min(due) FROM pages \
+                         WHERE site = sites.id AND due IS NOT NULL AND {pages})) \
+                         WHERE id IN (SELECT s.id {late})"
+                    ),
+                    [],
+                )?;
+            }
             recount_totals(work.sql)?;
             work.counts = load_totals(work.sql).map_err(Fault::from)?;
             Ok(())
@@ -121,18 +132,18 @@ impl SqliteFrontier {
         self.examine_sites(full, findings)?;
         self.examine_spiders(findings)?;
         self.examine_domains(findings)?;
-        self.list(
-            Topic::Due,
-            &format!("SELECT 'site ' || s.key || ' has pages due before the site' {LATE_SITES}"),
-            findings,
-        )?;
+        for (column, pages) in QUEUES {
+            let late = late_sites(column, pages);
+            let sql = format!("SELECT 'site ' || s.key || ' has pages due before the site' {late}");
+            self.list(Topic::Due, &sql, findings)?;
+        }
         self.list(
             Topic::Orphan,
             "SELECT count(*) || ' pages belong to no site' FROM pages \
              WHERE site NOT IN (SELECT id FROM sites) HAVING count(*) > 0",
             findings,
         )?;
-        for table in ["page_facts", "visits"] {
+        for table in ["page_facts", "page_children", "visits"] {
             let sql = format!(
                 "SELECT count(*) || ' rows of {table} belong to no page' FROM {table} t WHERE NOT \
                  EXISTS (SELECT 1 FROM pages p WHERE p.site = t.site AND p.fp = t.fp) \

@@ -156,6 +156,7 @@ pub(super) fn new_page(candidate: Candidate, now: Timestamp) -> Page {
         failures: 0,
         terms: candidate.terms,
         habit: model::Habit::default(),
+        children: None,
         last: None,
     }
 }

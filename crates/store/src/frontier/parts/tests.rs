@@ -77,10 +77,8 @@ fn only_what_is_due_of_parts_is_lent_when_asked_so() {
 #[test]
 fn a_part_that_is_linked_to_becomes_a_page_to_be_fetched_as_one() {
     let mut frontier = fetched();
-    let lease = {
-        let mut leases = frontier.check_out(&ask(HOUR)).unwrap();
-        leases.pop().unwrap()
-    };
+    frontier.admit(&[candidate("http://a.example/new", 0)], Timestamp(HOUR)).unwrap();
+    let lease = lease_one(&mut frontier, HOUR);
     let x = lease.pages.iter().find(|page| page.terms.requisite).unwrap().url.fingerprint();
     assert!(!lease.known.as_ref().unwrap().contains(&x), "the holder must ask the store");
     let mut linked = delta(&lease, Release::NotBefore(Timestamp(0)));

@@ -26,18 +26,21 @@ CREATE TABLE spiders (
 CREATE UNIQUE INDEX spiders_name ON spiders (name) WHERE removed IS NULL;
 INSERT INTO spiders (id, name, created) VALUES (1, 'default', 0);
 
--- A lease is `due` moved to its expiry with `leased` = 1 and `fence` one higher.
+-- Two queues: what is to be judged or fetched for the first time (`due`), and what is to be seen again
+-- (`due_again`); each is the earliest due of such pages, may be too early, and is never too late.
+-- A lease is `due` moved to its expiry with `leased` = 1, `due_again` NULL and `fence` one higher.
 CREATE TABLE sites (
     id              INTEGER PRIMARY KEY,
     key             TEXT NOT NULL UNIQUE,   -- host, or host:port for unusual ports
     domain          TEXT NOT NULL,          -- registrable; as it was when the site was first seen
     seeded          INTEGER NOT NULL DEFAULT 0,
-    due             INTEGER,                -- earliest due page, or the end of the lease
+    due             INTEGER,                -- earliest first visit or judgement, or the end of the lease
+    due_again       INTEGER,                -- earliest revisit; NULL while leased
     leased          INTEGER NOT NULL DEFAULT 0,
     holder          TEXT,
     fence           INTEGER NOT NULL DEFAULT 0,
     not_before      INTEGER NOT NULL DEFAULT 0,
-    resting         INTEGER NOT NULL DEFAULT 0,  -- due leaves pages out: of full or paused spiders
+    resting         INTEGER NOT NULL DEFAULT 0,  -- the dues leave pages out: of full or paused spiders
     full            TEXT NOT NULL DEFAULT '',    -- ids of spiders that reached a limit here
     stirred         INTEGER NOT NULL DEFAULT 0,  -- candidates came while it was leased
     pages           INTEGER NOT NULL DEFAULT 0,  -- all rows of pages
@@ -58,6 +61,7 @@ CREATE TABLE sites (
     habit           TEXT                         -- JSON: how its pages change together, whom of it to believe
 );
 CREATE INDEX sites_due ON sites (due) WHERE leased = 0 AND due IS NOT NULL;
+CREATE INDEX sites_due_again ON sites (due_again) WHERE leased = 0 AND due_again IS NOT NULL;
 CREATE INDEX sites_seeded_due ON sites (due) WHERE leased = 0 AND due IS NOT NULL AND seeded = 1;
 CREATE INDEX sites_leased ON sites (due) WHERE leased = 1;
 CREATE INDEX sites_resting ON sites (id) WHERE resting = 1;
@@ -84,14 +88,14 @@ CREATE TABLE pages (
     outside  INTEGER NOT NULL DEFAULT 0,   -- links followed since the scope was left
     depth    INTEGER,                      -- deepest level to reach from it
     period   INTEGER,                      -- ms: how often the user wants it
-    fetched  INTEGER NOT NULL DEFAULT 0,   -- answered with content at least once, or a requisite: no limit on pages holds it back
+    fetched  INTEGER NOT NULL DEFAULT 0,   -- answered with content at least once
     failures INTEGER NOT NULL DEFAULT 0,   -- in a row
     visits   INTEGER NOT NULL DEFAULT 0,
     found    INTEGER NOT NULL,
     due      INTEGER,                      -- when to come (back); NULL: not by itself
     visited  INTEGER,                      -- last visit
     run      INTEGER,                      -- visits.seq of the version at hand
-    -- How it changes, as far as visits have shown.
+    -- How it changes, as far as visits have shown; a byte each until then.
     shape    REAL NOT NULL DEFAULT 0,      -- belief about its changes a day: Gamma(shape, rate)
     rate     REAL NOT NULL DEFAULT 0,
     first    INTEGER,                      -- first visit with content
@@ -104,22 +108,38 @@ CREATE TABLE pages (
     theta    INTEGER NOT NULL DEFAULT 0,   -- per cent of changed children that call for a visit
     signals  INTEGER NOT NULL DEFAULT 0,   -- announcements of a change since `seen`
     sources  INTEGER NOT NULL DEFAULT 0,   -- by whom, as bits: sitemap, feed, robots.rdf
+    announced INTEGER,                     -- the newest moment of a change that was announced
     price    REAL NOT NULL DEFAULT 0,      -- of a visit, when `due` was reckoned
-    -- What its next turn is for: 0 to be judged, 1 to be fetched for the first time, 2 to be seen again.
+    -- What its next turn is for: 0 to be judged, 1 to be fetched for the first time, 2 to be seen again, 3 a
+    -- part of a page to be judged or fetched for the first time, which no limit on pages holds back.
     -- Not a generated column, for SQLite reads the row for those even where the index has them.
-    turn     INTEGER NOT NULL CHECK (turn = CASE WHEN fetched THEN 2 ELSE state <> 0 END),
+    turn     INTEGER NOT NULL
+             CHECK (turn = CASE WHEN fetched THEN 2 WHEN requisite THEN 3 ELSE state <> 0 END),
     PRIMARY KEY (site, fp)
 ) WITHOUT ROWID;
--- Level before due: due pages come out breadth-first without sorting a site's million pages, and the
--- earliest due of a site is one look per level. Spider and turn apart: pages of a paused spider, and
--- what waits for the first time under a limit that is reached, are passed in one step.
-CREATE INDEX pages_due ON pages (site, spider, turn, level, due, fp) WHERE due IS NOT NULL;
+-- The first queue of a site. Level before due: due pages come out breadth-first without sorting a site's
+-- million pages, and the earliest due of a site is one look per level. Spider and turn apart: pages of a
+-- paused spider, and what waits for the first time under a limit that is reached, are passed in one step.
+CREATE INDEX pages_due ON pages (site, spider, turn, level, due, fp)
+    WHERE turn <> 2 AND due IS NOT NULL;
+
+-- The second queue: by due alone, or what is near the entry page would be seen again and again and the
+-- rest never. One look per spider.
+CREATE INDEX pages_again ON pages (site, spider, due, fp) WHERE turn = 2 AND due IS NOT NULL;
 
 -- What is left of a crawl that has all its pages.
 CREATE INDEX pages_parts ON pages (due, site) WHERE requisite = 1 AND due IS NOT NULL;
 
 -- Few: read at every start, to know what the seeds cover.
 CREATE INDEX pages_seed ON pages (site, fp) WHERE seed = 1;
+
+-- The internal pages that a page links to, for policies that ask whether these have changed.
+CREATE TABLE page_children (
+    site     INTEGER NOT NULL,
+    fp       INTEGER NOT NULL,
+    children BLOB NOT NULL,                -- fingerprints, 8 bytes each, little-endian
+    PRIMARY KEY (site, fp)
+) WITHOUT ROWID;
 
 CREATE TABLE page_facts (
     site           INTEGER NOT NULL,
@@ -257,7 +277,8 @@ CREATE TABLE totals (
     refused           INTEGER NOT NULL DEFAULT 0,
     visits            INTEGER NOT NULL DEFAULT 0,
     versions          INTEGER NOT NULL DEFAULT 0,
-    bytes             INTEGER NOT NULL DEFAULT 0
+    bytes             INTEGER NOT NULL DEFAULT 0,
+    newest            INTEGER NOT NULL DEFAULT 0   -- the newest moment of a change, to within a minute
 );
 INSERT INTO totals (one) VALUES (1);
 
@@ -300,6 +321,7 @@ SELECT id, name,
 CREATE VIEW v_sites AS
 SELECT key AS site, domain, seeded, known, fetched, failed, requisites, duplicates, visits, bytes,
        CASE WHEN leased THEN 'in hand' WHEN resting THEN 'resting'
-            WHEN due IS NULL THEN 'idle' ELSE 'waiting' END AS state,
-       strftime('%Y-%m-%dT%H:%M:%fZ', due / 1000.0, 'unixepoch') AS due
+            WHEN due IS NULL AND due_again IS NULL THEN 'idle' ELSE 'waiting' END AS state,
+       strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(min(due, due_again), due, due_again) / 1000.0,
+                'unixepoch') AS due
   FROM sites;
