@@ -201,6 +201,7 @@ impl Drive<'_> {
             failures,
             visit: None,
             habit: Some(next.habit),
+            children: None,
             facts: None,
         }
     }

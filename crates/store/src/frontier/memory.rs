@@ -15,11 +15,11 @@ use std::{
 };
 
 use model::{
-    Candidate, CheckOut, Counts, Fingerprint, Frontier, Page, Refill, Release, Settlement, Site,
+    Candidate, CheckOut, Counts, Fingerprint, Frontier, NextDue, Page, Refill, Release, Settlement, Site,
     SiteDelta, SiteHabit, SiteId, SiteKey, SiteLease, Spent, SpiderId, StoreError, Timestamp,
 };
 
-use self::site::{DAY, MemorySite, Turn, Wish};
+use self::site::{DAY, Lot, MemorySite, Turn, Wish};
 
 #[derive(Default)]
 pub struct MemoryFrontier {
@@ -34,6 +34,15 @@ pub struct MemoryFrontier {
     asleep: Vec<SpiderId>,
     domains: HashMap<String, Spent>,
     counts: Counts,
+}
+
+/// The order in which sites are lent for one of their queues.
+#[derive(Clone, Copy)]
+struct Queue {
+    turn: Turn,
+    until: Timestamp,
+    /// Only sites that a seed names.
+    seeded: bool,
 }
 
 impl MemoryFrontier {
@@ -104,52 +113,40 @@ impl MemoryFrontier {
         }
     }
 
-    /// The next site to lend, by the earlier of its queues that are asked for.
-    fn next_site(
-        &self,
-        request: &CheckOut,
-        horizon: Timestamp,
-        again_left: usize,
-        seeded: bool,
-    ) -> Option<usize> {
-        let earliest = |turn: Turn| {
-            let mut due = self.due[turn as usize].iter().take_while(|(due, _)| *due <= horizon);
-            due.find(|(_, at)| !seeded || self.sites[*at].site.seeded).copied()
-        };
-        let first = request.firsts.then(|| earliest(Turn::First)).flatten();
-        let again = (again_left > 0).then(|| earliest(Turn::Again)).flatten();
-        first.into_iter().chain(again).min().map(|(_, at)| at)
-    }
-
+    /// Lends for one queue, those due earliest first.
     fn lend_due(
         &mut self,
         request: &CheckOut,
-        horizon: Timestamp,
-        seeded: bool,
-        again_left: &mut usize,
+        queue: Queue,
+        again_left: &mut Option<usize>,
         lent: &mut Vec<SiteLease>,
     ) {
         while lent.len() < request.sites_max
-            && let Some(at) = self.next_site(request, horizon, *again_left, seeded)
+            && !(queue.turn == Turn::Again && *again_left == Some(0))
+            && let Some(at) = self.next_site(queue)
         {
-            let mut wish = Wish {
-                until: request.now,
+            let for_again = queue.turn == Turn::Again;
+            let wish = Wish {
                 asleep: &self.asleep,
-                firsts: request.firsts,
+                pages_max: request.pages_max,
+                firsts: request.firsts.then_some(request.now),
+                again: (*again_left != Some(0)).then_some(queue.until),
                 again_max: *again_left,
+                for_again,
                 requisites_only: false,
             };
-            let none = HashSet::new();
-            let (mut pages, mut more) = self.sites[at].due(&wish, request.pages_max, &none);
-            if pages.is_empty() {
-                wish.until = horizon;
-                (pages, more) = self.sites[at].due(&wish, request.pages_max, &none);
-            }
-            let pages: Vec<Page> = pages.into_iter().cloned().collect();
-            let again = |page: &&Page| self.sites[at].is_again(page);
-            *again_left -= pages.iter().filter(again).count();
-            lent.push(self.lease(request, at, pages, more));
+            let lot = self.sites[at].lot(&wish, &HashSet::new());
+            *again_left = again_left.map(|left| left - (lot.pages.len() - lot.firsts));
+            lent.push(self.lease(request, at, lot));
         }
+    }
+
+    fn next_site(&self, queue: Queue) -> Option<usize> {
+        self.due[queue.turn as usize]
+            .iter()
+            .take_while(|(due, _)| *due <= queue.until)
+            .find(|(_, at)| !queue.seeded || self.sites[*at].site.seeded)
+            .map(|(_, at)| *at)
     }
 
     /// Parts of pages alone are asked for at the end of a crawl only: every site is looked at.
@@ -161,16 +158,17 @@ impl MemoryFrontier {
                 continue;
             }
             let wish = Wish {
-                until: request.now,
                 asleep: &self.asleep,
-                firsts: true,
-                again_max: usize::MAX,
+                pages_max: request.pages_max,
+                firsts: Some(request.now),
+                again: Some(request.now),
+                again_max: None,
+                for_again: false,
                 requisites_only: true,
             };
-            let (pages, more) = site.due(&wish, request.pages_max, &HashSet::new());
-            if !pages.is_empty() && lent.len() < request.sites_max {
-                let pages = pages.into_iter().cloned().collect();
-                lent.push(self.lease(request, at, pages, more));
+            let lot = site.lot(&wish, &HashSet::new());
+            if !lot.pages.is_empty() && lent.len() < request.sites_max {
+                lent.push(self.lease(request, at, lot));
             }
         }
         lent
@@ -187,18 +185,12 @@ impl MemoryFrontier {
             let due = |turn| site.earliest(turn, &self.asleep);
             let more = [due(Turn::First), due(Turn::Again)];
             let more = more.into_iter().flatten().any(|due| due <= request.now);
-            lent.push(self.lease(request, at, Vec::new(), more));
+            lent.push(self.lease(request, at, Lot { pages: Vec::new(), firsts: 0, more }));
         }
         lent
     }
 
-    fn lease(
-        &mut self,
-        request: &CheckOut,
-        at: usize,
-        pages: Vec<Page>,
-        more: bool,
-    ) -> SiteLease {
+    fn lease(&mut self, request: &CheckOut, at: usize, lot: Lot) -> SiteLease {
         let until = request.now.plus(request.lease);
         let site = &mut self.sites[at];
         site.fence += 1;
@@ -208,13 +200,14 @@ impl MemoryFrontier {
         self.note(at);
         let site = &self.sites[at];
         let is_today = site.worked.0 == request.now.0.div_euclid(DAY);
+        let small = (site.len() as u64) < request.known_max;
         SiteLease {
             site: site.site.clone(),
             fence: site.fence,
             until,
-            pages,
-            known: ((site.len() as u64) < request.known_max).then(|| site.known()),
-            more,
+            known: (small && lot.firsts > 0).then(|| site.known()),
+            pages: lot.pages,
+            more: lot.more,
             domain: self.domains.get(site.site.key.domain()).copied().unwrap_or_default(),
             worked_today: if is_today { site.worked.1 } else { Duration::ZERO },
         }
@@ -251,6 +244,9 @@ impl MemoryFrontier {
         }
         for signal in &delta.signals {
             site.announce(signal, &mut self.counts, now);
+        }
+        for (parent, since) in &delta.call_children {
+            site.call_children(*parent, *since, &mut self.counts, now);
         }
         site.learn(delta, now);
         let after = site.site.counters;
@@ -300,13 +296,22 @@ impl Frontier for MemoryFrontier {
         if request.requisites_only {
             return Ok(self.lend_parts(request));
         }
-        let mut lent = Vec::new();
-        let mut again_left = request.again_max.unwrap_or(usize::MAX);
-        if request.seeded_first {
-            self.lend_due(request, request.now, true, &mut again_left, &mut lent);
+        let (now, mut again_left) = (request.now, request.again_max);
+        let first = Queue { turn: Turn::First, until: now, seeded: false };
+        let again = Queue { turn: Turn::Again, ..first };
+        let mut queues = Vec::with_capacity(4);
+        if request.firsts && request.seeded_first {
+            queues.push(Queue { seeded: true, ..first });
         }
-        let horizon = request.now.plus(request.slack);
-        self.lend_due(request, horizon, false, &mut again_left, &mut lent);
+        if request.firsts {
+            queues.push(first);
+        }
+        queues.push(again);
+        queues.push(Queue { until: now.plus(request.slack), ..again });
+        let mut lent = Vec::new();
+        for queue in queues {
+            self.lend_due(request, queue, &mut again_left, &mut lent);
+        }
         Ok(lent)
     }
 
@@ -319,14 +324,16 @@ impl Frontier for MemoryFrontier {
             return Ok(request.only.iter().filter_map(|fp| site.named(*fp)).cloned().collect());
         }
         let wish = Wish {
-            until: request.now,
             asleep: &request.paused,
-            firsts: true,
-            again_max: usize::MAX,
+            pages_max: request.pages_max,
+            firsts: Some(request.now),
+            again: request.again.then_some(request.now),
+            again_max: None,
+            for_again: false,
             requisites_only: false,
         };
         let except = request.except.iter().copied().collect();
-        Ok(site.due(&wish, request.pages_max, &except).0.into_iter().cloned().collect())
+        Ok(site.lot(&wish, &except).pages)
     }
 
     fn check_in(&mut self, settlement: &Settlement) -> Result<(), StoreError> {
@@ -352,9 +359,9 @@ impl Frontier for MemoryFrontier {
         Ok(over)
     }
 
-    fn next_due(&mut self) -> Result<Option<Timestamp>, StoreError> {
-        let earliest = |due: &BTreeSet<(Timestamp, usize)>| due.first().map(|(due, _)| *due);
-        Ok(self.due.iter().filter_map(earliest).min())
+    fn next_dues(&mut self) -> Result<NextDue, StoreError> {
+        let earliest = |turn: Turn| self.due[turn as usize].first().map(|(due, _)| *due);
+        Ok(NextDue { first: earliest(Turn::First), again: earliest(Turn::Again) })
     }
 
     fn sample(

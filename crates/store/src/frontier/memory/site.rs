@@ -9,7 +9,7 @@ use std::{
 };
 
 use model::{
-    Candidate, Change, Condition, Counts, Fingerprint, Habit, LastVersion, NewPage, Page,
+    Candidate, Change, Children, Condition, Counts, Fingerprint, Habit, LastVersion, NewPage, Page,
     PageState, PageUpdate, Signal, Site, SiteClock, SiteCounters, SiteDelta, SiteHabit, SiteId, SiteKey,
     SpiderId, Timestamp, Visit,
 };
@@ -49,17 +49,35 @@ struct Row {
     page: Page,
     /// `page.due` means something.
     waits: bool,
-    /// Answered with content at least once; of a part of a page always true, for it is never held back.
+    /// Answered with content at least once.
     fetched: bool,
+    visited: Option<Timestamp>,
+    /// The internal pages it links to, where somebody noted them.
+    children: Option<Vec<Fingerprint>>,
 }
 
 /// Which pages of a site are asked for.
 pub(super) struct Wish<'a> {
-    pub until: Timestamp,
     pub asleep: &'a [SpiderId],
-    pub firsts: bool,
-    pub again_max: usize,
+    pub pages_max: usize,
+    /// Of the first queue, what is due by this moment.
+    pub firsts: Option<Timestamp>,
+    /// Of the second queue, what is due by this moment …
+    pub again: Option<Timestamp>,
+    /// … and at most so many; `None`: all.
+    pub again_max: Option<usize>,
+    /// The site is lent for the second queue: one of it comes in any case.
+    pub for_again: bool,
     pub requisites_only: bool,
+}
+
+/// What a site is lent out with.
+pub(super) struct Lot {
+    pub pages: Vec<Page>,
+    /// How many of them are of the first queue.
+    pub firsts: usize,
+    /// There are more due pages, of those that are not counted out.
+    pub more: bool,
 }
 
 impl Row {
@@ -116,12 +134,6 @@ impl MemorySite {
         (row.fetched && !row.page.terms.requisite).then_some(&row.page)
     }
 
-    /// The page is to be seen again, not for the first time.
-    pub fn is_again(&self, page: &Page) -> bool {
-        let index = self.by_fp.get(&page.url.fingerprint());
-        index.is_some_and(|index| self.rows[*index as usize].fetched)
-    }
-
     pub fn named(&self, fp: Fingerprint) -> Option<&Page> {
         self.by_fp.get(&fp).map(|index| &self.rows[*index as usize].page)
     }
@@ -133,7 +145,9 @@ impl MemorySite {
     }
 
     fn is_open(&self, row: &Row, asleep: &[SpiderId]) -> bool {
-        let first_fetch = !row.fetched && row.page.state != PageState::Candidate;
+        let first_fetch = !row.fetched
+            && !row.page.terms.requisite
+            && row.page.state != PageState::Candidate;
         !asleep.contains(&row.page.spider)
             && !(first_fetch && self.full.contains(&row.page.spider))
     }
@@ -146,39 +160,65 @@ impl MemorySite {
             .map(|(due, _, _)| *due)
     }
 
-    /// What is due, breadth first, and whether there is more than `pages_max`.
-    pub fn due(
+    /// What is due, breadth first; of the second queue the earliest, and half at most where both queues want
+    /// all the room.
+    pub fn lot(&self, wish: &Wish<'_>, except: &HashSet<Fingerprint>) -> Lot {
+        let mut firsts = self.due(Turn::First, wish.firsts, wish, except);
+        let mut again = self.due(Turn::Again, wish.again, wish, except);
+        let max = wish.pages_max;
+        let half = if wish.for_again { max.div_ceil(2) } else { max / 2 };
+        let kept_first = firsts.len().min(max);
+        let room = half.max(max - kept_first);
+        let kept_again = again.len().min(wish.again_max.unwrap_or(max)).min(room);
+        let kept_first = kept_first.min(max - kept_again);
+        let more = firsts.len() > kept_first || wish.again_max.is_none() && again.len() > kept_again;
+        firsts.sort_unstable_by_key(|row| in_order(row));
+        firsts.truncate(kept_first);
+        again.truncate(kept_again);
+        firsts.append(&mut again);
+        firsts.sort_unstable_by_key(|row| in_order(row));
+        Lot { pages: firsts.into_iter().map(|row| self.lent(row)).collect(), firsts: kept_first, more }
+    }
+
+    /// What of one queue is due, earliest first.
+    fn due(
         &self,
+        turn: Turn,
+        until: Option<Timestamp>,
         wish: &Wish<'_>,
-        pages_max: usize,
         except: &HashSet<Fingerprint>,
-    ) -> (Vec<&Page>, bool) {
-        let mut found: Vec<&Page> = Vec::new();
-        let mut more = false;
-        for (turn, most) in [
-            (Turn::First, if wish.firsts { usize::MAX } else { 0 }),
-            (Turn::Again, wish.again_max),
-        ] {
-            let begin = found.len();
-            let due = self.queues[turn as usize].iter().take_while(|(due, ..)| *due <= wish.until);
-            for (_, _, index) in due {
-                let row = &self.rows[*index as usize];
-                let wanted = self.is_open(row, wish.asleep)
-                    && (!wish.requisites_only || row.page.terms.requisite)
-                    && !except.contains(&row.page.url.fingerprint());
-                if wanted && found.len() - begin >= most {
-                    more = true;
-                    break;
+    ) -> Vec<&Row> {
+        let Some(until) = until else { return Vec::new() };
+        self.queues[turn as usize]
+            .iter()
+            .take_while(|(due, ..)| *due <= until)
+            .map(|(_, _, index)| &self.rows[*index as usize])
+            .filter(|row| self.is_open(row, wish.asleep))
+            .filter(|row| !wish.requisites_only || row.page.terms.requisite)
+            .filter(|row| !except.contains(&row.page.url.fingerprint()))
+            .collect()
+    }
+
+    /// The page as it is handed out: with what became of its children.
+    fn lent(&self, row: &Row) -> Page {
+        let children = row.children.as_ref().map(|children| {
+            let since = row.page.habit.seen.unwrap_or(Timestamp::ZERO);
+            let mut counted = Children::default();
+            for child in children.iter().filter_map(|child| self.by_fp.get(child)) {
+                let child = &self.rows[*child as usize];
+                let habit = &child.page.habit;
+                let after = |moment: Option<Timestamp>| moment.is_some_and(|at| at > since);
+                if !(1..=5).contains(&(child.page.state as u8)) {
+                    continue;
                 }
-                found.extend(wanted.then_some(&row.page));
+                let announced = habit.signals > 0 && after(habit.announced);
+                counted.known += 1;
+                counted.seen += u32::from(after(child.visited) || announced);
+                counted.changed += u32::from(after(habit.changed) || announced);
             }
-        }
-        found.sort_unstable_by_key(|page| {
-            (page.level, page.due, page.url.fingerprint().0 as i64)
+            counted
         });
-        more |= found.len() > pages_max;
-        found.truncate(pages_max);
-        (found, more)
+        Page { children, ..row.page.clone() }
     }
 
     fn change(&mut self, index: u32, counts: &mut Counts, change: impl FnOnce(&mut Row)) {
@@ -200,7 +240,7 @@ impl MemorySite {
     fn insert(&mut self, page: Page, counts: &mut Counts) {
         let index = self.rows.len() as u32;
         self.by_fp.insert(page.url.fingerprint(), index);
-        let row = Row { fetched: page.terms.requisite, waits: true, page };
+        let row = Row { page, waits: true, fetched: false, visited: None, children: None };
         tally(counts, &mut self.site.counters, &row, 1);
         self.queues[row.turn() as usize].insert(row.key(index));
         self.rows.push(row);
@@ -261,6 +301,7 @@ impl MemorySite {
             failures: 0,
             terms: new.terms,
             habit: Habit::default(),
+            children: None,
             last: None,
         };
         let Some(index) = self.by_fp.get(&new.url.fingerprint()).copied() else {
@@ -272,7 +313,9 @@ impl MemorySite {
                 return;
             }
             if held.terms.requisite && !new.terms.requisite {
-                row.fetched = false;
+                *held = Page { seed: held.seed || new.seed, ..page };
+                (row.fetched, row.waits) = (false, true);
+                return;
             }
             let level = if row.fetched { held.level } else { held.level.min(new.level) };
             held.level = level;
@@ -297,7 +340,12 @@ impl MemorySite {
             if let Some(habit) = update.habit {
                 row.page.habit = habit;
             }
+            if let Some(children) = &update.children {
+                let kept = &children[..children.len().min(Children::MAX)];
+                row.children = (!kept.is_empty()).then(|| kept.to_vec());
+            }
             if let Some(visit) = &update.visit {
+                row.visited = Some(visit.at);
                 keep_version(&mut row.page, visit, update);
             }
         });
@@ -329,20 +377,36 @@ impl MemorySite {
         self.worked = (today, earlier.saturating_add(delta.worked));
     }
 
-    /// Noted if the page is known, was seen before that moment, and the moment has come. A believed one
-    /// makes the page due, for its value has to be reckoned anew.
+    /// Noted if the page is known and it is news. A believed one makes the page due, for its value has to be
+    /// reckoned anew.
     pub fn announce(&mut self, signal: &Signal, counts: &mut Counts, now: Timestamp) {
         let Some(index) = self.by_fp.get(&signal.fp).copied() else { return };
-        let seen = self.rows[index as usize].page.habit.seen;
-        if signal.at > now || seen.is_none_or(|seen| seen >= signal.at) {
-            return;
-        }
         self.change(index, counts, |row| {
-            row.page.habit.announce(signal.source);
-            if signal.believed {
+            if row.page.habit.hear(signal, now) && signal.believed {
                 row.page.due = row.page.due.min(now);
             }
         });
+    }
+
+    /// Children of `parent` that were not visited since are due now.
+    pub fn call_children(
+        &mut self,
+        parent: Fingerprint,
+        since: Timestamp,
+        counts: &mut Counts,
+        now: Timestamp,
+    ) {
+        let Some(index) = self.by_fp.get(&parent).copied() else { return };
+        let children = self.rows[index as usize].children.clone().unwrap_or_default();
+        for child in children {
+            let Some(index) = self.by_fp.get(&child).copied() else { continue };
+            let row = &self.rows[index as usize];
+            let waits = !row.waits || row.page.due > now;
+            let seen = row.visited.is_some_and(|visited| visited > since);
+            if waits && !seen && (1..=5).contains(&(row.page.state as u8)) {
+                self.change(index, counts, |row| (row.page.due, row.waits) = (now, true));
+            }
+        }
     }
 
     /// The page is due at `now`; false where it is not known.
@@ -365,8 +429,13 @@ fn candidate_page(found: &Candidate, now: Timestamp) -> Page {
         failures: 0,
         terms: found.terms,
         habit: Habit::default(),
+        children: None,
         last: None,
     }
+}
+
+fn in_order(row: &Row) -> (u16, Timestamp, i64) {
+    (row.page.level, row.page.due, row.page.url.fingerprint().0 as i64)
 }
 
 /// The version at hand after this visit, as the history keeps it: what shows the same again only moves the
