@@ -12,6 +12,7 @@ pub mod crawling;
 mod diff;
 pub mod exit;
 mod house;
+mod laboratory;
 mod moments;
 pub mod pipeline;
 pub mod progress;

@@ -196,6 +196,7 @@ fn later(page: &Page, due: Timestamp, price: f32) -> PageUpdate {
         failures: page.failures,
         visit: None,
         habit: Some(habit),
+        children: None,
         facts: None,
     }
 }

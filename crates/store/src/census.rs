@@ -2,6 +2,8 @@
 //!
 //! Every question is a short read of its own, so no answer keeps the crawl's journal from starting over.
 
+mod moments;
+
 use std::path::PathBuf;
 
 use model::{
@@ -23,6 +25,8 @@ use crate::{
     runs::Run,
     spiders::SpiderRow,
 };
+
+pub use self::moments::PageMoments;
 
 pub struct Census {
     collection: Collection,

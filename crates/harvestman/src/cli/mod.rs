@@ -10,6 +10,7 @@ mod ask;
 mod crawl;
 mod history;
 mod keep;
+mod laboratory;
 mod seeds;
 mod shell;
 mod simulated;
@@ -20,6 +21,7 @@ pub use ask::*;
 pub use crawl::*;
 pub use history::*;
 pub use keep::*;
+pub use laboratory::*;
 pub use seeds::*;
 pub use shell::*;
 pub use simulated::*;
@@ -241,6 +243,20 @@ to give to --after the next time. Nothing is told twice and nothing is missed th
   harvestman demo
   harvestman -C /tmp/demo demo --sites 20")]
     Demo(DemoArgs),
+
+    /// How fresh each policy would keep pages: the real ones, against the best possible, in simulated days
+    #[command(after_help = "Examples:
+  harvestman simulate
+  harvestman simulate --population D2 --budget b,c --policy value,profit
+  harvestman simulate --full --json --svg freshness.svg
+  harvestman simulate --hosts-limited --bursts --failing 2 --policy value
+  harvestman simulate --signals --population D2 --budget b --policy value
+  harvestman -C news simulate --history --budget 5000
+  harvestman simulate --csv changes.csv
+
+All pages are fetched once on day 0; from then on each policy has the same visits a day and learns
+from what it sees. The oracle knows how often each page changes.")]
+    Simulate(SimulateArgs),
 
     /// Completions for your shell
     #[command(after_help = "Examples:

@@ -37,6 +37,7 @@ mod outlook;
 mod report;
 mod seed;
 mod show;
+mod simulate;
 mod simweb;
 mod spider;
 mod status;
@@ -147,6 +148,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Report(args) => report::run(&context, &args),
         Command::Check(args) => check::run(&context, &args),
         Command::Simweb(args) => simweb::run(&context, &args),
+        Command::Simulate(args) => simulate::run(&context, &args),
         Command::Demo(args) => demo::run(&context, &args),
     }
 }

@@ -21,6 +21,7 @@ mod full_disk;
 mod hazards;
 mod history;
 mod kill;
+mod laboratory;
 mod limits;
 mod login;
 mod notices;

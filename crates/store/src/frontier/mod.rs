@@ -18,6 +18,7 @@ mod habits;
 mod history;
 mod lift;
 mod limits;
+mod memory;
 mod notices;
 mod parts;
 mod rows;
@@ -36,6 +37,7 @@ mod tests;
 
 pub use history::unpack_times;
 pub use lift::Lifted;
+pub use memory::MemoryFrontier;
 pub use sqlite::{Marks, SqliteFrontier};
 pub use start::{RecordExtent, Seed};
 pub use verify::{Finding, Topic};

@@ -1,0 +1,500 @@
+//! A site in memory: its pages, and two queues of them by when they are due.
+//!
+//! - A page with a due is in exactly one queue: `Turn::First` until it was fetched, `Turn::Again` from then on.
+//! - Counters follow from each page's standing before and after a change.
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    time::Duration,
+};
+
+use model::{
+    Candidate, Change, Children, Condition, Counts, Fingerprint, Habit, LastVersion, NewPage, Page,
+    PageState, PageUpdate, Signal, Site, SiteClock, SiteCounters, SiteDelta, SiteHabit, SiteId, SiteKey,
+    SpiderId, Timestamp, Visit,
+};
+
+pub(super) const DAY: i64 = 86_400_000;
+
+/// Which of its two queues a page waits in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// To be judged or fetched for the first time.
+    First = 0,
+    /// To be seen again.
+    Again = 1,
+}
+
+pub(super) struct MemorySite {
+    pub site: Site,
+    pub fence: u64,
+    /// In hand until.
+    pub leased: Option<Timestamp>,
+    pub not_before: Timestamp,
+    /// Given back to rest, and nothing came since.
+    pub resting: bool,
+    /// Something came while the site was in hand.
+    pub stirred: bool,
+    pub full: Vec<SpiderId>,
+    /// The day, and how long the site was visited on it.
+    pub worked: (i64, Duration),
+    /// Under which moments the frontier has noted the site.
+    pub noted: [Option<Timestamp>; 2],
+    rows: Vec<Row>,
+    by_fp: HashMap<Fingerprint, u32>,
+    queues: [BTreeSet<(Timestamp, i64, u32)>; 2],
+}
+
+struct Row {
+    page: Page,
+    /// `page.due` means something.
+    waits: bool,
+    /// Answered with content at least once.
+    fetched: bool,
+    visited: Option<Timestamp>,
+    /// The internal pages it links to, where somebody noted them.
+    children: Option<Vec<Fingerprint>>,
+}
+
+/// Which pages of a site are asked for.
+pub(super) struct Wish<'a> {
+    pub asleep: &'a [SpiderId],
+    pub pages_max: usize,
+    /// Of the first queue, what is due by this moment.
+    pub firsts: Option<Timestamp>,
+    /// Of the second queue, what is due by this moment …
+    pub again: Option<Timestamp>,
+    /// … and at most so many; `None`: all.
+    pub again_max: Option<usize>,
+    /// The site is lent for the second queue: one of it comes in any case.
+    pub for_again: bool,
+    pub requisites_only: bool,
+}
+
+/// What a site is lent out with.
+pub(super) struct Lot {
+    pub pages: Vec<Page>,
+    /// How many of them are of the first queue.
+    pub firsts: usize,
+    /// There are more due pages, of those that are not counted out.
+    pub more: bool,
+}
+
+impl Row {
+    fn turn(&self) -> Turn {
+        if self.fetched { Turn::Again } else { Turn::First }
+    }
+
+    fn key(&self, index: u32) -> (Timestamp, i64, u32) {
+        (self.page.due, self.page.url.fingerprint().0 as i64, index)
+    }
+}
+
+impl MemorySite {
+    pub fn new(id: SiteId, key: SiteKey) -> MemorySite {
+        MemorySite {
+            site: Site {
+                id,
+                key,
+                seeded: false,
+                counters: SiteCounters::default(),
+                clock: SiteClock::default(),
+                habit: SiteHabit::default(),
+                robots: Vec::new(),
+            },
+            fence: 0,
+            leased: None,
+            not_before: Timestamp::ZERO,
+            resting: false,
+            stirred: false,
+            full: Vec::new(),
+            worked: (0, Duration::ZERO),
+            noted: [None; 2],
+            rows: Vec::new(),
+            by_fp: HashMap::new(),
+            queues: [BTreeSet::new(), BTreeSet::new()],
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn has(&self, fp: Fingerprint) -> bool {
+        self.by_fp.contains_key(&fp)
+    }
+
+    pub fn pages(&self) -> impl Iterator<Item = &Page> {
+        self.rows.iter().map(|row| &row.page)
+    }
+
+    /// The n-th page, if it was fetched before and is no part of another.
+    pub fn fetched(&self, index: usize) -> Option<&Page> {
+        let row = self.rows.get(index)?;
+        (row.fetched && !row.page.terms.requisite).then_some(&row.page)
+    }
+
+    pub fn named(&self, fp: Fingerprint) -> Option<&Page> {
+        self.by_fp.get(&fp).map(|index| &self.rows[*index as usize].page)
+    }
+
+    /// All fingerprints but those of parts of pages.
+    pub fn known(&self) -> Vec<Fingerprint> {
+        let pages = self.pages().filter(|page| !page.terms.requisite);
+        pages.map(|page| page.url.fingerprint()).collect()
+    }
+
+    fn is_open(&self, row: &Row, asleep: &[SpiderId]) -> bool {
+        let first_fetch = !row.fetched
+            && !row.page.terms.requisite
+            && row.page.state != PageState::Candidate;
+        !asleep.contains(&row.page.spider)
+            && !(first_fetch && self.full.contains(&row.page.spider))
+    }
+
+    /// When the first page of this queue is due that may be lent.
+    pub fn earliest(&self, turn: Turn, asleep: &[SpiderId]) -> Option<Timestamp> {
+        self.queues[turn as usize]
+            .iter()
+            .find(|(_, _, index)| self.is_open(&self.rows[*index as usize], asleep))
+            .map(|(due, _, _)| *due)
+    }
+
+    /// What is due, breadth first; of the second queue the earliest, and half at most where both queues want
+    /// all the room.
+    pub fn lot(&self, wish: &Wish<'_>, except: &HashSet<Fingerprint>) -> Lot {
+        let mut firsts = self.due(Turn::First, wish.firsts, wish, except);
+        let mut again = self.due(Turn::Again, wish.again, wish, except);
+        let max = wish.pages_max;
+        let half = if wish.for_again { max.div_ceil(2) } else { max / 2 };
+        let kept_first = firsts.len().min(max);
+        let room = half.max(max - kept_first);
+        let kept_again = again.len().min(wish.again_max.unwrap_or(max)).min(room);
+        let kept_first = kept_first.min(max - kept_again);
+        let more = firsts.len() > kept_first || wish.again_max.is_none() && again.len() > kept_again;
+        firsts.sort_unstable_by_key(|row| in_order(row));
+        firsts.truncate(kept_first);
+        again.truncate(kept_again);
+        firsts.append(&mut again);
+        firsts.sort_unstable_by_key(|row| in_order(row));
+        Lot { pages: firsts.into_iter().map(|row| self.lent(row)).collect(), firsts: kept_first, more }
+    }
+
+    /// What of one queue is due, earliest first.
+    fn due(
+        &self,
+        turn: Turn,
+        until: Option<Timestamp>,
+        wish: &Wish<'_>,
+        except: &HashSet<Fingerprint>,
+    ) -> Vec<&Row> {
+        let Some(until) = until else { return Vec::new() };
+        self.queues[turn as usize]
+            .iter()
+            .take_while(|(due, ..)| *due <= until)
+            .map(|(_, _, index)| &self.rows[*index as usize])
+            .filter(|row| self.is_open(row, wish.asleep))
+            .filter(|row| !wish.requisites_only || row.page.terms.requisite)
+            .filter(|row| !except.contains(&row.page.url.fingerprint()))
+            .collect()
+    }
+
+    /// The page as it is handed out: with what became of its children.
+    fn lent(&self, row: &Row) -> Page {
+        let children = row.children.as_ref().map(|children| {
+            let since = row.page.habit.seen.unwrap_or(Timestamp::ZERO);
+            let mut counted = Children::default();
+            for child in children.iter().filter_map(|child| self.by_fp.get(child)) {
+                let child = &self.rows[*child as usize];
+                let habit = &child.page.habit;
+                let after = |moment: Option<Timestamp>| moment.is_some_and(|at| at > since);
+                if !(1..=5).contains(&(child.page.state as u8)) {
+                    continue;
+                }
+                let announced = habit.signals > 0 && after(habit.announced);
+                counted.known += 1;
+                counted.seen += u32::from(after(child.visited) || announced);
+                counted.changed += u32::from(after(habit.changed) || announced);
+            }
+            counted
+        });
+        Page { children, ..row.page.clone() }
+    }
+
+    fn change(&mut self, index: u32, counts: &mut Counts, change: impl FnOnce(&mut Row)) {
+        let row = &mut self.rows[index as usize];
+        let (key, turn) = (row.key(index), row.turn());
+        let waited = row.waits;
+        tally(counts, &mut self.site.counters, row, -1);
+        change(row);
+        tally(counts, &mut self.site.counters, row, 1);
+        let now = (row.key(index), row.turn());
+        if waited && (!row.waits || (key, turn) != now) {
+            self.queues[turn as usize].remove(&key);
+        }
+        if row.waits && (!waited || (key, turn) != now) {
+            self.queues[now.1 as usize].insert(now.0);
+        }
+    }
+
+    fn insert(&mut self, page: Page, counts: &mut Counts) {
+        let index = self.rows.len() as u32;
+        self.by_fp.insert(page.url.fingerprint(), index);
+        let row = Row { page, waits: true, fetched: false, visited: None, children: None };
+        tally(counts, &mut self.site.counters, &row, 1);
+        self.queues[row.turn() as usize].insert(row.key(index));
+        self.rows.push(row);
+    }
+
+    /// (It is new, it may be due earlier than before.)
+    pub fn meet(
+        &mut self,
+        found: &Candidate,
+        counts: &mut Counts,
+        now: Timestamp,
+    ) -> (bool, bool) {
+        self.site.seeded |= found.seed;
+        let Some(index) = self.by_fp.get(&found.url.fingerprint()).copied() else {
+            self.insert(candidate_page(found, now), counts);
+            return (true, true);
+        };
+        let mut awake = false;
+        self.change(index, counts, |row| {
+            let page = &mut row.page;
+            if page.terms.requisite && !found.terms.requisite {
+                let seed = page.seed || found.seed;
+                *page = Page { seed, ..candidate_page(found, now) };
+                (row.fetched, row.waits, awake) = (false, true, true);
+                return;
+            }
+            if !found.terms.requisite && !row.fetched {
+                page.level = page.level.min(found.level);
+            }
+            if !found.seed {
+                return;
+            }
+            let changes_hands = !page.seed && page.spider != found.spider;
+            page.seed = true;
+            if changes_hands {
+                (page.spider, page.level) = (found.spider, page.level.min(found.level));
+            }
+            if changes_hands || page.state == PageState::Excluded {
+                (page.due, row.waits, awake) = (now, true, true);
+                if page.state == PageState::Excluded {
+                    page.state = PageState::Candidate;
+                }
+            }
+        });
+        (false, awake)
+    }
+
+    /// A page that the holder of the lease lets in.
+    pub fn accept(&mut self, new: &NewPage, counts: &mut Counts) {
+        let page = Page {
+            url: new.url.clone(),
+            spider: new.spider,
+            state: PageState::Known,
+            level: new.level,
+            hops: new.hops,
+            seed: new.seed,
+            due: new.due,
+            failures: 0,
+            terms: new.terms,
+            habit: Habit::default(),
+            children: None,
+            last: None,
+        };
+        let Some(index) = self.by_fp.get(&new.url.fingerprint()).copied() else {
+            return self.insert(page, counts);
+        };
+        self.change(index, counts, |row| {
+            let held = &mut row.page;
+            if new.terms.requisite && !held.terms.requisite {
+                return;
+            }
+            if held.terms.requisite && !new.terms.requisite {
+                *held = Page { seed: held.seed || new.seed, ..page };
+                (row.fetched, row.waits) = (false, true);
+                return;
+            }
+            let level = if row.fetched { held.level } else { held.level.min(new.level) };
+            held.level = level;
+            if held.state == PageState::Candidate {
+                let seed = held.seed || new.seed;
+                let (habit, last) = (held.habit, held.last.take());
+                *held = Page { level, seed, habit, last, ..page };
+                row.waits = true;
+            }
+        });
+    }
+
+    /// What a visit or a verdict changes. The page is there: see [`MemorySite::has`].
+    pub fn update(&mut self, update: &PageUpdate, counts: &mut Counts) {
+        let Some(index) = self.by_fp.get(&update.fp).copied() else { return };
+        self.change(index, counts, |row| {
+            row.page.state = update.state;
+            row.page.failures = update.failures;
+            row.waits = update.due.is_some();
+            row.page.due = update.due.unwrap_or(row.page.due);
+            row.fetched |= update.state == PageState::Fetched;
+            if let Some(habit) = update.habit {
+                row.page.habit = habit;
+            }
+            if let Some(children) = &update.children {
+                let kept = &children[..children.len().min(Children::MAX)];
+                row.children = (!kept.is_empty()).then(|| kept.to_vec());
+            }
+            if let Some(visit) = &update.visit {
+                row.visited = Some(visit.at);
+                keep_version(&mut row.page, visit, update);
+            }
+        });
+        if let Some(visit) = &update.visit {
+            self.site.counters.visits += 1;
+            self.site.counters.bytes += visit.wire_bytes;
+            counts.visits += 1;
+            counts.bytes += visit.wire_bytes;
+            counts.versions += u64::from(visit.change.is_version());
+        }
+    }
+
+    /// What the holder of the lease learned of the site as a whole.
+    pub fn learn(&mut self, delta: &SiteDelta, now: Timestamp) {
+        let site = &mut self.site;
+        site.seeded |= delta.seeded;
+        site.counters.duplicates += delta.duplicates;
+        site.clock = delta.clock.unwrap_or(site.clock);
+        if let Some(habit) = &delta.habit {
+            site.habit = habit.clone();
+        }
+        for copy in &delta.robots {
+            site.robots.retain(|held| held.origin != copy.origin);
+            site.robots.push(copy.clone());
+        }
+        site.robots.sort_by(|a, b| a.origin.cmp(&b.origin));
+        let today = now.0.div_euclid(DAY);
+        let earlier = if self.worked.0 == today { self.worked.1 } else { Duration::ZERO };
+        self.worked = (today, earlier.saturating_add(delta.worked));
+    }
+
+    /// Noted if the page is known and it is news. A believed one makes the page due, for its value has to be
+    /// reckoned anew.
+    pub fn announce(&mut self, signal: &Signal, counts: &mut Counts, now: Timestamp) {
+        let Some(index) = self.by_fp.get(&signal.fp).copied() else { return };
+        self.change(index, counts, |row| {
+            if row.page.habit.hear(signal, now) && signal.believed {
+                row.page.due = row.page.due.min(now);
+            }
+        });
+    }
+
+    /// Children of `parent` that were not visited since are due now.
+    pub fn call_children(
+        &mut self,
+        parent: Fingerprint,
+        since: Timestamp,
+        counts: &mut Counts,
+        now: Timestamp,
+    ) {
+        let Some(index) = self.by_fp.get(&parent).copied() else { return };
+        let children = self.rows[index as usize].children.clone().unwrap_or_default();
+        for child in children {
+            let Some(index) = self.by_fp.get(&child).copied() else { continue };
+            let row = &self.rows[index as usize];
+            let waits = !row.waits || row.page.due > now;
+            let seen = row.visited.is_some_and(|visited| visited > since);
+            if waits && !seen && (1..=5).contains(&(row.page.state as u8)) {
+                self.change(index, counts, |row| (row.page.due, row.waits) = (now, true));
+            }
+        }
+    }
+
+    /// The page is due at `now`; false where it is not known.
+    pub fn call(&mut self, fp: Fingerprint, counts: &mut Counts, now: Timestamp) -> bool {
+        let Some(index) = self.by_fp.get(&fp).copied() else { return false };
+        self.change(index, counts, |row| (row.page.due, row.waits) = (now, true));
+        true
+    }
+}
+
+fn candidate_page(found: &Candidate, now: Timestamp) -> Page {
+    Page {
+        url: found.url.clone(),
+        spider: found.spider,
+        state: PageState::Candidate,
+        level: found.level,
+        hops: found.hops,
+        seed: found.seed,
+        due: now,
+        failures: 0,
+        terms: found.terms,
+        habit: Habit::default(),
+        children: None,
+        last: None,
+    }
+}
+
+fn in_order(row: &Row) -> (u16, Timestamp, i64) {
+    (row.page.level, row.page.due, row.page.url.fingerprint().0 as i64)
+}
+
+/// The version at hand after this visit, as the history keeps it: what shows the same again only moves the
+/// time, unless its bytes are others.
+fn keep_version(page: &mut Page, visit: &Visit, update: &PageUpdate) {
+    let shows = page.last.as_ref().is_some_and(|last| {
+        visit.change == Change::NotModified || last.payload_digest == visit.payload_digest
+    });
+    if visit.change.folds() && shows {
+        if let Some(last) = &mut page.last {
+            last.visited = visit.at;
+        }
+    } else if visit.change.is_version() || visit.change == Change::Unchanged {
+        let facts = update.facts.as_ref();
+        page.last = Some(LastVersion {
+            visited: visit.at,
+            condition: Condition {
+                etag: facts.and_then(|facts| facts.etag.clone()),
+                last_modified: facts.and_then(|facts| facts.last_modified.clone()),
+            },
+            payload_digest: visit.payload_digest,
+            content_hash: visit.content_hash,
+            text_hash: visit.text_hash,
+            record: visit.record,
+            record_date: visit.at,
+            whole: !visit.revisit,
+        });
+    }
+}
+
+/// What a page adds to the counters, or with `sign` -1 takes from them.
+fn tally(counts: &mut Counts, counters: &mut SiteCounters, row: &Row, sign: i64) {
+    let state = row.page.state;
+    let add = |counter: &mut u64| *counter = counter.saturating_add_signed(sign);
+    let is_known = !matches!(state, PageState::Candidate | PageState::Excluded);
+    if row.page.terms.requisite {
+        if is_known {
+            add(&mut counts.requisites);
+            add(&mut counters.requisites);
+        }
+        return;
+    }
+    if is_known {
+        add(&mut counts.pages_known);
+        add(&mut counters.known);
+    }
+    if row.fetched {
+        add(&mut counters.fetched);
+    }
+    match state {
+        PageState::Candidate => add(&mut counts.candidates),
+        PageState::Known => add(&mut counts.pages_waiting),
+        PageState::Fetched => add(&mut counts.pages_fetched),
+        PageState::Redirected => add(&mut counts.pages_redirected),
+        PageState::Failing => {
+            add(&mut counts.pages_failed);
+            add(&mut counters.failed);
+        }
+        PageState::Gone => add(&mut counts.pages_gone),
+        PageState::Excluded => add(&mut counts.pages_excluded),
+    }
+}
