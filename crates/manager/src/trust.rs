@@ -19,7 +19,6 @@ const PRECISION_MIN: f64 = 0.3;
 /// Above it counts are halved, so that the last thirty or so visits decide.
 const COUNT_MAX: f32 = 30.0;
 
-
 /// Visits of a page that still tell what is usual on its site.
 const PRIOR_VISITS: u32 = 4;
 /// Above so many days counts of the prior are halved: sites change their ways too.

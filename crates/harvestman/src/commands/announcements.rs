@@ -80,6 +80,7 @@ mod tests {
 
     fn page(signals: u8, announced: Option<i64>) -> Page {
         Page {
+            children: None,
             url: CrawlUrl::parse("http://a.example/").unwrap(),
             spider: SpiderId(1),
             state: PageState::Fetched,

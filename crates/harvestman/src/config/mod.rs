@@ -37,8 +37,8 @@ pub use layers::FlagValues;
 pub use origin::Origin;
 pub use overrides::{Overrides, PageOverride, SiteOverride};
 pub use sections::{
-    ChangeBy, Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Objective, Policy,
-    Reject, Revisit, Scope, Store, Url,
+    ChangeBy, Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Objective,
+    Policy, Reject, Revisit, Scope, Store, Url,
 };
 pub use spider::{OwnLimits, SpiderConfig, parse_setting};
 pub use template::template;

@@ -240,7 +240,8 @@ impl GatherStage {
             (parts, notice) = (Requisites::default(), SortedNotice::default());
         }
         let now = self.clock.now();
-        let verdict = settle::Answered { exchange, gathered: &gathered, filed, notion: &notion, refusal };
+        let verdict =
+            settle::Answered { exchange, gathered: &gathered, filed, notion: &notion, refusal };
         let (mut update, refused) = settle::update(&page, &verdict, &after, &sorted);
         let decided = returning::decide(&page, &mut update, &after, Some(exchange), stakes, now);
         returning::note_children(&page, &mut update, &sorted.internal, stakes);

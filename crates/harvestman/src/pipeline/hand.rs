@@ -55,8 +55,6 @@ pub struct Held {
     pub promoted: Vec<Candidate>,
     /// When it last became free: what lies between that and its next visit is pause.
     pub free_since: Timestamp,
-    /// What is known of the site's pages together; learned with every visit.
-    pub habit: SiteHabit,
     /// Revisits that were paid for and not made yet.
     pub paid: HashMap<Fingerprint, PurseId>,
 }
@@ -82,7 +80,6 @@ impl Hand {
             vast: lease.known.is_none() && lease.site.counters.known >= limits::KNOWN_IN_MEMORY_MAX,
             promoted: Vec::new(),
             free_since: now,
-            habit: lease.site.habit.clone(),
             paid: HashMap::new(),
         };
         self.sites.insert(lease.site.key.clone(), held);

@@ -179,18 +179,22 @@ fn notice(last: Option<Timestamp>) -> Page {
         SpiderId(3),
         0,
     );
-    let last = last.map(|visited| LastVersion {
-        visited,
-        condition: model::Condition::default(),
-        payload_digest: [0; 20],
-        content_hash: 0,
-        text_hash: 0,
-        record: None,
-        record_date: visited,
-        whole: true,
-    });
+    let last = last.map(|visited| LastVersion { visited, ..LastVersion::default() });
     let (state, due, failures, habit) = (PageState::Known, NOW, 0, Habit::default());
-    Page { url, spider, state, level, hops, seed, due, failures, terms, habit, last }
+    Page {
+        url,
+        spider,
+        state,
+        level,
+        hops,
+        seed,
+        due,
+        failures,
+        terms,
+        habit,
+        children: None,
+        last,
+    }
 }
 
 fn sort(page: &Page, told: &Announcements, rules: &SpiderRules) -> SortedNotice {

@@ -15,8 +15,8 @@ use std::{
 };
 
 use model::{
-    Candidate, CheckOut, Counts, Fingerprint, Frontier, NextDue, Page, Refill, Release, Settlement, Site,
-    SiteDelta, SiteHabit, SiteId, SiteKey, SiteLease, Spent, SpiderId, StoreError, Timestamp,
+    Candidate, CheckOut, Counts, Fingerprint, Frontier, NextDue, Page, Refill, Release, Settlement,
+    Site, SiteDelta, SiteHabit, SiteId, SiteKey, SiteLease, Spent, SpiderId, StoreError, Timestamp,
 };
 
 use self::site::{DAY, Lot, MemorySite, Turn, Wish};
@@ -265,7 +265,8 @@ impl MemoryFrontier {
         }
         match delta.release {
             Release::Renew(until) => {
-                (site.leased, site.not_before, site.resting) = (Some(until), Timestamp::ZERO, false);
+                (site.leased, site.not_before, site.resting) =
+                    (Some(until), Timestamp::ZERO, false);
                 self.leases.insert((until, at));
             }
             Release::NotBefore(moment) => {

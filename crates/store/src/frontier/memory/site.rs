@@ -10,8 +10,8 @@ use std::{
 
 use model::{
     Candidate, Change, Children, Condition, Counts, Fingerprint, Habit, LastVersion, NewPage, Page,
-    PageState, PageUpdate, Signal, Site, SiteClock, SiteCounters, SiteDelta, SiteHabit, SiteId, SiteKey,
-    SpiderId, Timestamp, Visit,
+    PageState, PageUpdate, Signal, Site, SiteClock, SiteCounters, SiteDelta, SiteHabit, SiteId,
+    SiteKey, SpiderId, Timestamp, Visit,
 };
 
 pub(super) const DAY: i64 = 86_400_000;
@@ -145,11 +145,9 @@ impl MemorySite {
     }
 
     fn is_open(&self, row: &Row, asleep: &[SpiderId]) -> bool {
-        let first_fetch = !row.fetched
-            && !row.page.terms.requisite
-            && row.page.state != PageState::Candidate;
-        !asleep.contains(&row.page.spider)
-            && !(first_fetch && self.full.contains(&row.page.spider))
+        let first_fetch =
+            !row.fetched && !row.page.terms.requisite && row.page.state != PageState::Candidate;
+        !asleep.contains(&row.page.spider) && !(first_fetch && self.full.contains(&row.page.spider))
     }
 
     /// When the first page of this queue is due that may be lent.
@@ -171,13 +169,18 @@ impl MemorySite {
         let room = half.max(max - kept_first);
         let kept_again = again.len().min(wish.again_max.unwrap_or(max)).min(room);
         let kept_first = kept_first.min(max - kept_again);
-        let more = firsts.len() > kept_first || wish.again_max.is_none() && again.len() > kept_again;
+        let more =
+            firsts.len() > kept_first || wish.again_max.is_none() && again.len() > kept_again;
         firsts.sort_unstable_by_key(|row| in_order(row));
         firsts.truncate(kept_first);
         again.truncate(kept_again);
         firsts.append(&mut again);
         firsts.sort_unstable_by_key(|row| in_order(row));
-        Lot { pages: firsts.into_iter().map(|row| self.lent(row)).collect(), firsts: kept_first, more }
+        Lot {
+            pages: firsts.into_iter().map(|row| self.lent(row)).collect(),
+            firsts: kept_first,
+            more,
+        }
     }
 
     /// What of one queue is due, earliest first.
@@ -247,12 +250,7 @@ impl MemorySite {
     }
 
     /// (It is new, it may be due earlier than before.)
-    pub fn meet(
-        &mut self,
-        found: &Candidate,
-        counts: &mut Counts,
-        now: Timestamp,
-    ) -> (bool, bool) {
+    pub fn meet(&mut self, found: &Candidate, counts: &mut Counts, now: Timestamp) -> (bool, bool) {
         self.site.seeded |= found.seed;
         let Some(index) = self.by_fp.get(&found.url.fingerprint()).copied() else {
             self.insert(candidate_page(found, now), counts);
@@ -447,6 +445,8 @@ fn keep_version(page: &mut Page, visit: &Visit, update: &PageUpdate) {
     if visit.change.folds() && shows {
         if let Some(last) = &mut page.last {
             last.visited = visit.at;
+            last.seen += 1;
+            last.fresh = false;
         }
     } else if visit.change.is_version() || visit.change == Change::Unchanged {
         let facts = update.facts.as_ref();
@@ -462,6 +462,11 @@ fn keep_version(page: &mut Page, visit: &Visit, update: &PageUpdate) {
             record: visit.record,
             record_date: visit.at,
             whole: !visit.revisit,
+            body_bytes: visit.body_bytes,
+            seen: 1,
+            fresh: visit.change == Change::Changed,
+            sketch: facts.and_then(|facts| facts.sketch.clone()),
+            ..LastVersion::default()
         });
     }
 }
