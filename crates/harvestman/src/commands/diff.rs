@@ -3,7 +3,7 @@
 use std::{fmt::Write, fs};
 
 use encoding_rs::Encoding;
-use gatherer::Gathered;
+use gatherer::{GatherProblem, Gathered};
 use harvester::clock::RealClock;
 use model::{Clock, Exchange};
 use serde_json::{Value, json};
@@ -87,6 +87,7 @@ impl Side {
         let exchange = story.archived().exchange(picked.record)?;
         let gathered = gathered(&exchange);
         story.may_be_shown(gathered.noarchive)?;
+        comparable(story, picked, &gathered, source)?;
         Ok(Side {
             number: picked.number,
             seen: iso(picked.seen),
@@ -107,6 +108,36 @@ impl Side {
     fn json(&self) -> Value {
         json!({ "version": self.number, "seen": self.seen, "title": self.title, "bytes": self.bytes })
     }
+}
+
+/// Bytes that are no text have no lines; text of other kinds than pages (styles, scripts) has them as it is.
+fn comparable(
+    story: &Story,
+    picked: &Picked<'_>,
+    gathered: &Gathered,
+    source: bool,
+) -> Result<(), Failure> {
+    let (url, number) = (&story.url, picked.number);
+    for problem in &gathered.problems {
+        match problem {
+            GatherProblem::NotText { found, .. } => {
+                return Err(Failure::usage(
+                    format!("version {number} of {url} is not text but {found}"),
+                    format!(
+                        "its bytes are had with: harvestman show {url} --version {number} --html"
+                    ),
+                ));
+            }
+            GatherProblem::NotWanted { media_type } if !source => {
+                return Err(Failure::usage(
+                    format!("version {number} of {url} is {media_type}, which has no visible text"),
+                    "compare what was served with --source",
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The body in the charset it is written in; a line too long to be read is broken where tags meet.

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 /// Memory for the way back grows with its square: 4 MB.
 const DIFFERENCES_MAX: usize = 1_000;
 
-/// Steps of all kinds; some tenths of a second.
-const WORK_MAX: u64 = 30_000_000;
+/// Steps of all kinds; a tenth of a second.
+const WORK_MAX: u64 = 10_000_000;
 
 /// A stretch that both sequences have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

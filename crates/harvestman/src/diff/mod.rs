@@ -19,7 +19,7 @@ use words::mark;
 pub use html::page;
 
 /// Steps spent on words; the same bound as for lines, and shared by all changed stretches.
-const WORDS_WORK_MAX: u64 = 30_000_000;
+const WORDS_WORK_MAX: u64 = 10_000_000;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff {

@@ -40,8 +40,8 @@ impl Stage {
     /// A visit that finds this.
     fn visit(&self, status: &'static str, body: &str) {
         *self.play.lock().unwrap() = (status, body.as_bytes().to_vec());
-        let before =
-            self.world.folder.join("crawl.db").exists().then(|| self.visits()).unwrap_or(0);
+        let known = self.world.folder.join("crawl.db").exists();
+        let before = if known { self.visits() } else { 0 };
         let done = self.world.run(&["crawl", &self.url, "--fresh", "--delay", "0", "--depth", "0"]);
         assert!(matches!(done.status.code(), Some(0 | 1)), "{done}");
         assert!(self.visits() > before, "it was visited: {done}");
@@ -356,6 +356,27 @@ fn a_page_that_asks_not_to_be_shown_is_not_compared_either() {
     stage.ask("show", &["--version", "1"]).exits(2).says(&["noarchive"]);
     stage.ask("diff", &[]).exits(2).says(&["noarchive"]);
     stage.ask("show", &[]).exits(0);
+}
+
+#[test]
+fn what_is_no_text_is_shown_byte_by_byte_and_not_compared() {
+    let edition = Arc::new(Mutex::new(b'1'));
+    let served = Arc::clone(&edition);
+    let raw = Raw::start(move |_, stream| {
+        let mut picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\xff\xfe\0".to_vec();
+        picture.push(*served.lock().unwrap());
+        reply(stream, "200 OK", "Content-Type: text/html", &picture);
+    });
+    let world = World::new(WebOptions::default());
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    for byte in *b"12" {
+        *edition.lock().unwrap() = byte;
+        world.run(&["crawl", &url, "--fresh", "--delay", "0"]);
+    }
+    for args in [&[][..], &["--source"]] {
+        world.run(&[&["diff", &url], args].concat()).exits(2).says(&["not text", "show"]);
+    }
+    world.run(&["show", &url, "--version", "1", "--html"]).exits(0);
 }
 
 #[test]
