@@ -16,6 +16,9 @@ use crate::{
 
 /// A due moment is reckoned anew when the price has moved by more, in logarithms.
 const PRICE_MOVED: f64 = 0.02;
+/// … and when a page that is due is worth less than this part of the price, jitter allowed for: what is believed
+/// of its site has changed since (announcements are trusted now), and it must not stand before others.
+const OVERTAKEN: f64 = 0.7;
 /// A page has reached its longest period when it is this near to it: visits come up to a tenth early.
 const NEARLY_LONGEST: f64 = 0.89;
 /// Pages past their longest period that have to wait for their share come back after this part of it, so
@@ -51,8 +54,9 @@ pub struct Choice {
     fates: Vec<Vec<Fate>>,
     /// By purse.
     offers: Vec<Vec<Offer>>,
-    /// Revisits that each lease's site still allows.
+    /// Revisits that each lease's site still allows, and how many a day.
     allowances: Vec<f64>,
+    rates: Vec<f64>,
     /// Pages to be seen again that came, and those with a rule of their own among all.
     came: usize,
     own_rules: usize,
@@ -70,17 +74,19 @@ impl Choice {
             fates: Vec::with_capacity(leases.len()),
             offers: vec![Vec::new(); planner.accounts.len()],
             allowances: Vec::with_capacity(leases.len()),
+            rates: Vec::with_capacity(leases.len()),
             came: 0,
             own_rules: 0,
         };
         for (index, lease) in leases.iter_mut().enumerate() {
-            let allowance = if planner.options.gated {
+            let (allowance, per_day) = if planner.options.gated {
                 let per_day = planner.options.site_share * polite(&lease.site);
-                host::fill_allowance(&mut lease.site.habit, per_day, now)
+                (host::fill_allowance(&mut lease.site.habit, per_day, now), per_day)
             } else {
-                f64::INFINITY
+                (f64::INFINITY, f64::INFINITY)
             };
             choice.allowances.push(allowance);
+            choice.rates.push(per_day);
             choice.look_at_lease(planner, index as u32, lease, stake, now);
         }
         choice
@@ -90,13 +96,11 @@ impl Choice {
         &mut self,
         planner: &Planner,
         index: u32,
-        lease: &mut SiteLease,
+        lease: &SiteLease,
         stake: &dyn Fn(&Page) -> Stake,
         now: Timestamp,
     ) {
         let mut fates = vec![Fate::Keep; lease.pages.len()];
-        let mut behind = false;
-        let mut looked = false;
         let glance = Glance { planner, site: &lease.site, now };
         for (at, page) in lease.pages.iter().enumerate() {
             let stake = stake(page);
@@ -104,10 +108,7 @@ impl Choice {
             let seen = glance.page(page, &stake, account);
             if !seen.first {
                 self.came += 1;
-                looked = true;
                 self.own_rules += usize::from(seen.own_rule);
-                let late = between(page.due, now);
-                behind |= !seen.own_rule && late > host::BEHIND_PERIODS * seen.period;
             }
             fates[at] = seen.fate;
             if seen.offered {
@@ -123,9 +124,6 @@ impl Choice {
                 self.offers[account].push(offer);
             }
         }
-        if looked && planner.options.gated {
-            host::move_factor(&mut lease.site.habit, behind, now);
-        }
         self.fates.push(fates);
     }
 }
@@ -138,21 +136,24 @@ pub fn make(
     now: Timestamp,
 ) -> Chosen {
     let mut chosen = Chosen::default();
-    let (mut wanted, mut blocked) = (0, 0);
     if planner.options.gated {
+        let mut wanted = 0;
+        let mut blocked = Vec::new();
         for account in 0..choice.offers.len() {
             let mut offers = std::mem::take(&mut choice.offers[account]);
             let capacity = planner.accounts[account].purse.capacity();
             wanted += 2 * capacity;
             move_price(planner, account, &mut offers, &choice.allowances, capacity, now);
             pick(planner, account, &mut offers, &mut choice, &mut chosen, now);
-            blocked += choice.blocked(&offers);
+            blocked.extend(offers.into_iter().filter(|offer| choice.is_blocked(offer)));
         }
-        let came = choice.came.saturating_sub(choice.own_rules + blocked);
+        choice.spread(leases, &mut blocked, now);
+        let came = choice.came.saturating_sub(choice.own_rules + blocked.len());
         if wanted > 0 {
             planner.move_slack(wanted, came);
         }
-        planner.blocked = blocked;
+        let is_later = |fate: &&Fate| matches!(fate, Fate::Later(..));
+        planner.vain = choice.fates.iter().flatten().filter(is_later).count();
         planner.met_own_rules(choice.own_rules);
     }
     for (index, (lease, fates)) in leases.iter_mut().zip(&choice.fates).enumerate() {
@@ -269,15 +270,16 @@ impl Glance<'_> {
         let gated = self.planner.options.gated;
         let worth = due::worth(value, &page.habit, &self.site.habit, stake.importance);
         let age = between(seen, self.now);
+        let now_worth = worth.at(age);
         let mut due = page.due;
         let mut bound = None;
-        if moved(price, page) {
+        let overtaken = due <= self.now && now_worth < OVERTAKEN * price;
+        if page.habit.price > 0.0 && (overtaken || moved(price, page)) {
             let guess = Some(between(seen, page.due)).filter(|guess| *guess > 0.0);
             let period = due::period(value, &worth, price, guess);
             bound = Some(period.bound);
             due = due::due_from(value, page.url.fingerprint(), seen, period);
         }
-        let now_worth = worth.at(age);
         let is_due = due <= self.now;
         let too_soon = age < days(value.period_min) && !is_due;
         // The budget decides when it comes: not at the hour of its last visit. One pass comes when it is called.
@@ -295,7 +297,8 @@ impl Glance<'_> {
             own_rule: false,
             forced: longest && age >= NEARLY_LONGEST * days(value.period_max),
             worth: now_worth,
-            due,
+            // Nobody could know before it was announced.
+            due: if page.habit.signals > 0 { due.max(page.due) } else { due },
             period: between(seen, due).max(days(value.period_min)),
         }
     }
@@ -320,11 +323,11 @@ impl Glance<'_> {
     }
 }
 
-/// The due moment was reckoned with another price, or before an announcement. A page without a price was
-/// called, and is due as it stands.
+/// The due moment was reckoned with another price, or before an announcement. (A page without a price was
+/// called, and is due as it stands.)
 fn moved(price: f64, page: &Page) -> bool {
     let used = f64::from(page.habit.price);
-    used > 0.0 && (page.habit.signals > 0 || (price / used).ln().abs() > PRICE_MOVED)
+    page.habit.signals > 0 || (price / used).ln().abs() > PRICE_MOVED
 }
 
 fn is_first(page: &Page) -> bool {
@@ -446,10 +449,38 @@ impl Choice {
         }
     }
 
-    /// Pages that wait for their site's allowance.
-    fn blocked(&self, offers: &[Offer]) -> usize {
-        let blocked = |offer: &&Offer| !offer.first && self.allowances[offer.lease as usize] < 1.0;
-        offers.iter().filter(blocked).count()
+    /// The page waits for its site's allowance.
+    fn is_blocked(&self, offer: &Offer) -> bool {
+        let fate = self.fates[offer.lease as usize][offer.page as usize];
+        !offer.first && fate != Fate::Keep && self.allowances[offer.lease as usize] < 1.0
+    }
+
+    /// Pages that their site has no visits for come again when it has, the best first: they must not stand before
+    /// the pages of others until then. And visits become dearer there, so that fewer are due.
+    fn spread(&mut self, leases: &mut [SiteLease], blocked: &mut [Offer], now: Timestamp) {
+        blocked.sort_unstable_by(|a, b| {
+            a.lease.cmp(&b.lease).then_with(|| b.worth.total_cmp(&a.worth))
+        });
+        for of_site in blocked.chunk_by(|a, b| a.lease == b.lease) {
+            let lease = of_site[0].lease as usize;
+            let mut visits = 1.0 - self.allowances[lease];
+            for offer in of_site.iter().filter(|offer| offer.due <= now) {
+                let page = &leases[lease].pages[offer.page as usize];
+                let days = (visits / self.rates[lease].max(1e-9)).min(offer.period.max(1.0));
+                let fate = &mut self.fates[lease][offer.page as usize];
+                *fate = Fate::Later(now.plus(wait(days)), page.habit.price);
+                visits += 1.0;
+            }
+        }
+        let mut behind = vec![false; leases.len()];
+        for offer in blocked.iter().filter(|offer| offer.due <= now) {
+            behind[offer.lease as usize] = true;
+        }
+        for (lease, behind) in leases.iter_mut().zip(behind) {
+            if lease.pages.iter().any(|page| !is_first(page)) {
+                host::move_factor(&mut lease.site.habit, behind, now);
+            }
+        }
     }
 }
 

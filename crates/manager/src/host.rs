@@ -1,7 +1,7 @@
 //! What a single site bears: its allowance of revisits, and its own price.
 //!
 //! Revisits take at most a share of what the site's clock allows, spread over the day. A site whose pages
-//! fall behind for it has a price of its own: dearer while they come late, and back to the common price
+//! have to wait for it has a price of its own: dearer while they wait, and back to the common price
 //! when they do not, so that its few visits go to its best pages and nobody queues for what cannot be had.
 
 use model::{SiteHabit, Timestamp};
@@ -12,8 +12,6 @@ use crate::{days::between, value::sound};
 const CARRY_DAYS: f64 = 1.0 / 24.0;
 /// … and amounts to a visit at least.
 const ALLOWANCE_MIN: f64 = 1.0;
-/// A page is far behind when it is late by so many of its periods.
-pub const BEHIND_PERIODS: f64 = 2.0;
 /// By how much the price rises in a minute of being behind, and falls in one without.
 const RISE_PER_MINUTE: f64 = 1.05;
 /// Looked at more seldom, it moves as if looked at so many minutes ago: one look is one piece of evidence.
@@ -41,7 +39,7 @@ pub fn spend_allowance(site: &mut SiteHabit, visits: usize) {
     site.allowance = (site.allowance - visits as f32).max(0.0);
 }
 
-/// Moves the site's own price: `behind` when its pages come far too late.
+/// Moves the site's own price: `behind` when pages that are due had to wait for its allowance.
 pub fn move_factor(site: &mut SiteHabit, behind: bool, now: Timestamp) {
     let minutes = (between(site.factor_at, now) * MINUTES_PER_DAY).min(LOOK_MINUTES_MAX);
     let minutes = if site.factor_at == Timestamp::ZERO { 0.0 } else { minutes };

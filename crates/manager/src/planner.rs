@@ -40,6 +40,8 @@ pub const FORCED_SHARE: f64 = 0.02;
 const OWN_RULE_ROOM: usize = 64;
 /// … and never for more.
 const OWN_RULE_ROOM_MAX: usize = 10_000;
+/// Room for pages that may come in vain: some hundred milliseconds' worth.
+const VAIN_ROOM_MAX: usize = 10_000;
 /// The importance of a usual page (two links from the entry), for a price before any page is known.
 const IMPORTANCE_USUAL: f64 = 1.0 / 3.0;
 /// A price that was kept is no longer good when the budget is by this factor another.
@@ -109,8 +111,8 @@ pub struct Planner {
     pub(crate) slack: Duration,
     /// Room in check-outs for pages with rules of their own; none was met yet: zero.
     pub(crate) own_rule_room: usize,
-    /// Pages that stood before others at the last choice because their site allowed no more.
-    pub(crate) blocked: usize,
+    /// Pages of the last check-out that were not due after all, or had to wait for their site.
+    pub(crate) vain: usize,
     /// The last choice kept nothing to see again.
     pub(crate) idle: bool,
 }
@@ -159,7 +161,7 @@ impl Planner {
             }
         }
         let slack = options.tick_max.max(SLACK_START);
-        Planner { options, accounts, slack, own_rule_room: 0, blocked: 0, idle: false }
+        Planner { options, accounts, slack, own_rule_room: 0, vain: 0, idle: false }
     }
 
     /// Goes on where an earlier process ended; what is no sound number is left out.
@@ -228,13 +230,13 @@ impl Planner {
         let until = self.accounts.iter().map(|a| a.purse.until_one()).fold(f64::INFINITY, f64::min);
         let choice = choice(capacity);
         let own_rules = if self.accounts.iter().any(open) { self.own_rule_room } else { 0 };
+        // Where many came in vain, more of their kind stand before the others.
+        let vain = if capacity > 0 { (2 * self.vain).min(VAIN_ROOM_MAX) } else { 0 };
         let tick_max = self.options.tick_max.max(TICK_MIN);
         let wait = if self.idle { tick_max } else { wait(until).clamp(TICK_MIN, tick_max) };
         Ask {
             firsts: self.accounts.iter().any(open),
-            again_max: Some(
-                choice.saturating_add(own_rules).saturating_add(self.blocked.min(choice)),
-            ),
+            again_max: Some(choice.saturating_add(own_rules).saturating_add(vain)),
             slack: self.slack,
             next: now.plus(wait),
         }
