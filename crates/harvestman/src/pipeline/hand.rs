@@ -55,6 +55,8 @@ pub struct Held {
     pub promoted: Vec<Candidate>,
     /// When it last became free: what lies between that and its next visit is pause.
     pub free_since: Timestamp,
+    /// Pages found since check-out whose first visit is held to a budget: they come with another check-out.
+    pub waiting: HashSet<Fingerprint>,
     /// Revisits that were paid for and not made yet.
     pub paid: HashMap<Fingerprint, PurseId>,
 }
@@ -80,6 +82,7 @@ impl Hand {
             vast: lease.known.is_none() && lease.site.counters.known >= limits::KNOWN_IN_MEMORY_MAX,
             promoted: Vec::new(),
             free_since: now,
+            waiting: HashSet::new(),
             paid: HashMap::new(),
         };
         self.sites.insert(lease.site.key.clone(), held);
