@@ -158,13 +158,15 @@ impl<'a, 'o> Selecting<'a, 'o> {
             Tbody | Thead | Tfoot => {
                 self.close_nearest(&[Tbody, Thead, Tfoot], |open| open == Table);
             }
-            Option if top == Some(Option) => drop(self.open.pop()),
+            Option if top == Some(Option) => {
+                self.open.pop();
+            }
             Optgroup => self.close_nearest(&[Optgroup, Option], is_block),
             A => self.close_nearest(&[A], |open| bars(open, A)),
             _ if element.heading_level().is_some()
                 && top.is_some_and(|top| top.heading_level().is_some()) =>
             {
-                drop(self.open.pop());
+                self.open.pop();
             }
             _ => {}
         }

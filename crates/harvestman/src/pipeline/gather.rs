@@ -216,8 +216,7 @@ impl GatherStage {
         let spider = self.spiders.of(page.spider);
         // The gatherer promises not to panic; should it break the promise, one page is poor, not the crawl.
         let take = if page.terms.requisite { gather_part } else { gather };
-        let notion = spider.notion_of(&page);
-        let options = spider.gather_for(&notion);
+        let (notion, options) = spider.reading_of(&page);
         let mut gathered = catch_unwind(AssertUnwindSafe(|| take(exchange, &options)))
             .unwrap_or_else(|_| {
                 tracing::error!(url = %exchange.url, "the gatherer panicked on this page");

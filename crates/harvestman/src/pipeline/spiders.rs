@@ -72,27 +72,20 @@ impl Spider {
         self.returns.stake(page, self.other_terms_of(page).as_ref())
     }
 
-    /// What counts as a change of this page.
-    pub fn notion_of(&self, page: &Page) -> Cow<'_, Notion> {
-        let Some(other) = self.other_terms_of(page) else { return Cow::Borrowed(&self.notion) };
+    /// What counts as a change of this page, and how it is read to see that.
+    pub fn reading_of(&self, page: &Page) -> (Cow<'_, Notion>, Cow<'_, GatherOptions>) {
+        let usual = || (Cow::Borrowed(&self.notion), Cow::Borrowed(&self.gather));
+        let Some(other) = self.other_terms_of(page) else { return usual() };
         if other.change.is_none() && other.watch.is_none() && other.ignore.is_none() {
-            return Cow::Borrowed(&self.notion);
+            return usual();
         }
-        Cow::Owned(Notion {
+        let notion = Notion {
             by: other.change.unwrap_or(self.notion.by),
             watch: other.watch.unwrap_or_else(|| self.notion.watch.clone()),
             ignore: other.ignore.unwrap_or_else(|| self.notion.ignore.clone()),
-        })
-    }
-
-    /// How to read a page of which this counts as a change.
-    pub fn gather_for(&self, notion: &Cow<'_, Notion>) -> Cow<'_, GatherOptions> {
-        match notion {
-            Cow::Borrowed(_) => Cow::Borrowed(&self.gather),
-            Cow::Owned(notion) => {
-                Cow::Owned(GatherOptions { selection: notion.selection(), ..self.gather.clone() })
-            }
-        }
+        };
+        let gather = GatherOptions { selection: notion.selection(), ..self.gather.clone() };
+        (Cow::Owned(notion), Cow::Owned(gather))
     }
 
     /// How much one visit to the page may take and bring.
