@@ -28,6 +28,7 @@ use crate::{
     },
     setup::{self, Setup},
     steering::Steering,
+    timekeeping,
 };
 
 /// The opened collection.
@@ -57,6 +58,10 @@ impl House {
         let lock = collection.lock()?;
         finish_forgetting(crawl.context, &collection, &lock, clock.now())?;
         let mut frontier = SqliteFrontier::open(&collection.database())?;
+        // First of all: every other change moves what the collection knows of time.
+        if let Some(word) = timekeeping::set_right(&mut frontier, clock.now())? {
+            crawl.context.say(&word);
+        }
         frontier.set_sites_max(crawl.config.crawl.sites);
         frontier.recover_leases(clock.now())?;
         frontier.each_block(|entry| {

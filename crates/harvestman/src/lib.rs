@@ -20,4 +20,5 @@ mod signals;
 mod steering;
 pub mod summary;
 pub mod terminal;
+pub mod timekeeping;
 mod times;

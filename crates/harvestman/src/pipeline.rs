@@ -22,7 +22,7 @@ use std::{
 use harvester::workbench::{Assignment, Workbench};
 use model::{
     Archive, BoxFuture, Busy, Clock, Counts, FailureKind, Fetch, FetchFailure, FetchLimits,
-    FetchRequest, Resolve, SiteKey, StoreError, Timestamp, Timing, limits,
+    FetchRequest, Resolve, SiteKey, StoreError, Timing, limits,
 };
 use store::{links::LinkWriter, runs::RunId, spiders::SpiderRow};
 use tokio::sync::{
@@ -120,8 +120,8 @@ pub async fn crawl(
     let (orders, order_box) = mpsc::sync_channel(harvest::orders_max(&plan));
     let (jobs, job_box) = mpsc::sync_channel(limits::GATHER_QUEUE + plan.fetches_room);
 
-    let now = parts.clock.now();
-    let planning = Planning::new(plan.forever, saved(&mut *parts.desk, now)?, now);
+    let (now, counts) = (parts.clock.now(), parts.desk.counts()?);
+    let planning = Planning::new(plan.forever, saved(&mut *parts.desk)?, now);
     let gatherers = start_gatherers(parts.stage.clone(), job_box, parts.gather_threads, &events)?;
     let writer = Writer {
         desk: parts.desk,
@@ -154,7 +154,7 @@ pub async fn crawl(
         robots_limits: Arc::new(parts.robots_limits),
         progress,
         planning,
-        state: State::new(parts.rows),
+        state: State::new(parts.rows, counts),
     };
     let (ended, tally, counts) = harvest.run(&mut inbox).await;
     // The loop has hung up on the other stages; closing the inbox frees whoever still wants to report.
@@ -175,8 +175,8 @@ pub async fn crawl(
 
 /// What the last crawl left of its plans. What cannot be read was written by another version: prices are then
 /// reckoned anew.
-fn saved(desk: &mut dyn Desk, now: Timestamp) -> Result<Option<Saved>, StoreError> {
-    let text = desk.planner_state(now)?;
+fn saved(desk: &mut dyn Desk) -> Result<Option<Saved>, StoreError> {
+    let text = desk.planner_state()?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }
 

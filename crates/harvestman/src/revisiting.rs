@@ -43,13 +43,28 @@ impl Returns {
     /// What decides about a page besides its habit. The further from its site's entry, the less it counts.
     pub fn stake(&self, page: &Page, other: Option<&PageOverride>) -> Stake {
         let own = other.and_then(|other| other.importance);
-        Stake {
+        let stake = Stake {
             policy: self.policy(page, other),
             importance: own.unwrap_or(self.importance) / (1.0 + f64::from(page.level)),
             purse: self.purse,
-        }
+        };
+        if page.terms.notice.is_some() { of_notice(stake) } else { stake }
     }
 }
+
+/// A sitemap or feed is not wanted for itself but for what it tells: every change waits until it is read, so time
+/// counts and not whether the copy is the latest one. (Measured by freshness, that of a busy site would not be
+/// worth a visit.)
+fn of_notice(mut stake: Stake) -> Stake {
+    stake.importance *= NOTICE_WEIGHT;
+    if let Policy::Value(value) = &mut stake.policy {
+        value.objective = Objective::Age;
+    }
+    stake
+}
+
+/// By how much a notice counts for more than a page of its level: it speaks of many.
+const NOTICE_WEIGHT: f64 = 4.0;
 
 /// Every policy as one spider's configuration has it, and which of them it chose.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -177,3 +177,6 @@ fn ln_gamma(mut x: f64) -> f64 {
     let series = (1.0 / 12.0 - r * (1.0 / 360.0 - r * (1.0 / 1260.0 - r / 1680.0))) / x;
     shift + (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,6 @@
 //! purse and the sites' allowances go; the others are dropped from the leases and stay due in the store.
 //! At last the price follows how late the served pages were.
 
-use std::time::Duration;
-
 use model::{Page, PageState, PageUpdate, Site, SiteLease, Timestamp};
 
 use crate::{
@@ -140,7 +138,7 @@ pub fn make(
     now: Timestamp,
 ) -> Chosen {
     let mut chosen = Chosen::default();
-    let mut wanted = 0;
+    let (mut wanted, mut blocked) = (0, 0);
     if planner.options.gated {
         for account in 0..choice.offers.len() {
             let mut offers = std::mem::take(&mut choice.offers[account]);
@@ -148,16 +146,19 @@ pub fn make(
             wanted += 2 * capacity;
             move_price(planner, account, &mut offers, &choice.allowances, capacity, now);
             pick(planner, account, &mut offers, &mut choice, &mut chosen, now);
+            blocked += choice.blocked(&offers);
         }
-        let came = choice.came.saturating_sub(choice.own_rules);
+        let came = choice.came.saturating_sub(choice.own_rules + blocked);
         if wanted > 0 {
             planner.move_slack(wanted, came);
         }
+        planner.blocked = blocked;
         planner.met_own_rules(choice.own_rules);
     }
     for (index, (lease, fates)) in leases.iter_mut().zip(&choice.fates).enumerate() {
         clear(index, lease, fates, planner.options.gated, &mut chosen);
     }
+    planner.idle = chosen.again == 0;
     chosen
 }
 
@@ -228,7 +229,8 @@ impl Glance<'_> {
             return self.first(page, stake, account.purse.is_explicit());
         }
         match (&stake.policy, page.habit.seen) {
-            (Policy::Value(value), Some(seen)) if is_settled(page) => {
+            // Seen at a moment still to come (the clock was set back): its age is unknown, its due stands.
+            (Policy::Value(value), Some(seen)) if is_settled(page) && seen <= self.now => {
                 self.by_value(page, stake, value, price, seen)
             }
             (policy, _) => {
@@ -269,27 +271,26 @@ impl Glance<'_> {
         let age = between(seen, self.now);
         let mut due = page.due;
         let mut bound = None;
-        // Seen in what is to come: the clock was set back, and no age can be told. Its due moment stands.
-        if moved(price, page) && seen <= self.now {
+        if moved(price, page) {
             let guess = Some(between(seen, page.due)).filter(|guess| *guess > 0.0);
             let period = due::period(value, &worth, price, guess);
             bound = Some(period.bound);
             due = due::due_from(value, page.url.fingerprint(), seen, period);
         }
-        let ahead = if gated { self.planner.slack } else { Duration::ZERO };
         let now_worth = worth.at(age);
-        let too_soon = age < days(value.period_min) && seen <= self.now;
-        let is_due = due <= self.now.plus(ahead) && !(too_soon && due > self.now);
+        let is_due = due <= self.now;
+        let too_soon = age < days(value.period_min) && !is_due;
+        // The budget decides when it comes: not at the hour of its last visit. One pass comes when it is called.
+        let same_hour = gated && drift::is_same_hour(self.now.since(seen));
         let longest = bound.map_or(now_worth < price, |bound| bound == Bound::Longest);
         Seen {
             fate: match is_due {
+                true if !gated => Fate::Keep,
                 false if due != page.due => Fate::Later(due, price as f32),
-                // Ahead of its time, and reckoned already: it waits where it is.
-                false => Fate::Drop,
-                true if gated => Fate::Drop,
-                true => Fate::Keep,
+                _ => Fate::Drop,
             },
-            offered: is_due && gated,
+            // What is not due yet may fill up a purse that is not empty: it would be due soon.
+            offered: gated && !too_soon && !same_hour,
             first: false,
             own_rule: false,
             forced: longest && age >= NEARLY_LONGEST * days(value.period_max),
@@ -448,6 +449,12 @@ impl Choice {
             let fp = model::Fingerprint(u64::from(offer.page) << 32 | u64::from(offer.lease));
             *fate = Fate::Later(now.plus(drift::earlier(fp, now, span)), 0.0);
         }
+    }
+
+    /// Pages that wait for their site's allowance.
+    fn blocked(&self, offers: &[Offer]) -> usize {
+        let blocked = |offer: &&Offer| !offer.first && self.allowances[offer.lease as usize] < 1.0;
+        offers.iter().filter(blocked).count()
     }
 }
 

@@ -17,6 +17,8 @@ const JITTER: f64 = 0.1;
 const SAME_HOUR_FROM: Duration = Duration::from_secs(12 * 3600);
 /// Nearer to whole days than this is "the same hour" …
 const SAME_HOUR: Duration = HOUR;
+/// A visit that is chosen may wait for its site's clock for so long.
+const UNTIL_FREE: Duration = Duration::from_secs(600);
 /// … and a wait is moved away from it by at most this.
 const MOVE_MAX: Duration = Duration::from_secs(3 * 3600);
 
@@ -40,6 +42,14 @@ pub fn earlier(fp: Fingerprint, visited: Timestamp, wait: Duration) -> Duration 
     let draw = Draw::new(fp, visited);
     let tenth = wait / 10;
     off_the_hour(wait - tenth.mul_f64(draw.first()), wait - tenth, wait, &draw)
+}
+
+/// Whether a visit after this wait would be at the hour of the last one, or so near that it may become so
+/// before its site is free.
+pub fn is_same_hour(wait: Duration) -> bool {
+    let past = wait.as_millis() % DAY.as_millis();
+    let off = past.min(DAY.as_millis() - past);
+    wait > SAME_HOUR_FROM && off < (SAME_HOUR + UNTIL_FREE).as_millis()
 }
 
 fn off_the_hour(wait: Duration, min: Duration, max: Duration, draw: &Draw) -> Duration {
@@ -88,3 +98,6 @@ fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
 }
+
+#[cfg(test)]
+mod tests;

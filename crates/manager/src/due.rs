@@ -353,3 +353,6 @@ impl Rule {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -170,3 +170,6 @@ fn next(stake: &Stake, page: &Page) -> Option<Timestamp> {
     };
     (!never).then_some(page.due)
 }
+
+#[cfg(test)]
+mod tests;

@@ -153,3 +153,6 @@ fn follow_theta(theta: f64, share: f64) -> u8 {
     let (min, max) = THETA_RANGE;
     ((theta + THETA_STEP * (share - theta)).clamp(min, max) * 100.0).round() as u8
 }
+
+#[cfg(test)]
+mod tests;

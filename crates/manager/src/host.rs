@@ -53,3 +53,6 @@ pub fn move_factor(site: &mut SiteHabit, behind: bool, now: Timestamp) {
 fn sound_f32(x: f32) -> f32 {
     if x.is_finite() { x.max(0.0) } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests;

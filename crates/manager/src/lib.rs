@@ -11,6 +11,8 @@ mod days;
 mod drift;
 mod due;
 mod explain;
+#[cfg(test)]
+mod fixtures;
 mod frequency;
 mod host;
 mod planner;

@@ -24,11 +24,14 @@ use crate::{
 
 /// Check-outs bring so many times what can be paid for.
 const CHOICE_FACTOR: usize = 2;
+/// Where little can be paid for, the choice is among so many all the same.
+const CHOICE_LEAST: usize = 64;
 /// A tick is never shorter: more often there is nothing new to see.
 const TICK_MIN: Duration = Duration::from_secs(1);
 /// How far ahead of time pages may be fetched when there is too little to do. It adapts: too little came, and
 /// it grows; enough came, and it shrinks.
 const SLACK_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
+const SLACK_START: Duration = DAY;
 const SLACK_GROWS: f64 = 1.5;
 const SLACK_SHRINKS: f64 = 0.7;
 /// Pages past their longest period come first, with this part of the budget.
@@ -106,6 +109,10 @@ pub struct Planner {
     pub(crate) slack: Duration,
     /// Room in check-outs for pages with rules of their own; none was met yet: zero.
     pub(crate) own_rule_room: usize,
+    /// Pages that stood before others at the last choice because their site allowed no more.
+    pub(crate) blocked: usize,
+    /// The last choice kept nothing to see again.
+    pub(crate) idle: bool,
 }
 
 /// A purse with its price.
@@ -151,8 +158,8 @@ impl Planner {
                 None => accounts.push(account),
             }
         }
-        let slack = options.tick_max;
-        Planner { options, accounts, slack, own_rule_room: 0 }
+        let slack = options.tick_max.max(SLACK_START);
+        Planner { options, accounts, slack, own_rule_room: 0, blocked: 0, idle: false }
     }
 
     /// Goes on where an earlier process ended; what is no sound number is left out.
@@ -219,12 +226,17 @@ impl Planner {
         let capacity: usize = self.accounts.iter().map(|a| a.purse.capacity()).sum();
         let open = |a: &Account| !a.purse.is_explicit() || a.purse.capacity() > 0;
         let until = self.accounts.iter().map(|a| a.purse.until_one()).fold(f64::INFINITY, f64::min);
-        let room = if self.accounts.iter().any(open) { self.own_rule_room } else { 0 };
+        let choice = choice(capacity);
+        let own_rules = if self.accounts.iter().any(open) { self.own_rule_room } else { 0 };
+        let tick_max = self.options.tick_max.max(TICK_MIN);
+        let wait = if self.idle { tick_max } else { wait(until).clamp(TICK_MIN, tick_max) };
         Ask {
             firsts: self.accounts.iter().any(open),
-            again_max: Some(capacity.saturating_mul(CHOICE_FACTOR).saturating_add(room)),
+            again_max: Some(
+                choice.saturating_add(own_rules).saturating_add(self.blocked.min(choice)),
+            ),
             slack: self.slack,
-            next: now.plus(wait(until).clamp(TICK_MIN, self.options.tick_max.max(TICK_MIN))),
+            next: now.plus(wait),
         }
     }
 
@@ -255,6 +267,11 @@ impl Planner {
     /// Visits that were chosen and did not take place.
     pub fn unspent(&mut self, purse: PurseId, visits: usize) {
         self.account_mut(purse).purse.pay(-(visits as f64));
+    }
+
+    /// Pages were met that come by a rule of their own, at their moment and not by the tick.
+    pub fn has_own_rules(&self) -> bool {
+        self.own_rule_room > 0
     }
 
     pub fn price(&self, purse: PurseId) -> f64 {
@@ -350,6 +367,14 @@ impl Account {
     }
 }
 
+/// How many pages to look at, to visit so many.
+fn choice(capacity: usize) -> usize {
+    match capacity {
+        0 => 0,
+        visits => visits.saturating_mul(CHOICE_FACTOR).max(CHOICE_LEAST),
+    }
+}
+
 fn sampled(page: &Page, site: &SiteHabit, stake: &Stake) -> Option<Sampled> {
     let Policy::Value(value) = stake.policy else { return None };
     let worth = Worth { heard: None, ..due::worth(&value, &page.habit, site, stake.importance) };
@@ -367,3 +392,6 @@ fn usual_price(period_days: f64) -> f64 {
     };
     worth.at(period_days.clamp(days(HOUR), days(90 * DAY))).max(PRICE_MIN)
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,3 +62,6 @@ pub fn start(sample: &[Sampled], visits_per_page: f64) -> Option<f64> {
     }
     Some((low * high).sqrt())
 }
+
+#[cfg(test)]
+mod tests;

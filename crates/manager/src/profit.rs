@@ -194,3 +194,6 @@ impl PartialOrd for Offer {
         Some(self.cmp(other))
     }
 }
+
+#[cfg(test)]
+mod tests;

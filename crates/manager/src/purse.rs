@@ -13,8 +13,10 @@ use crate::{
     value::sound,
 };
 
-/// What was not spent is carried over for so many ticks: one late tick makes nobody poorer.
+/// What was not spent is carried over for so many ticks: one late tick makes nobody poorer …
 pub const CARRY_TICKS: f64 = 2.0;
+/// … and so many visits in any case: where they are few, one that comes late is not lost.
+const VISITS_LEAST: f64 = 2.0;
 /// Pages without a budget are seen again every so many days, on average.
 pub const DEFAULT_PERIOD_DAYS: f64 = 7.0;
 
@@ -91,7 +93,7 @@ impl Purse {
     /// Lets time pass.
     pub fn fill(&mut self, now: Timestamp, tick_max: Duration) {
         let carry = CARRY_TICKS * days(tick_max);
-        self.visits.fill(self.visit_rate(), carry, 1.0, now);
+        self.visits.fill(self.visit_rate(), carry, VISITS_LEAST, now);
         if let Some(bytes) = self.budget.bytes_per_day {
             self.bytes.fill(bytes as f64, carry, self.bytes_mean, now);
         }
@@ -176,3 +178,6 @@ impl Bucket {
         self.at = now;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -160,3 +160,6 @@ fn count(all: &mut f32, good: &mut f32, weight: f32, share: f32) {
 fn spoke_ever(habit: &Habit, source: SignalSource) -> bool {
     habit.sources & (source.bit() | source.bit() << EARLIER) != 0
 }
+
+#[cfg(test)]
+mod tests;

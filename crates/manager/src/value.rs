@@ -170,3 +170,6 @@ fn fresh_time(belief: Belief, days: f64) -> f64 {
 fn power(k: f64, log_q: f64) -> f64 {
     if k.abs() < 1e-9 { -log_q } else { -(k * log_q).exp_m1() / k }
 }
+
+#[cfg(test)]
+mod tests;

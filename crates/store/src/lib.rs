@@ -10,7 +10,6 @@ pub mod control;
 pub mod forget;
 pub mod frontier;
 pub mod links;
-mod plans;
 pub mod runs;
 pub mod spiders;
 pub mod tombstones;

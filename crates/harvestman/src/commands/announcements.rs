@@ -95,6 +95,7 @@ mod tests {
                 announced: announced.map(Timestamp),
                 ..Habit::default()
             },
+            children: None,
             last: None,
         }
     }

@@ -33,7 +33,7 @@ pub trait Desk: Frontier {
     fn limits_are(&mut self, fingerprint: Fingerprints, now: Timestamp) -> Result<(), StoreError>;
 
     /// What the last crawl left of its plans, and what this one leaves.
-    fn planner_state(&mut self, now: Timestamp) -> Result<Option<String>, StoreError>;
+    fn planner_state(&mut self) -> Result<Option<String>, StoreError>;
 
     fn save_planner(&mut self, state: &str, now: Timestamp) -> Result<(), StoreError>;
 
@@ -112,12 +112,12 @@ impl Desk for SqliteFrontier {
         self.borders_changed(fingerprint.borders, now)
     }
 
-    fn planner_state(&mut self, now: Timestamp) -> Result<Option<String>, StoreError> {
-        SqliteFrontier::planner_state(self, now)
+    fn planner_state(&mut self) -> Result<Option<String>, StoreError> {
+        SqliteFrontier::planner_state(self)
     }
 
     fn save_planner(&mut self, state: &str, now: Timestamp) -> Result<(), StoreError> {
-        SqliteFrontier::save_planner(self, state, now)
+        self.save_planner_state(state, now)
     }
 
     fn heartbeat(

@@ -43,6 +43,12 @@ pub struct Held {
     pub worked: Duration,
     /// Parts of pages met since check-out: each is given to the store once.
     pub parts: HashSet<Fingerprint>,
+    /// URLs that only the store can tell to be known, with the lowest level each was found at: given to the store
+    /// once.
+    unsure: HashMap<Fingerprint, u16>,
+    /// The lease came without the site's URLs because there are too many, not because nothing of it is new: then
+    /// each that is found counts as new.
+    vast: bool,
     /// Links to parts that are being visited: to be admitted as pages when the visit is over.
     pub promoted: Vec<Candidate>,
     /// When it last became free: what lies between that and its next visit is pause.
@@ -69,6 +75,8 @@ impl Hand {
             drained: None,
             worked: Duration::ZERO,
             parts: HashSet::new(),
+            unsure: HashMap::new(),
+            vast: lease.known.is_none() && lease.site.counters.known >= limits::KNOWN_IN_MEMORY_MAX,
             promoted: Vec::new(),
             free_since: now,
             habit: lease.site.habit.clone(),
@@ -148,6 +156,25 @@ impl Held {
             CookieJar::with_preset(&preset, &self.key, now)
         };
         Some(self.jars.entry(spider.id).or_insert_with(fresh))
+    }
+
+    /// A URL of which only the store can tell whether it is known. Says whether to ask it: the same answer is not
+    /// wanted twice.
+    pub fn ask_store(&mut self, fp: Fingerprint, level: u16) -> bool {
+        if self.unsure.len() as u64 >= limits::KNOWN_IN_MEMORY_MAX {
+            self.unsure.clear();
+        }
+        let before = self.unsure.insert(fp, level);
+        before.is_none_or(|before| {
+            self.unsure.insert(fp, level.min(before));
+            level < before
+        })
+    }
+
+    /// One that may be new was given to the store. Where most are not, none is counted: the site's limit is exact
+    /// again with its next lease.
+    pub fn count_unsure(&mut self) {
+        self.known += u64::from(self.vast);
     }
 
     pub fn empty_jar(&mut self, spider: SpiderId) {

@@ -162,9 +162,9 @@ pub struct State {
 }
 
 impl State {
-    /// `rows`: the spiders as the collection has them.
-    pub fn new(rows: Vec<SpiderRow>) -> State {
-        State { rows, ..State::default() }
+    /// `rows`: the spiders as the collection has them; `counts`: its pages.
+    pub fn new(rows: Vec<SpiderRow>, counts: Counts) -> State {
+        State { rows, counts, ..State::default() }
     }
 }
 
@@ -449,7 +449,10 @@ impl Harvest {
             // What came stays due and cannot be paid for: it would come again and again.
             later = later.map(|at| at.max(self.planning.next_tick()));
         }
-        self.planning.wait_for(next.again.filter(|_| self.planning.is_gated()));
+        // Those of sites that were lent a moment ago are not among the next.
+        if self.planning.is_gated() && (came > 0 || next.again.is_some()) {
+            self.planning.wait_for(next.again, now);
+        }
         self.state.check_at = [self.state.check_at, later].into_iter().flatten().min();
         self.state.next_due = next.earliest();
         for mut lease in leases {

@@ -21,6 +21,7 @@ use harvestman::{
         tally::Progress,
     },
     revisiting::{COMMON, Returns},
+    timekeeping::set_right,
 };
 use manager::Budget;
 use model::{Archive, Clock, CrawlUrl, FetchLimits, Frontier, SiteKey, Spent, SpiderId, Timestamp};
@@ -92,6 +93,7 @@ pub fn crawl(
         (0..web.sites()).map(|site| CrawlUrl::parse(&web.home(site)).unwrap()).collect();
     let spider = |seeds: &[CrawlUrl]| spider(seeds, errand.returns);
     let mut frontier = SqliteFrontier::open(&folder.join("crawl.db")).unwrap();
+    set_right(&mut frontier, clock.now()).unwrap();
     let candidates: Vec<_> =
         seeds.iter().map(|url| seed_candidate(Seed::from(url.clone()), &spider(&[]))).collect();
     frontier.admit(&candidates, clock.now()).unwrap();

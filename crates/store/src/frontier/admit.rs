@@ -120,6 +120,7 @@ fn level_to_remember(candidate: &Candidate) -> u16 {
 pub(super) struct Held {
     pub standing: Standing,
     seed: bool,
+    level: u16,
 }
 
 impl Held {
@@ -127,7 +128,7 @@ impl Held {
         let held = work
             .sql
             .prepare_cached(
-                "SELECT spider, requisite, state, fetched, seed FROM pages \
+                "SELECT spider, requisite, state, fetched, seed, level FROM pages \
                  WHERE site = ?1 AND fp = ?2",
             )?
             .query_row(params![site.0, fp], |row| {
@@ -137,9 +138,14 @@ impl Held {
                     state: state_of(row.get(2)?)?,
                     fetched: row.get(3)?,
                 };
-                Ok(Held { standing, seed: row.get(4)? })
+                Ok(Held { standing, seed: row.get(4)?, level: row.get(5)? })
             })?;
         Ok(held)
+    }
+
+    /// A way of this length is news.
+    pub fn is_lowered_by(&self, level: u16) -> bool {
+        level < self.level && !self.standing.fetched
     }
 
     /// A page goes to a living spider that finds it when its own was removed, or that is asked for it by

@@ -8,7 +8,7 @@ use model::{
     Decision, NewPage, PageFacts, PageState, PageUpdate, Release, RobotsAnswer, RobotsCopy,
     Settlement, SiteCounters, SiteDelta, SiteId, SpiderId, StoreError, Timestamp, limits,
 };
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, ToSql, params};
 
 use super::{
     admit::{self, Claim, Held},
@@ -145,7 +145,7 @@ impl SiteAtHand {
             } else if before.state == PageState::Candidate && before.requisite == requisite {
                 self.accept_candidate(work, fp, page)?;
                 work.moved(Some(before), Standing { fetched: before.fetched, ..known })
-            } else if requisite {
+            } else if requisite || !held.is_lowered_by(page.level) {
                 // The way to a part says nothing about a page.
                 return Ok(());
             } else {
@@ -196,26 +196,21 @@ impl SiteAtHand {
             work.visited(before.standing.spider, visit.wire_bytes);
             run = history::record(work, self.id, update.fp, before.run, visit)?;
         }
-        work.sql
-            .prepare_cached(
-                "UPDATE pages SET state = ?3, due = ?4, failures = ?5, fetched = ?6, run = ?7, \
-                 visits = visits + ?8, visited = coalesce(?9, visited), turn = ?10 \
-                 WHERE site = ?1 AND fp = ?2",
-            )?
-            .execute(params![
-                self.id.0,
-                fp,
-                update.state as u8,
-                update.due.map(|due| due.0),
-                update.failures,
-                fetched,
-                run,
-                update.visit.is_some(),
-                update.visit.as_ref().map(|visit| visit.at.0),
-                after.turn(),
-            ])?;
-        if let Some(habit) = &update.habit {
-            habits::save(work, self.id, fp, habit)?;
+        let row: [&dyn ToSql; 10] = [
+            &self.id.0,
+            &fp,
+            &(update.state as u8),
+            &check_out::stored(update.due),
+            &update.failures,
+            &fetched,
+            &run,
+            &update.visit.is_some(),
+            &update.visit.as_ref().map(|visit| visit.at.0),
+            &after.turn(),
+        ];
+        match &update.habit {
+            Some(habit) => habits::save_with_row(work, row, habit)?,
+            None => drop(work.sql.prepare_cached(habits::UPDATE_ROW)?.execute(&row[..])?),
         }
         if let Some(children) = &update.children {
             children::save(work, self.id, fp, children)?;

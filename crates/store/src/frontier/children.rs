@@ -101,3 +101,6 @@ fn load(sql: &Connection, site: SiteId, fp: i64) -> Result<Option<Vec<u8>>, Faul
 fn unpack(packed: &[u8]) -> impl Iterator<Item = i64> {
     packed.as_chunks().0.iter().map(|bytes| i64::from_le_bytes(*bytes))
 }
+
+#[cfg(test)]
+mod tests;

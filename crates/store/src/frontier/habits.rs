@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use model::{
     Fingerprint, Habit, Page, Signal, Site, SiteHabit, SiteId, SiteKey, SpiderId, Timestamp,
 };
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, ToSql, params, params_from_iter};
 
 use super::{
     check_out::{load_site, rouse, stored},
@@ -14,32 +14,50 @@ use super::{
     sqlite::Work,
 };
 
-pub(super) fn save(work: &Work<'_>, site: SiteId, fp: i64, habit: &Habit) -> Result<(), Fault> {
+/// What a visit or a verdict changes in the row of a page, …
+macro_rules! update_row {
+    ($habit:literal) => {
+        concat!(
+            "UPDATE pages SET state = ?3, due = ?4, failures = ?5, fetched = ?6, run = ?7, \
+             visits = visits + ?8, visited = coalesce(?9, visited), turn = ?10",
+            $habit,
+            " WHERE site = ?1 AND fp = ?2"
+        )
+    };
+}
+pub(super) const UPDATE_ROW: &str = update_row!("");
+/// … and the same with what was learned of it. What was announced meanwhile is kept.
+const UPDATE_ROW_AND_HABIT: &str = update_row!(
+    ", shape = ?11, rate = ?12, first = ?13, seen = ?14, changed = ?15, compared = ?16, \
+     changes = ?17, recent = ?18, fr_max = ?19, theta = ?20, signals = ?21, sources = ?22, \
+     announced = coalesce(max(announced, ?23), announced, ?23), price = ?24"
+);
+
+/// `row` as [`UPDATE_ROW`] has it.
+pub(super) fn save_with_row(
+    work: &Work<'_>,
+    row: [&dyn ToSql; 10],
+    habit: &Habit,
+) -> Result<(), Fault> {
+    let learned: [&dyn ToSql; 14] = [
+        &habit.shape,
+        &habit.rate,
+        &stored(habit.first),
+        &stored(habit.seen),
+        &stored(habit.changed),
+        &habit.compared,
+        &habit.changes,
+        &habit.recent,
+        &habit.fr_max,
+        &habit.theta,
+        &habit.signals,
+        &habit.sources,
+        &stored(habit.announced),
+        &habit.price,
+    ];
     work.sql
-        .prepare_cached(
-            "UPDATE pages SET shape = ?3, rate = ?4, first = ?5, seen = ?6, changed = ?7, \
-             compared = ?8, changes = ?9, recent = ?10, fr_max = ?11, theta = ?12, signals = ?13, \
-             sources = ?14, price = ?15, \
-             announced = coalesce(max(announced, ?16), announced, ?16) WHERE site = ?1 AND fp = ?2",
-        )?
-        .execute(params![
-            site.0,
-            fp,
-            habit.shape,
-            habit.rate,
-            stored(habit.first),
-            stored(habit.seen),
-            stored(habit.changed),
-            habit.compared,
-            habit.changes,
-            habit.recent,
-            habit.fr_max,
-            habit.theta,
-            habit.signals,
-            habit.sources,
-            habit.price,
-            stored(habit.announced),
-        ])?;
+        .prepare_cached(UPDATE_ROW_AND_HABIT)?
+        .execute(params_from_iter(row.into_iter().chain(learned)))?;
     Ok(())
 }
 
@@ -206,8 +224,8 @@ pub(super) fn call(
     let mut called = 0;
     let mut sites = HashSet::new();
     let mut statement = work.sql.prepare_cached(
-        "UPDATE pages SET due = ?3 WHERE site = ?1 AND fp = ?2 AND state BETWEEN 1 AND 5 \
-         AND (due IS NULL OR due > ?3)",
+        "UPDATE pages SET due = ?3, price = 0 WHERE site = ?1 AND fp = ?2 \
+         AND state BETWEEN 1 AND 5 AND (due IS NULL OR due > ?3)",
     )?;
     for (site, fp) in sorted {
         if statement.execute(params![site.0, fp, now.0])? > 0 {
@@ -250,3 +268,6 @@ pub(crate) fn outlook(
         .optional()?;
     Ok(page.map(|(page, _)| (page, habit)))
 }
+
+#[cfg(test)]
+mod tests;

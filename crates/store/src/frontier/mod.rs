@@ -11,6 +11,7 @@ mod cache;
 mod check_in;
 mod check_out;
 mod children;
+mod clock;
 mod due;
 mod forget;
 mod habits;

@@ -15,9 +15,11 @@ use super::{
     admit,
     asleep::Asleep,
     cache::{SiteIds, StoredFingerprints},
-    check_in, check_out, habits, parts,
+    check_in, check_out,
+    clock::NEWEST_STEP,
+    habits, parts,
     rows::Fault,
-    tally::{SpiderShares, load_totals, save_totals},
+    tally::{SpiderShares, load_newest, load_totals, save_totals},
 };
 use crate::{
     database::{WAL_BYTES_MAX, is_disk_full, open_writer, prepare_writer, store_error, wal_path},
@@ -32,6 +34,10 @@ pub struct SqliteFrontier {
     stored: StoredFingerprints,
     site_ids: SiteIds,
     asleep: Asleep,
+    /// The newest moment of a transaction …
+    pub(super) newest: Timestamp,
+    /// … and as it is written down.
+    newest_stored: Timestamp,
     /// The last check-out was for parts of pages only.
     parts_only: bool,
     /// Sites that may be known, but for those that seeds name.
@@ -60,6 +66,7 @@ impl SqliteFrontier {
         migrate(&connection, path)?;
         let counts = load_totals(&connection).map_err(|e| store_error(path, e))?;
         let asleep = Asleep::load(&connection).map_err(|e| store_error(path, e))?;
+        let newest = load_newest(&connection).map_err(|e| store_error(path, e))?;
         Ok(SqliteFrontier {
             connection,
             path: path.to_owned(),
@@ -67,6 +74,8 @@ impl SqliteFrontier {
             stored: StoredFingerprints::new(),
             site_ids: SiteIds::default(),
             asleep,
+            newest,
+            newest_stored: newest,
             parts_only: false,
             sites_max: None,
             wal_step: WAL_BYTES_MAX,
@@ -100,6 +109,11 @@ impl SqliteFrontier {
     /// Every candidate is looked up in the table again.
     pub(super) fn forget_stored(&mut self) {
         self.stored = StoredFingerprints::new();
+    }
+
+    /// The next transaction writes down that `now` is the newest moment, whatever was before.
+    pub(super) fn begin_clock_at(&mut self, now: Timestamp) {
+        (self.newest, self.newest_stored) = (now, Timestamp(i64::MIN));
     }
 
     #[cfg(test)]
@@ -151,17 +165,23 @@ impl SqliteFrontier {
             newly_stored: Vec::new(),
             site_ids: &mut self.site_ids,
         };
+        let newest = self.newest.max(now);
+        let newer = newest > self.newest_stored.plus(NEWEST_STEP);
         let outcome = verb(&mut work).and_then(|value| {
-            if work.counts != self.counts {
-                save_totals(work.sql, &work.counts)?;
+            if newer || work.counts != self.counts {
+                save_totals(work.sql, &work.counts, newest)?;
             }
             work.shares.save(work.sql)?;
             Ok(value)
         });
         let Work { counts, newly_stored, asleep, .. } = work;
+        let stored = newer || counts != self.counts;
         let value = outcome.map_err(|fault| self.roll_back(fault))?;
         self.run("COMMIT").map_err(|error| self.failed_commit(error))?;
-        (self.counts, self.asleep) = (counts, asleep);
+        (self.counts, self.asleep, self.newest) = (counts, asleep, newest);
+        if stored {
+            self.newest_stored = newest;
+        }
         for (fp, level) in newly_stored {
             self.stored.remember(fp, level);
         }

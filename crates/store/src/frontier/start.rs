@@ -36,12 +36,15 @@ impl SqliteFrontier {
                 sql.execute("UPDATE page_facts SET etag = NULL, last_modified = NULL", [])?;
             }
             sql.execute(
-                "UPDATE pages SET due = ?1 WHERE (due IS NULL OR due > ?1) AND (state BETWEEN 1 AND 5 \
+                // Without a price: due as it stands, and not reckoned anew.
+                "UPDATE pages SET due = ?1, price = 0 \
+                 WHERE (due IS NULL OR due > ?1 OR price > 0) AND (state BETWEEN 1 AND 5 \
                  OR state = 6 AND (visited IS NOT NULL OR due IS NOT NULL))",
                 params![now.0],
             )?;
             // Too early where no page of the queue is left: check-out puts it right.
-            for (queue, has_some) in [("due", "pages > fetched"), ("due_again", "fetched + requisites > 0")]
+            for (queue, has_some) in
+                [("due", "pages > fetched"), ("due_again", "fetched + requisites > 0")]
             {
                 sql.execute(
                     &format!(

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Counts, PageState, SiteCounters, SiteId, SpiderId};
+use model::{Counts, PageState, SiteCounters, SiteId, SpiderId, Timestamp};
 use rusqlite::{Connection, params};
 
 use super::{rows::Fault, sqlite::Work};
@@ -222,14 +222,22 @@ pub(crate) fn load_totals(connection: &Connection) -> rusqlite::Result<Counts> {
     )
 }
 
-pub(super) fn save_totals(connection: &Connection, counts: &Counts) -> rusqlite::Result<()> {
+pub(super) fn load_newest(connection: &Connection) -> rusqlite::Result<Timestamp> {
+    connection.query_row("SELECT newest FROM totals", [], |row| row.get(0).map(Timestamp))
+}
+
+pub(super) fn save_totals(
+    connection: &Connection,
+    counts: &Counts,
+    newest: Timestamp,
+) -> rusqlite::Result<()> {
     let n = |count: u64| count as i64;
     connection
         .prepare_cached(
             "UPDATE totals SET sites_known = ?1, candidates = ?2, pages_known = ?3, \
              pages_waiting = ?4, pages_fetched = ?5, pages_redirected = ?6, pages_failed = ?7, \
              pages_gone = ?8, pages_excluded = ?9, refused = ?10, visits = ?11, versions = ?12, \
-             bytes = ?13, requisites = ?14",
+             bytes = ?13, requisites = ?14, newest = ?15",
         )?
         .execute(params![
             n(counts.sites_known),
@@ -246,6 +254,7 @@ pub(super) fn save_totals(connection: &Connection, counts: &Counts) -> rusqlite:
             n(counts.versions),
             n(counts.bytes),
             n(counts.requisites),
+            newest.0,
         ])
         .map(drop)
 }

@@ -25,15 +25,26 @@ impl Harvest {
             self.find_again(candidate, delta, now);
             return;
         }
+        let unsure = known == Known::Unsure;
+        if unsure && !self.is_to_be_asked(site, &candidate) {
+            return;
+        }
         let max = self.spiders.of(candidate.spider).rules.discovered_urls_max;
         if self.is_full(site, candidate.seed, max) {
-            share.decisions.push(over_the_limit(&candidate, max));
+            // Of one that may be known long since nobody can say that it was refused.
+            if !unsure {
+                share.decisions.push(over_the_limit(&candidate, max));
+            }
             return;
         }
         delta.seeded |= candidate.seed;
         delta.admitted.push(new_row(&candidate, now));
         if let Some(held) = self.state.hand.get(site) {
-            held.known += 1;
+            if unsure {
+                held.count_unsure()
+            } else {
+                held.known += 1
+            }
             held.drained = None;
             held.seeded |= candidate.seed;
             held.parts.remove(&fp);
@@ -124,6 +135,12 @@ impl Harvest {
             return Verdict::Reject(Refusal { reason: RefusalReason::Limit, rule });
         }
         spider.judge(&Candidate::from(page))
+    }
+
+    fn is_to_be_asked(&mut self, site: &SiteKey, candidate: &Candidate) -> bool {
+        let (fp, level) = (candidate.url.fingerprint(), candidate.level);
+        let held = self.state.hand.get(site);
+        candidate.seed || held.is_some_and(|held| held.ask_store(fp, level))
     }
 
     /// Sites that no seed named take only so many URLs (VN: 5,000).

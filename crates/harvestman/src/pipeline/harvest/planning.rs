@@ -22,6 +22,8 @@ use crate::{
 
 /// A tick of the planner is never longer: prices follow the hours, not the minutes.
 const TICK_MAX: Duration = Duration::from_secs(60);
+/// Pages that come at a moment of their own may be asked for so often.
+const OWN_RULE_EVERY: Duration = Duration::from_secs(1);
 /// How often the planner's state is written down: what a crash costs is a minute's lateness.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
 /// Pages from which the price to start with is reckoned.
@@ -34,10 +36,8 @@ pub struct Planning {
     planner: Planner,
     gated: bool,
     budgets: Budgets,
-    /// What the planner said when it was last asked: when to ask again, and how far ahead of their time pages
-    /// may come along.
+    /// When the planner wants to be asked again.
     next: Timestamp,
-    slack: Duration,
     /// When pages to be seen again are to be asked for, where visits are held to a budget.
     pub(super) again_at: Option<Timestamp>,
     /// Pages to come back to when the price was last reckoned from a sample.
@@ -90,7 +90,6 @@ impl Planning {
             gated,
             budgets,
             next: now,
-            slack: Duration::ZERO,
             again_at: None,
             sampled_at: 0,
             sampling: false,
@@ -114,7 +113,7 @@ impl Planning {
     /// What is to be asked of the frontier now.
     pub fn ask(&mut self, now: Timestamp) -> Ask {
         let ask = self.planner.ask(now);
-        (self.next, self.slack) = (ask.next, ask.slack);
+        self.next = ask.next;
         ask
     }
 
@@ -128,9 +127,15 @@ impl Planning {
         self.next
     }
 
-    /// Pages to be seen again are due at `at`: they are asked for by the tick, and may come ahead of their time.
-    pub fn wait_for(&mut self, at: Option<Timestamp>) {
-        self.again_at = at.map(|at| at.minus(self.slack).max(self.next));
+    /// There are pages to be seen again, the next of them due at `due` (or just given back). They are asked for by
+    /// the tick, due or not, for where too little is due the price has to fall; but those that have a rule of
+    /// their own at their moment, or nearly.
+    pub fn wait_for(&mut self, due: Option<Timestamp>, now: Timestamp) {
+        let soon = now.plus(OWN_RULE_EVERY);
+        self.again_at = Some(match due {
+            due if self.planner.has_own_rules() => due.unwrap_or(soon).max(soon).min(self.next),
+            _ => self.next,
+        });
     }
 
     pub fn price(&self, purse: PurseId) -> f64 {
@@ -307,7 +312,11 @@ impl Harvest {
         let spiders = &self.spiders;
         let stake = |page: &Page| -> Stake { spiders.of(page.spider).stake_of(page) };
         self.planning.sampling = false;
-        self.planning.planner.begin(sample, &stake, self.clock.now());
+        let now = self.clock.now();
+        self.planning.planner.begin(sample, &stake, now);
+        if self.planning.gated && self.planning.planner.has_own_rules() {
+            self.planning.again_at = Some(now);
+        }
     }
 
     /// What is to be written down with this heartbeat, if it is time.

@@ -140,6 +140,7 @@ impl Harvest {
         self.workbench.set_fetches_max(self.plan.fetches_max);
         self.plan.seeded_first = course.seeded_first;
         self.planning.set_budgets(course.budgets, now);
+        self.count_known();
         if self.workbench.which_limit() != Some(LimitInAll::Pages) {
             self.state.parts_only = false;
         }

@@ -1,0 +1,49 @@
+//! The machine's clock against what the collection has seen of time: a clock that was set wrong between two crawls
+//! must neither freeze pages until a year has passed nor go unnoticed.
+
+use std::time::Duration;
+
+use model::{StoreError, Timestamp};
+use store::frontier::SqliteFrontier;
+
+use crate::config::units::time_text;
+
+/// Machines that share a collection, or one that has slept, may be so far apart.
+const TOLERATED: Duration = Duration::from_secs(3_600);
+/// What a clock that ran ahead put off is seen again within this time: a round at the usual budget.
+const ROUND: Duration = Duration::from_secs(7 * 86_400);
+/// A collection that rested for longer is worth a word: perhaps it is the clock.
+const LONG_REST: Duration = Duration::from_secs(180 * 86_400);
+
+/// Puts right what a clock that was set back would freeze; what there is to say about the clock, if anything.
+pub fn set_right(
+    frontier: &mut SqliteFrontier,
+    now: Timestamp,
+) -> Result<Option<String>, StoreError> {
+    let newest = frontier.newest();
+    if newest == Timestamp::ZERO {
+        return Ok(None);
+    }
+    if newest > now.plus(TOLERATED) {
+        let pages = frontier.cap_dues(now, ROUND)?;
+        let ahead = days(newest.since(now));
+        return Ok(Some(format!(
+            "the clock is {ahead} behind the newest visit of this collection; {pages} pages that \
+             were put off by a clock that ran ahead are seen again within {}",
+            days(ROUND)
+        )));
+    }
+    let rest = now.since(newest);
+    Ok((rest > LONG_REST).then(|| {
+        format!(
+            "by the clock this collection has rested for {}; if that is not so, set the clock right \
+             before crawling",
+            days(rest)
+        )
+    }))
+}
+
+fn days(span: Duration) -> String {
+    let unit = if span < Duration::from_secs(2 * 86_400) { 3_600 } else { 86_400 };
+    time_text(Duration::from_secs(span.as_secs() / unit * unit))
+}

@@ -1,0 +1,109 @@
+//! The clock of the machine, as far as the store has seen it: when it is set back, what was put off under the
+//! clock that ran ahead must not wait until that moment comes.
+
+use std::time::Duration;
+
+use model::{SiteId, StoreError, Timestamp};
+use rusqlite::{OptionalExtension, params};
+
+use super::{
+    check_out::rouse,
+    rows::{Fault, millis},
+    sqlite::{SqliteFrontier, Work},
+};
+
+/// The newest moment is written down when it has moved on by this much: not every check-out need write.
+pub(super) const NEWEST_STEP: Duration = Duration::from_secs(60);
+
+/// Sites put right in one transaction.
+const SITES: i64 = 1_000;
+
+impl SqliteFrontier {
+    /// The newest moment at which anything was changed, to within a minute before the last start. Where it is in
+    /// the future, the clock was set back.
+    pub fn newest(&self) -> Timestamp {
+        self.newest
+    }
+
+    /// After the clock was set back: pages due later than `horizon` from now were given their due by a clock that
+    /// ran ahead. They are spread over the horizon, each by its fingerprint; how many they were. Copies of
+    /// robots.txt from the future are old. `now` is the newest moment from here on.
+    ///
+    /// Looks at every page with a due: some seconds for ten million.
+    pub fn cap_dues(&mut self, now: Timestamp, horizon: Duration) -> Result<u64, StoreError> {
+        let (mut moved, mut after) = (0, Some(0));
+        while let Some(from) = after {
+            (moved, after) = self.transact(now, |work| {
+                let (more, next) = cap_part(work, from, now, horizon)?;
+                Ok((moved + more, next))
+            })?;
+        }
+        // Last: whoever is interrupted before begins anew at the next start.
+        self.begin_clock_at(now);
+        self.change(now, |sql| {
+            sql.execute("UPDATE robots SET expires = ?1 WHERE fetched > ?1", [now.0]).map(drop)
+        })?;
+        Ok(moved)
+    }
+
+    /// What the planner left to go on from.
+    pub fn planner_state(&self) -> Result<Option<String>, StoreError> {
+        self.connection
+            .prepare_cached("SELECT value FROM meta WHERE name = 'planner'")
+            .and_then(|mut s| s.query_row([], |row| row.get(0)).optional())
+            .map_err(|e| self.error(e))
+    }
+
+    pub fn save_planner_state(&mut self, text: &str, now: Timestamp) -> Result<(), StoreError> {
+        self.change(now, |sql| {
+            sql.prepare_cached("INSERT OR REPLACE INTO meta (name, value) VALUES ('planner', ?1)")?
+                .execute([text])
+                .map(drop)
+        })
+    }
+}
+
+/// The sites after this number: how many pages were moved, and from where to go on.
+fn cap_part(
+    work: &mut Work<'_>,
+    after: i64,
+    now: Timestamp,
+    horizon: Duration,
+) -> Result<(u64, Option<i64>), Fault> {
+    let sites: Vec<(SiteId, bool)> = work
+        .sql
+        .prepare_cached("SELECT id, leased FROM sites WHERE id > ?1 ORDER BY id LIMIT ?2")?
+        .query_map(params![after, SITES], |row| Ok((SiteId(row.get(0)?), row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    let latest = now.plus(horizon).0;
+    let mut moved = 0;
+    for (site, leased) in &sites {
+        let pages = cap_site(work, *site, now.0, millis(horizon).max(1))?;
+        let waits = work
+            .sql
+            .prepare_cached("UPDATE sites SET not_before = 0 WHERE id = ?1 AND not_before > ?2")?
+            .execute(params![site.0, latest])?;
+        if !leased && pages + waits > 0 {
+            rouse(work, *site)?;
+        }
+        moved += pages as u64;
+    }
+    Ok((moved, sites.last().map(|(site, _)| site.0)))
+}
+
+fn cap_site(work: &Work<'_>, site: SiteId, now: i64, horizon: i64) -> Result<usize, Fault> {
+    // Both indexes are asked: neither knows of the other's pages.
+    let mut moved = 0;
+    for sql in [
+        "UPDATE pages SET due = ?2 + (fp & 9223372036854775807) % ?3, price = 0 \
+         WHERE site = ?1 AND turn <> 2 AND due IS NOT NULL AND due > ?2 + ?3",
+        "UPDATE pages SET due = ?2 + (fp & 9223372036854775807) % ?3, price = 0 \
+         WHERE site = ?1 AND turn = 2 AND due IS NOT NULL AND due > ?2 + ?3",
+    ] {
+        moved += work.sql.prepare_cached(sql)?.execute(params![site.0, now, horizon])?;
+    }
+    Ok(moved)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! A clock that ran ahead for a while.
+
+use std::time::Duration;
+
+use model::{
+    Change, Frontier, Release, RobotsAnswer, RobotsCopy, Settlement, SiteLease, Timestamp,
+};
+
+use super::super::{
+    SqliteFrontier,
+    suite::{HOUR, ask, candidate, delta, settlement, visited},
+};
+
+const DAY: i64 = 24 * HOUR;
+const NOW: i64 = 1_800_000_000_000;
+const AHEAD: i64 = NOW + 365 * DAY;
+
+/// Pages of two sites fetched under a clock a year ahead, to be seen again a day after; one waits for its first
+/// visit in as long.
+fn run_ahead(frontier: &mut SqliteFrontier) {
+    let pages: Vec<_> =
+        (0..40).map(|n| candidate(&format!("http://s{}.example/{n}", n % 2), 0)).collect();
+    frontier.admit(&pages, Timestamp(NOW)).unwrap();
+    let deltas = frontier.check_out(&ask(NOW)).unwrap().iter().map(fetched_ahead).collect();
+    frontier.check_in(&Settlement { now: Timestamp(AHEAD), ..settlement(AHEAD, deltas) }).unwrap();
+}
+
+fn fetched_ahead(lease: &SiteLease) -> model::SiteDelta {
+    let mut delta = delta(lease, Release::NotBefore(Timestamp(AHEAD + HOUR)));
+    let (last, others) = lease.pages.split_last().unwrap();
+    delta.updates = others
+        .iter()
+        .map(|page| visited(page.url.fingerprint(), AHEAD, Change::First, Some(AHEAD + DAY)))
+        .collect();
+    let failed = visited(last.url.fingerprint(), AHEAD, Change::Failed, Some(AHEAD + DAY));
+    delta.updates.push(failed);
+    delta.robots = vec![RobotsCopy {
+        origin: last.url.origin(),
+        answer: RobotsAnswer::Unavailable { status: 404 },
+        fetched: Timestamp(AHEAD),
+        expires: Timestamp(AHEAD + DAY),
+        unreachable_since: None,
+        etag: None,
+        last_modified: None,
+    }];
+    delta
+}
+
+#[test]
+fn dues_of_a_clock_that_ran_ahead_are_spread_over_the_horizon() {
+    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    run_ahead(&mut frontier);
+    assert_eq!(frontier.newest(), Timestamp(AHEAD));
+    assert!(frontier.next_due().unwrap().unwrap() >= Timestamp(AHEAD));
+
+    let horizon = Duration::from_secs(7 * 86_400);
+    assert_eq!(frontier.cap_dues(Timestamp(NOW), horizon).unwrap(), 40);
+    assert_eq!(frontier.newest(), Timestamp(NOW));
+    let dues = frontier.next_dues().unwrap();
+    assert!(dues.first.unwrap() < Timestamp(NOW + 7 * DAY), "not before the moment it was told");
+    assert!(dues.again.unwrap() < Timestamp(NOW + 2 * DAY), "40 pages in seven days");
+    assert_eq!(frontier.verify(true).unwrap(), []);
+    let leases = frontier.check_out(&ask(NOW + 3 * DAY)).unwrap();
+    let due: usize = leases.iter().map(|lease| lease.pages.len()).sum();
+    assert!((5..35).contains(&due), "{due} of 40 within three of seven days");
+    assert!(leases.iter().all(|lease| lease.site.robots[0].expires == Timestamp(NOW)));
+    assert_eq!(frontier.cap_dues(Timestamp(NOW), horizon).unwrap(), 0);
+}
+
+#[test]
+fn dues_within_the_horizon_stay() {
+    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    run_ahead(&mut frontier);
+    let before = frontier.next_dues().unwrap();
+    assert_eq!(frontier.cap_dues(Timestamp(AHEAD), Duration::from_secs(2 * 86_400)).unwrap(), 0);
+    assert_eq!(frontier.next_dues().unwrap(), before);
+}
+
+#[test]
+fn the_newest_moment_outlives_the_process() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("crawl.db");
+    let mut frontier = SqliteFrontier::open(&path).unwrap();
+    run_ahead(&mut frontier);
+    drop(frontier);
+    let mut frontier = SqliteFrontier::open(&path).unwrap();
+    assert_eq!(frontier.newest(), Timestamp(AHEAD));
+    frontier.release_expired(Timestamp(AHEAD + DAY)).unwrap();
+    frontier.release_expired(Timestamp(NOW)).unwrap();
+    drop(frontier);
+    let mut frontier = SqliteFrontier::open(&path).unwrap();
+    assert_eq!(frontier.newest(), Timestamp(AHEAD + DAY), "also without anything to count");
+    frontier.cap_dues(Timestamp(NOW), Duration::from_secs(86_400)).unwrap();
+    drop(frontier);
+    assert_eq!(SqliteFrontier::open(&path).unwrap().newest(), Timestamp(NOW));
+}
+
+#[test]
+fn the_planner_finds_what_it_left() {
+    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    assert_eq!(frontier.planner_state().unwrap(), None);
+    frontier.save_planner_state("{\"price\":1}", Timestamp(1)).unwrap();
+    frontier.save_planner_state("{\"price\":2}", Timestamp(2)).unwrap();
+    assert_eq!(frontier.planner_state().unwrap().as_deref(), Some("{\"price\":2}"));
+}
