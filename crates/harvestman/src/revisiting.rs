@@ -54,17 +54,13 @@ impl Returns {
 
 /// A sitemap or feed is not wanted for itself but for what it tells: every change waits until it is read, so time
 /// counts and not whether the copy is the latest one. (Measured by freshness, that of a busy site would not be
-/// worth a visit.)
+/// worth a visit.) It counts as much as its site's entry page, whose level it has.
 fn of_notice(mut stake: Stake) -> Stake {
-    stake.importance *= NOTICE_WEIGHT;
     if let Policy::Value(value) = &mut stake.policy {
         value.objective = Objective::Age;
     }
     stake
 }
-
-/// By how much a notice counts for more than a page of its level: it speaks of many.
-const NOTICE_WEIGHT: f64 = 4.0;
 
 /// Every policy as one spider's configuration has it, and which of them it chose.
 #[derive(Clone, Copy, Debug, PartialEq)]
