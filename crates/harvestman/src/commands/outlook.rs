@@ -193,7 +193,7 @@ fn short(x: f64) -> String {
             let text = format!("{x:.3}");
             text.trim_end_matches('0').trim_end_matches('.').to_owned()
         }
-        a if a >= 1_000.0 && a < 1e9 => number(x.round() as u64),
+        a if (1_000.0..1e9).contains(&a) => number(x.round() as u64),
         _ => format!("{x:.2e}"),
     }
 }

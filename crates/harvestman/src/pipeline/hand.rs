@@ -55,6 +55,8 @@ pub struct Held {
     pub free_since: Timestamp,
     /// What is known of the site's pages together; learned with every visit.
     pub habit: SiteHabit,
+    /// Pages found since check-out whose first visit is held to a budget: they come with another check-out.
+    pub waiting: HashSet<Fingerprint>,
     /// Revisits that were paid for and not made yet.
     pub paid: HashMap<Fingerprint, PurseId>,
 }
@@ -80,6 +82,7 @@ impl Hand {
             promoted: Vec::new(),
             free_since: now,
             habit: lease.site.habit.clone(),
+            waiting: HashSet::new(),
             paid: HashMap::new(),
         };
         self.sites.insert(lease.site.key.clone(), held);

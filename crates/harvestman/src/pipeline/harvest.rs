@@ -344,6 +344,10 @@ impl Harvest {
 
     fn put_down(&mut self, site: &SiteKey, reason: Reason, now: Timestamp) {
         match reason {
+            // What is held to a budget has to be chosen, and that is done at check-out.
+            Reason::NeedsRefill if self.planning.holds_any_firsts() => {
+                self.give_back(site, Release::NotBefore(now), now);
+            }
             Reason::NeedsRefill => self.ask_for_more(site, now),
             Reason::Done | Reason::Limit | Reason::Paused | Reason::TurnOver => {
                 self.give_back(site, Release::NotBefore(now), now);
@@ -405,8 +409,9 @@ impl Harvest {
             return;
         }
         let ask = self.planning.ask(now);
-        if !due && ask.again_max == Some(0) {
+        if ask.again_max == Some(0) && (!due || !ask.firsts) {
             // Nothing can be paid for yet.
+            self.state.check_at = due.then_some(ask.next).or(self.state.check_at);
             self.planning.again_at = Some(ask.next);
             return;
         }
@@ -438,7 +443,7 @@ impl Harvest {
     fn checked_out(&mut self, leases: Vec<SiteLease>, full: bool, next: NextDue) {
         let now = self.clock.now();
         self.state.checking_out = false;
-        let came = leases.len();
+        let (came, dues) = (leases.len(), earliest(&leases));
         let leases = self.choose(leases, now);
         // As many came as were asked for: there may be more. Else ask again when the next is due, or at once
         // when something was found or given back while we asked.
@@ -450,8 +455,11 @@ impl Harvest {
             later = later.map(|at| at.max(self.planning.next_tick()));
         }
         // Those of sites that were lent a moment ago are not among the next.
-        if self.planning.is_gated() && (came > 0 || next.again.is_some()) {
-            self.planning.wait_for(next.again, now);
+        let left = dues.filter(|_| leases.len() < came);
+        if self.planning.is_gated()
+            && let Some(due) = [next.again, left].into_iter().flatten().min()
+        {
+            self.planning.wait_for(due, now);
         }
         self.state.check_at = [self.state.check_at, later].into_iter().flatten().min();
         self.state.next_due = next.earliest();
@@ -584,4 +592,10 @@ impl Harvest {
             }
         }
     }
+}
+
+/// When the first of these pages that were fetched before is due.
+fn earliest(leases: &[SiteLease]) -> Option<Timestamp> {
+    let pages = leases.iter().flat_map(|lease| &lease.pages);
+    pages.filter(|page| page.last.is_some()).map(|page| page.due).min()
 }

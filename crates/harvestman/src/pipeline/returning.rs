@@ -44,7 +44,15 @@ pub fn decide(
         _ => due,
     };
     update.habit = (habit != page.habit).then_some(habit);
+    let call_children = call_children || passes_on(page, update, sight, stakes);
     Decided { sight, call_children }
+}
+
+/// A page that came along with its seed has the pages below it come along too: so a seed's turn is its site's.
+fn passes_on(page: &Page, update: &PageUpdate, sight: Sight, stakes: &Stakes) -> bool {
+    let along = matches!(stakes.stake.policy, Policy::Frequency(f) if f.on == FrequencyOn::Seeds);
+    let again = matches!(sight, Sight::Changed { .. } | Sight::Unchanged);
+    along && again && !page.seed && update.state == PageState::Fetched
 }
 
 fn visited<'a>(

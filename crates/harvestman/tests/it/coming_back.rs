@@ -20,7 +20,7 @@ use simweb::{
 };
 use store::warc::{Volumes, WarcReader, sha1};
 
-use crate::simulated::{Errand, crawl, returns};
+use crate::simulated::{Errand, crawl};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
@@ -191,7 +191,7 @@ impl Stay {
         let (web, log) = (self.web.clone(), LogOptions::default());
         let fetcher = Arc::new(SimFetcher::new(web, clock.clone(), "harvestman", log).unwrap());
         self.end = start.plus(DAY * days);
-        let errand = Errand { returns: returns(revisit), until: Some(self.end) };
+        let errand = Errand::new(revisit, Some(self.end));
         let outcome = crawl(&self.web, self.folder.path(), &clock, fetcher.clone(), &errand);
         assert!(matches!(outcome.ended, Ended::TimeLimit), "{:?}", outcome.ended);
         let log = fetcher.log().entries();

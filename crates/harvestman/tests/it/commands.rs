@@ -86,6 +86,41 @@ fn explain_tells_a_known_page_from_an_unknown_and_names_the_rule_that_refuses() 
 }
 
 #[test]
+fn explain_and_status_tell_what_is_believed_of_a_page_and_what_visits_cost() {
+    let world = small();
+    world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    let told = world.run(&["explain", HOME]);
+    for part in [
+        "changes about every",
+        "0 change at one revisit",
+        "fresh with",
+        "the price is",
+        "policy value: it is",
+    ] {
+        assert!(told.out.contains(part), "{part}: {told}");
+    }
+    let back = &world.run(&["explain", HOME, "--json"]).json()["coming_back"];
+    assert_eq!((&back["policy"], &back["compared"]), (&"value".into(), &1.into()), "{back:#}");
+    let figure = |name: &str| back[name].as_f64().unwrap_or_else(|| panic!("{name}: {back:#}"));
+    assert!(figure("changes_a_day_low") < figure("changes_a_day"), "{back:#}");
+    assert!(figure("changes_a_day") < figure("changes_a_day_high"), "{back:#}");
+    assert!(figure("fresh") > 0.9 && figure("value") < figure("price"), "{back:#}");
+    assert!(back["due"].is_string() && back["why"].is_string(), "{back:#}");
+    let fixed = ["--set", "revisit.period=1d"];
+    world.run(&[&["spider", "edit", "default"], &fixed[..]].concat()).exits(0);
+    let told = world.run(&["explain", HOME]);
+    assert!(told.out.contains("policy fixed: it is visited at the interval"), "{told}");
+    let budget = &world.status()["budget"][0];
+    assert!(
+        budget["revisits"].as_u64() > Some(0) && budget["price"].as_f64() > Some(0.0),
+        "{budget:#}"
+    );
+    let status = world.run(&["status"]);
+    assert!(status.out.contains("budget      ") && status.out.contains("revisits and"), "{status}");
+}
+
+#[test]
 fn show_gives_text_html_and_headers_of_the_latest_version() {
     let world = small();
     world.run(&["crawl", HOME, "--delay", "0"]).exits(0);

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -37,6 +37,36 @@ fn a_changed_page_becomes_a_new_version_and_show_gives_the_latest() {
         let shown = world.run(&["show", &url]);
         assert!(shown.out.contains(&format!("edition {edition_now}")), "{shown}");
     }
+    world.run(&["check"]).exits(0);
+}
+
+#[test]
+fn a_link_that_is_new_on_a_page_seen_again_is_followed_once() {
+    let edition = Arc::new(AtomicUsize::new(1));
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let (served, log) = (Arc::clone(&edition), Arc::clone(&asked));
+    let raw = Raw::start(move |place, stream| {
+        log.lock().unwrap().push(place.to_owned());
+        let new = if served.load(Ordering::Relaxed) > 1 { "<a href=/new>n</a>" } else { "" };
+        let body = match place {
+            "127.0.0.1/" | "127.0.0.1/a" => format!("<a href=/>h</a><a href=/a>a</a>{new}"),
+            "127.0.0.1/new" => "<a href=/a>a</a><a href=/new/2>2</a>".to_owned(),
+            "127.0.0.1/new/2" => "<a href=/>h</a>".to_owned(),
+            _ => return reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),
+        };
+        reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
+    });
+    let world = World::new(WebOptions::default());
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    world.run(&["crawl", &url, "--delay", "0"]).exits(0);
+    edition.store(2, Ordering::Relaxed);
+    asked.lock().unwrap().clear();
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    let mut asked = asked.lock().unwrap().clone();
+    asked.retain(|place| !place.ends_with("robots.txt"));
+    asked.sort_unstable();
+    assert_eq!(asked, ["127.0.0.1/", "127.0.0.1/a", "127.0.0.1/new", "127.0.0.1/new/2"]);
+    assert_eq!(world.status()["pages"]["fetched"], 4);
     world.run(&["check"]).exits(0);
 }
 

@@ -20,7 +20,7 @@ use harvestman::{
         spiders::{Spider, Spiders},
         tally::Progress,
     },
-    revisiting::{COMMON, Returns},
+    revisiting::{COMMON, Returns, common_budget},
     timekeeping::set_right,
 };
 use manager::Budget;
@@ -50,7 +50,7 @@ fn a_polite_crawl_of_simulated_sites_keeps_every_pause_and_misses_no_page() {
         SimFetcher::new(web.clone(), shared.clone(), "harvestman", LogOptions::default()).unwrap(),
     );
     let begun = clock.now();
-    let once = Errand { returns: returns("policy = 'once'"), until: None };
+    let once = Errand::new("policy = 'once'", None);
     let outcome = crawl(&web, folder.path(), &shared, fetcher.clone(), &once);
     assert!(matches!(outcome.ended, Ended::Done { .. }), "{:?}", outcome.ended);
 
@@ -70,15 +70,24 @@ fn a_polite_crawl_of_simulated_sites_keeps_every_pause_and_misses_no_page() {
 /// What a simulated crawl is to do.
 pub struct Errand {
     pub returns: Returns,
+    pub budget: Budget,
     /// Go on until this moment; else one pass is made.
     pub until: Option<Timestamp>,
 }
 
-/// As `[revisit]` with these lines has them.
-pub fn returns(lines: &str) -> Returns {
+impl Errand {
+    /// `lines`: of the section `[revisit]`.
+    pub fn new(lines: &str, until: Option<Timestamp>) -> Errand {
+        let config = config(lines);
+        let returns = Returns::new(&config, COMMON);
+        Errand { returns, budget: common_budget(&config.revisit), until }
+    }
+}
+
+fn config(lines: &str) -> Config {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("harvest.toml"), format!("[revisit]\n{lines}\n")).unwrap();
-    Returns::new(&Config::load(folder.path(), Vec::new()).unwrap(), COMMON)
+    Config::load(folder.path(), Vec::new()).unwrap()
 }
 
 /// A crawl of the whole web into `folder`, which may hold an earlier one.
@@ -124,7 +133,7 @@ pub fn crawl(
             Spent::default(),
         ),
         spiders: stage.spiders.clone(),
-        helm: Box::new(Steady(seeds, errand.returns)),
+        helm: Box::new(Steady(seeds, errand.returns, errand.budget)),
         rows: Vec::new(),
         stage,
         gather_threads: 2,
@@ -180,7 +189,7 @@ fn spider(seeds: &[CrawlUrl], returns: Returns) -> Spider {
 }
 
 /// One spider, and nothing ever changes.
-struct Steady(Vec<CrawlUrl>, Returns);
+struct Steady(Vec<CrawlUrl>, Returns, Budget);
 
 impl Helm for Steady {
     fn course(&mut self, _: &[SpiderRow]) -> Result<Course, String> {
@@ -194,7 +203,7 @@ impl Helm for Steady {
             fetches_max: 10,
             seeded_first: false,
             fingerprint: Fingerprints::default(),
-            budgets: Budgets { purses: vec![(COMMON, Budget::default())], site_share: 0.1 },
+            budgets: Budgets { purses: vec![(COMMON, self.2)], site_share: 0.1 },
         })
     }
 

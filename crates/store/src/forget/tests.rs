@@ -271,7 +271,7 @@ fn delta(
         failures: 0,
         visit: Some(visit),
         habit: None,
-        children: None,
+        children: Some(vec![exchange.url.home().fingerprint()]),
         facts: None,
     };
     let page = NewPage {

@@ -29,7 +29,12 @@ impl Harvest {
         if unsure && !self.is_to_be_asked(site, &candidate) {
             return;
         }
-        let max = self.spiders.of(candidate.spider).rules.discovered_urls_max;
+        let spider = self.spiders.of(candidate.spider);
+        let (max, purse) = (spider.rules.discovered_urls_max, spider.returns.purse);
+        let waits = self.planning.holds_firsts(purse);
+        if waits && self.state.hand.get(site).is_some_and(|held| !held.waiting.insert(fp)) {
+            return;
+        }
         if self.is_full(site, candidate.seed, max) {
             // Of one that may be known long since nobody can say that it was refused.
             if !unsure {
@@ -50,6 +55,8 @@ impl Harvest {
             held.parts.remove(&fp);
         }
         match known {
+            // It comes when it can be paid for.
+            _ if waits => {}
             Known::No => drop(self.workbench.offer(site, new_page(candidate, now), now)),
             // Only the database can tell whether it is new: if so, it comes back with a refill.
             _ => self.workbench.expect_more(site, candidate.level, now),

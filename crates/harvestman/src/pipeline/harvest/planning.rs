@@ -35,6 +35,8 @@ const DAY: Duration = Duration::from_secs(86_400);
 pub struct Planning {
     planner: Planner,
     gated: bool,
+    /// Pages of some spider come back for their value.
+    by_value: bool,
     budgets: Budgets,
     /// When the planner wants to be asked again.
     next: Timestamp,
@@ -88,6 +90,7 @@ impl Planning {
         Planning {
             planner,
             gated,
+            by_value: true,
             budgets,
             next: now,
             again_at: None,
@@ -99,8 +102,9 @@ impl Planning {
         }
     }
 
-    /// Other budgets; what was learned of prices stays.
-    pub fn set_budgets(&mut self, budgets: Budgets, now: Timestamp) {
+    /// Other budgets; what was learned of prices stays. `by_value`: pages of some spider come back for their value.
+    pub fn set_budgets(&mut self, budgets: Budgets, by_value: bool, now: Timestamp) {
+        self.by_value = by_value;
         if self.budgets == budgets {
             return;
         }
@@ -112,8 +116,12 @@ impl Planning {
 
     /// What is to be asked of the frontier now.
     pub fn ask(&mut self, now: Timestamp) -> Ask {
-        let ask = self.planner.ask(now);
+        let mut ask = self.planner.ask(now);
         self.next = ask.next;
+        if !self.by_value {
+            // Pages with a rule of their own come at their moment.
+            ask.slack = Duration::ZERO;
+        }
         ask
     }
 
@@ -122,20 +130,33 @@ impl Planning {
         self.gated
     }
 
+    /// Whether first visits of this purse are held to a budget too: where somebody has set one.
+    pub fn holds_firsts(&self, purse: PurseId) -> bool {
+        let mut purses = self.budgets.purses.iter();
+        self.gated && purses.any(|(id, budget)| *id == purse && budget.is_explicit())
+    }
+
+    pub fn holds_any_firsts(&self) -> bool {
+        self.gated && self.budgets.purses.iter().any(|(_, budget)| budget.is_explicit())
+    }
+
     /// The planner's next tick.
     pub fn next_tick(&self) -> Timestamp {
         self.next
     }
 
-    /// There are pages to be seen again, the next of them due at `due` (or just given back). They are asked for by
-    /// the tick, due or not, for where too little is due the price has to fall; but those that have a rule of
-    /// their own at their moment, or nearly.
-    pub fn wait_for(&mut self, due: Option<Timestamp>, now: Timestamp) {
-        let soon = now.plus(OWN_RULE_EVERY);
-        self.again_at = Some(match due {
-            due if self.planner.has_own_rules() => due.unwrap_or(soon).max(soon).min(self.next),
-            _ => self.next,
-        });
+    /// There are pages to be seen again, the next of them due at `due`. They are asked for by the tick, due or not,
+    /// for where too little is due the price has to fall; but those that have a rule of their own at their
+    /// moment, or nearly.
+    pub fn wait_for(&mut self, due: Timestamp, now: Timestamp) {
+        // What was due and did not come, or was left, could not be paid for.
+        let own = if due > now { due.max(now.plus(OWN_RULE_EVERY)) } else { self.next };
+        self.again_at = match (self.by_value, self.planner.has_own_rules()) {
+            (true, false) => Some(self.next),
+            (true, true) => Some(own.min(self.next)),
+            // Nobody's price has to follow what is due.
+            (false, _) => Some(own),
+        };
     }
 
     pub fn price(&self, purse: PurseId) -> f64 {

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use harvester::workbench::{LimitInAll, SpiderLimits};
+use manager::Policy;
 use model::{SpiderId, Timestamp};
 use store::{
     control::{Request, SpiderChange},
@@ -18,6 +19,7 @@ use crate::pipeline::{
     course::Course,
     messages::{Order, REFUSED},
     sessions::Guarded,
+    spiders::Spider,
 };
 
 impl Harvest {
@@ -139,7 +141,12 @@ impl Harvest {
         self.plan.fetches_max = course.fetches_max.min(self.plan.fetches_room);
         self.workbench.set_fetches_max(self.plan.fetches_max);
         self.plan.seeded_first = course.seeded_first;
-        self.planning.set_budgets(course.budgets, now);
+        let goes_by_value = |spider: &Arc<Spider>| {
+            matches!(spider.returns.policies.chosen(), Policy::Value(_))
+                || !spider.overrides.is_empty()
+        };
+        let by_value = self.spiders.all().iter().any(goes_by_value);
+        self.planning.set_budgets(course.budgets, by_value, now);
         self.count_known();
         if self.workbench.which_limit() != Some(LimitInAll::Pages) {
             self.state.parts_only = false;
