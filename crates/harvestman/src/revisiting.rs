@@ -43,12 +43,23 @@ impl Returns {
     /// What decides about a page besides its habit. The further from its site's entry, the less it counts.
     pub fn stake(&self, page: &Page, other: Option<&PageOverride>) -> Stake {
         let own = other.and_then(|other| other.importance);
-        Stake {
+        let stake = Stake {
             policy: self.policy(page, other),
             importance: own.unwrap_or(self.importance) / (1.0 + f64::from(page.level)),
             purse: self.purse,
-        }
+        };
+        if page.terms.notice.is_some() { of_notice(stake) } else { stake }
     }
+}
+
+/// A sitemap or feed is not wanted for itself but for what it tells: every change waits until it is read, so time
+/// counts and not whether the copy is the latest one. (Measured by freshness, that of a busy site would not be
+/// worth a visit.) It counts as much as its site's entry page, whose level it has.
+fn of_notice(mut stake: Stake) -> Stake {
+    if let Policy::Value(value) = &mut stake.policy {
+        value.objective = Objective::Age;
+    }
+    stake
 }
 
 /// Every policy as one spider's configuration has it, and which of them it chose.

@@ -80,7 +80,6 @@ mod tests {
 
     fn page(signals: u8, announced: Option<i64>) -> Page {
         Page {
-            children: None,
             url: CrawlUrl::parse("http://a.example/").unwrap(),
             spider: SpiderId(1),
             state: PageState::Fetched,
@@ -96,6 +95,7 @@ mod tests {
                 announced: announced.map(Timestamp),
                 ..Habit::default()
             },
+            children: None,
             last: None,
         }
     }

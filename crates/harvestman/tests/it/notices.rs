@@ -1,11 +1,22 @@
 //! Sitemaps, feeds and robots.rdf: they bring pages that nobody links to, politely, and count as none.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
-use simweb::{PageCount, RobotsPlan, WebOptions, checks};
+use harvester::clock::SimClock;
+use model::{Clock, SiteHabit, Timestamp};
+use rusqlite::Connection;
+use simweb::{
+    ChangeModel, Dates, LogOptions, PageCount, PageId, RobotsPlan, SimFetcher, SimWeb, WebOptions,
+    checks,
+};
 
 use crate::{
     raw::{Raw, reply},
+    simulated::{self, Errand},
     world::World,
 };
 
@@ -174,4 +185,58 @@ fn a_broken_sitemap_is_told_and_costs_nothing() {
     let told = world.run(&["decisions"]);
     assert!(told.out.contains("sitemap: names no page"), "{told}");
     world.run(&["check"]).exits(0);
+}
+
+#[test]
+fn a_sitemap_that_tells_the_truth_brings_visits_forward_and_a_liar_earns_no_trust() {
+    const DAYS: u32 = 50;
+    let (start, day) = (Timestamp(1_763_000_000_000), Duration::from_secs(86_400));
+    let mut options = options(40);
+    (options.sites, options.change) = (2, ChangeModel::every(day * 12));
+    options.notices.dates = Dates::True;
+    options.notices.dates_of.insert("s1.sim.test".to_owned(), Dates::Lying);
+    let web = Arc::new(SimWeb::new(options));
+    let folder = tempfile::tempdir().unwrap();
+    let clock: Arc<dyn Clock> = Arc::new(SimClock::new(start));
+    let (agent, log) = ("harvestman", LogOptions::default());
+    let fetcher = Arc::new(SimFetcher::new(web.clone(), clock.clone(), agent, log).unwrap());
+    let errand = Errand::new("", Some(start.plus(day * DAYS)));
+    simulated::crawl(&web, folder.path(), &clock, fetcher.clone(), &errand);
+
+    let log = fetcher.log().entries();
+    let polls = log.iter().filter(|entry| entry.path() == "/sitemap.xml").count();
+    assert!((30..=300).contains(&polls), "{polls} visits to two sitemaps in {DAYS} days");
+    let mut visits: BTreeMap<PageId, Vec<Timestamp>> = BTreeMap::new();
+    for entry in log.iter().filter(|entry| matches!(entry.status, 200 | 304)) {
+        let url = model::CrawlUrl::parse(&entry.url()).unwrap();
+        if let Some(page) = web.page_of(&url) {
+            visits.entry(page).or_default().push(entry.at);
+        }
+    }
+    // How long a change waited for the visit that found it, in days, once there was time to learn.
+    let waited = |site: usize| -> f64 {
+        let mut waits = Vec::new();
+        for (page, visits) in visits.iter().filter(|(page, _)| page.site == site) {
+            for pair in visits.windows(2).filter(|pair| pair[0] > start.plus(day * (DAYS / 2))) {
+                if let Some(changed) = web.next_change(*page, pair[0]).filter(|at| *at < pair[1]) {
+                    waits.push(pair[1].since(changed).as_secs_f64() / day.as_secs_f64());
+                }
+            }
+        }
+        assert!(waits.len() > 20, "site {site}: {} changes were found", waits.len());
+        waits.iter().sum::<f64>() / waits.len() as f64
+    };
+    let (honest, liar) = (waited(0), waited(1));
+    println!("{polls} polls; changes waited {honest:.2} days, {liar:.2} where the sitemap lies");
+    assert!(honest < 0.75 * liar, "changes waited {honest:.2} days, {liar:.2} with a liar");
+
+    let database = Connection::open(folder.path().join("crawl.db")).unwrap();
+    let trust = |key: &str| {
+        let habit: String = database
+            .query_row("SELECT habit FROM sites WHERE key = ?1", [key], |row| row.get(0))
+            .unwrap();
+        serde_json::from_str::<SiteHabit>(&habit).unwrap().sitemap
+    };
+    let (true_one, liar) = (trust("s0.sim.test"), trust("s1.sim.test"));
+    assert!(manager::believed(&true_one) && !manager::believed(&liar), "{true_one:?} {liar:?}");
 }

@@ -181,20 +181,8 @@ fn notice(last: Option<Timestamp>) -> Page {
     );
     let last = last.map(|visited| LastVersion { visited, ..LastVersion::default() });
     let (state, due, failures, habit) = (PageState::Known, NOW, 0, Habit::default());
-    Page {
-        url,
-        spider,
-        state,
-        level,
-        hops,
-        seed,
-        due,
-        failures,
-        terms,
-        habit,
-        children: None,
-        last,
-    }
+    let children = None;
+    Page { url, spider, state, level, hops, seed, due, failures, terms, habit, children, last }
 }
 
 fn sort(page: &Page, told: &Announcements, rules: &SpiderRules) -> SortedNotice {

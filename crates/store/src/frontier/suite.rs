@@ -37,6 +37,7 @@ macro_rules! frontier_suite {
             a_shorter_way_lowers_the_level_of_a_page_not_yet_fetched,
             a_seed_that_was_excluded_is_judged_again,
             an_accepted_candidate_is_in_on_the_terms_of_its_judgement,
+            a_notice_stays_one_when_it_is_linked_to_and_a_page_can_become_one,
             pages_come_breadth_first,
             seeded_sites_come_first_when_asked_for,
             refill_brings_what_is_not_in_hand,

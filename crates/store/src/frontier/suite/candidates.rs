@@ -1,5 +1,7 @@
 //! Candidates: how URLs come in, and how they become pages.
 
+use model::SignalSource;
+
 use super::*;
 
 pub fn candidates_are_inserted_once_and_handed_out_for_judgement(frontier: &mut impl Frontier) {
@@ -83,4 +85,23 @@ pub fn an_accepted_candidate_is_in_on_the_terms_of_its_judgement(frontier: &mut 
     judged.admitted = vec![NewPage { terms, ..new_page("http://a.example/", 0, 0) }];
     settle(frontier, 0, judged);
     assert_eq!(lease_one(frontier, 1).pages[0].terms, terms);
+}
+
+pub fn a_notice_stays_one_when_it_is_linked_to_and_a_page_can_become_one(
+    frontier: &mut impl Frontier,
+) {
+    let notice = |text| {
+        let notice = Some(SignalSource::Feed);
+        let terms = PageTerms { requisite: true, notice, ..PageTerms::default() };
+        Candidate { terms, ..candidate(text, 0) }
+    };
+    let (feed, page) = ("http://a.example/feed", "http://a.example/page");
+    frontier.admit(&[notice(feed), candidate(page, 0)], Timestamp(0)).unwrap();
+    assert_eq!(frontier.counts().unwrap().candidates, 1);
+    frontier.admit(&[candidate(feed, 1), notice(page)], Timestamp(1)).unwrap();
+    assert_eq!(frontier.counts().unwrap().candidates, 2, "both are linked to: pages");
+    let lease = lease_one(frontier, 1);
+    let terms: Vec<_> =
+        lease.pages.iter().map(|page| (page.terms.requisite, page.terms.notice)).collect();
+    assert_eq!(terms, [(false, Some(SignalSource::Feed)); 2]);
 }
