@@ -22,7 +22,6 @@ pub fn before(days: f64) -> Timestamp {
 /// Fetched, never compared.
 pub fn page(url: &str) -> Page {
     Page {
-        children: None,
         url: CrawlUrl::parse(url).expect("a URL"),
         spider: SpiderId(0),
         state: PageState::Fetched,
