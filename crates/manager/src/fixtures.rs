@@ -32,6 +32,7 @@ pub fn page(url: &str) -> Page {
         failures: 0,
         terms: PageTerms::default(),
         habit: Habit { first: Some(NOW), seen: Some(NOW), ..Habit::default() },
+        children: None,
         last: None,
     }
 }
