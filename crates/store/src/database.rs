@@ -10,7 +10,7 @@ use std::{
 };
 
 use model::StoreError;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
 /// Other writers of ours (`seed`, `block` …) hold the lock for milliseconds; a person with a database tool
 /// may hold it for longer, and is waited for.
@@ -18,7 +18,7 @@ pub(crate) const BUSY: Duration = Duration::from_secs(60);
 /// Index and inner nodes of some 50 million pages; more would only double the system's own cache.
 const CACHE_KIB: u32 = 64 * 1024;
 /// 32 MB: large enough that hot pages are written back once for many changes.
-const CHECKPOINT_PAGES: u32 = 8_192;
+pub(crate) const CHECKPOINT_PAGES: u32 = 8_192;
 /// A journal above this is cut when it next starts over.
 pub(crate) const WAL_BYTES_MAX: u64 = 64 << 20;
 /// More than the statements this crate has, so that none is parsed twice.
@@ -33,12 +33,19 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
 
 pub(crate) fn prepare_writer(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    keep_statements(connection)?;
     connection.execute_batch(&format!(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA mmap_size = 0;
          PRAGMA cache_size = -{CACHE_KIB}; PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};
          PRAGMA journal_size_limit = {WAL_BYTES_MAX}; PRAGMA temp_store = MEMORY;"
     ))
+}
+
+/// Statements are parsed and planned once. Without the guarantee that plans do not go by bound values SQLite does
+/// it again at nearly every use, for a value that was taken away might have made another plan.
+fn keep_statements(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 /// For looking only; works while a crawl runs, and on a medium that cannot be written.
@@ -66,7 +73,7 @@ fn reader(name: &Path, more: OpenFlags) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | more;
     let connection = Connection::open_with_flags(name, flags)?;
     connection.busy_timeout(BUSY)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    keep_statements(&connection)?;
     connection.execute_batch("PRAGMA query_only = 1; PRAGMA mmap_size = 0")?;
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     Ok(connection)

@@ -22,7 +22,10 @@ use super::{
     tally::{SpiderShares, load_newest, load_totals, save_totals},
 };
 use crate::{
-    database::{WAL_BYTES_MAX, is_disk_full, open_writer, prepare_writer, store_error, wal_path},
+    database::{
+        CHECKPOINT_PAGES, WAL_BYTES_MAX, is_disk_full, open_writer, prepare_writer, store_error,
+        wal_path,
+    },
     links::LinkPosition,
     migrate::migrate,
 };
@@ -238,6 +241,14 @@ impl SqliteFrontier {
 }
 
 impl SqliteFrontier {
+    /// How large a commit may leave the journal before it is written back; 0: it is left alone.
+    fn checkpoint_after(&self, pages: u32) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(&format!("PRAGMA wal_autocheckpoint = {pages}"))
+            .and_then(|mut s| s.query_row([], |_| Ok(())))
+            .map_err(|e| self.error(e))
+    }
+
     fn fault(&self, fault: Fault) -> StoreError {
         match fault {
             Fault::Sql(error) => self.error(error),
@@ -253,7 +264,11 @@ impl Frontier for SqliteFrontier {
 
     fn check_out(&mut self, request: &CheckOut) -> Result<Vec<SiteLease>, StoreError> {
         self.parts_only = request.requisites_only;
-        self.transact(request.now, |work| check_out::check_out(work, request))
+        // Who waits for pages does not wait for the journal to be written back: the next check-in does that.
+        self.checkpoint_after(0)?;
+        let leases = self.transact(request.now, |work| check_out::check_out(work, request));
+        self.checkpoint_after(CHECKPOINT_PAGES)?;
+        leases
     }
 
     fn refill(&mut self, request: &Refill) -> Result<Vec<Page>, StoreError> {
