@@ -73,6 +73,27 @@ fn signals_are_heard_while_the_collection_is_closed() {
     world.crawl_beside(parts, async move { tell.send(()).unwrap() }).expect("the seal was told");
 }
 
+#[test]
+fn simulated_time_stands_still_from_the_end_of_a_visit_until_its_guard_is_dropped() {
+    let start = Timestamp(1_800_000_000_000);
+    let clock = SimClock::new(start);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let begun = clock.busy();
+        let other = clock.wake_at(start.plus(Duration::from_secs(2)));
+        let sleep = clock.sleep_until(start.plus(Duration::from_secs(1)));
+        let work: BoxFuture<'_, u8> = Box::pin(async move {
+            sleep.await;
+            7
+        });
+        let (done, guard) = finish(work, &clock, begun).await;
+        assert_eq!((done, clock.now()), (Some(7), start.plus(Duration::from_secs(1))));
+        drop(guard);
+        drop(other.await);
+        assert_eq!(clock.now(), start.plus(Duration::from_secs(2)));
+    });
+}
+
 struct World {
     web: Arc<SimWeb>,
     clock: Arc<dyn Clock>,

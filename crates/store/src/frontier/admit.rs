@@ -196,7 +196,7 @@ impl Claim<'_> {
                 "UPDATE pages SET spider = ?3, level = CASE WHEN ?14 THEN ?4 ELSE min(level, ?4) END, \
                  hops = ?5, seed = ?6, requisite = ?7, \
                  outside = ?8, depth = ?9, period = ?10, due = ?11, state = ?12, turn = ?13, \
-                 failures = 0 WHERE site = ?1 AND fp = ?2",
+                 failures = 0, price = 0 WHERE site = ?1 AND fp = ?2",
             )?
             .execute(params![
                 site.0,

@@ -6,7 +6,10 @@ use std::sync::{
 };
 
 use harvester::workbench;
-use model::{BoxFuture, Busy, CrawlUrl, NormalForm, Site, SiteClock, SiteCounters, SiteId};
+use model::{
+    BoxFuture, Busy, CrawlUrl, NormalForm, Site, SiteClock, SiteCounters, SiteId, SiteKey,
+    SiteLease,
+};
 use seeder::{Blocks, SpiderRules, UrlForm};
 use simweb::{LogOptions, SimFetcher, SimResolver, SimWeb, WebOptions};
 

@@ -1,0 +1,167 @@
+//! Sites come into the hand and go: check-outs, refills, give-backs, and leases that are kept alive meanwhile.
+//!
+//! What is to be judged or fetched for the first time is asked for as soon as it is due; what is to be seen again
+//! by the planner's tick, where visits are held to a budget.
+
+use harvester::workbench::{Drained, LimitInAll, Reason};
+use model::{CheckOut, NextDue, Refill, Release, SiteKey, SiteLease, SpiderId, Timestamp, limits};
+
+use super::Harvest;
+use crate::pipeline::messages::{Order, Settle};
+
+impl Harvest {
+    pub(super) fn give_back_drained(&mut self, now: Timestamp) {
+        for Drained { site, reason, .. } in self.workbench.drained() {
+            let Some(held) = self.state.hand.get(&site.key) else { continue };
+            if !held.is_quiet() {
+                // Something of it is on its way and will stir the workbench, which then tells again.
+                held.drained = Some(reason);
+                continue;
+            }
+            self.put_down(&site.key, reason, now);
+        }
+    }
+
+    pub(super) fn put_down(&mut self, site: &SiteKey, reason: Reason, now: Timestamp) {
+        match reason {
+            // What is held to a budget has to be chosen, and that is done at check-out.
+            Reason::NeedsRefill if self.planning.holds_any_firsts() => {
+                self.give_back(site, Release::NotBefore(now), now);
+            }
+            Reason::NeedsRefill => self.ask_for_more(site, now),
+            Reason::Done | Reason::Limit | Reason::Paused | Reason::TurnOver => {
+                self.give_back(site, Release::NotBefore(now), now);
+            }
+            // Not even what was fetched before may be visited, until the limit is another.
+            Reason::Spent => self.give_back(site, Release::Rest, now),
+            Reason::NotBefore(at) | Reason::RobotsUnreachable(at) => {
+                self.give_back(site, Release::NotBefore(at), now);
+            }
+        }
+    }
+
+    pub(super) fn ask_for_more(&mut self, site: &SiteKey, now: Timestamp) {
+        let except = self.workbench.pages_of(site);
+        let paused = self.paused(now);
+        let Some(held) = self.state.hand.get(site) else { return };
+        held.refilling = true;
+        let request = Refill {
+            site: held.id,
+            fence: held.fence,
+            now,
+            pages_max: limits::REFILL_PAGES,
+            // What is held to a budget is asked for by the tick.
+            again: !self.planning.is_gated(),
+            paused,
+            except,
+            only: Vec::new(),
+        };
+        self.order(Order::Refill(site.clone(), request, self.clock.busy()));
+    }
+
+    /// `full`: see [`model::SiteDelta::full`].
+    pub(super) fn give_back(&mut self, site: &SiteKey, release: Release, now: Timestamp) {
+        let removed = self.workbench.remove(site, now);
+        let Some(held) = self.state.hand.remove(site) else { return };
+        held.keep_sessions(&self.state.sessions, now);
+        self.refund_all(held.paid.values().copied());
+        self.state.logins.retain(|(other, _), _| other != site);
+        let clock = removed.as_ref().map(|removed| removed.clock);
+        let full = removed.map(|removed| removed.full).unwrap_or_default();
+        // Where it is the spiders' own bytes that are spent, they are not lent for; others may be.
+        let own = |id: &SpiderId| self.workbench.which_limit_of(*id) == Some(LimitInAll::Bytes);
+        let release = match release {
+            Release::Rest if full.iter().all(own) => Release::NotBefore(now),
+            other => other,
+        };
+        let mut delta = held.farewell(clock, release, now);
+        delta.full = full;
+        self.settle(Settle { deltas: vec![delta], busy: self.clock.busy(), ..Settle::default() });
+        self.state.check_at = Some(now);
+    }
+
+    pub(super) fn check_out(&mut self, now: Timestamp) {
+        let room = self.plan.sites_in_hand.saturating_sub(self.state.hand.len());
+        let wanted = room >= self.plan.sites_in_hand.div_ceil(4) || self.state.hand.is_empty();
+        let due = self.state.check_at.is_some_and(|at| at <= now);
+        let tick = self.planning.again_at.is_some_and(|at| at <= now);
+        if self.state.checking_out || room == 0 || !wanted || !(due || tick) {
+            return;
+        }
+        let ask = self.planning.ask(now);
+        if ask.again_max == Some(0) && (!due || !ask.firsts) {
+            // Nothing can be paid for yet.
+            self.state.check_at = due.then_some(ask.next).or(self.state.check_at);
+            self.planning.again_at = Some(ask.next);
+            return;
+        }
+        let fair = limits::PAGES_IN_HAND_MAX / self.plan.sites_in_hand.max(1);
+        let request = CheckOut {
+            now,
+            holder: self.plan.holder.clone(),
+            lease: limits::LEASE,
+            sites_max: room.min(limits::CHECK_OUT_SITES),
+            pages_max: fair.clamp(limits::CHECK_OUT_PAGES_MIN, limits::REFILL_PAGES),
+            slack: ask.slack,
+            firsts: ask.firsts,
+            again_max: ask.again_max,
+            known_max: limits::KNOWN_IN_MEMORY_MAX,
+            paused: self.paused(now),
+            requisites_only: self.state.parts_only,
+            seeded_first: self.plan.seeded_first,
+            only: None,
+        };
+        self.state.checking_out = true;
+        self.state.check_at = None;
+        self.planning.again_at = None;
+        // A check-out takes back the leases that ran out: none of ours may be among them, or the site
+        // would be in hand twice.
+        self.renew_leases(now);
+        self.order(Order::CheckOut(request, self.clock.busy()));
+    }
+
+    pub(super) fn checked_out(&mut self, leases: Vec<SiteLease>, full: bool, next: NextDue) {
+        let now = self.clock.now();
+        self.state.checking_out = false;
+        let (came, dues) = (leases.len(), earliest(&leases));
+        let leases = self.choose(leases, now);
+        // As many came as were asked for: there may be more. Else ask again when the next is due, or at once
+        // when something was found or given back while we asked.
+        let mut later = if self.planning.is_gated() { next.first } else { next.earliest() };
+        if full && !leases.is_empty() {
+            later = Some(now);
+        } else if came > 0 && leases.is_empty() && self.planning.is_gated() {
+            // What came stays due and cannot be paid for: it would come again and again.
+            later = later.map(|at| at.max(self.planning.next_tick()));
+        }
+        // Those of sites that were lent a moment ago are not among the next.
+        let left = dues.filter(|_| leases.len() < came);
+        if self.planning.is_gated()
+            && let Some(due) = [next.again, left].into_iter().flatten().min()
+        {
+            self.planning.wait_for(due, now);
+        }
+        self.state.check_at = [self.state.check_at, later].into_iter().flatten().min();
+        self.state.next_due = next.earliest();
+        for mut lease in leases {
+            self.state.hand.add(&lease, now);
+            self.note_paid(&lease);
+            let site = lease.site.key.clone();
+            lease.pages = self.judge_candidates(&site, lease.pages);
+            self.workbench.add(lease, now);
+        }
+    }
+
+    pub(super) fn renew_leases(&mut self, now: Timestamp) {
+        let stale = self.state.hand.renew(now);
+        if !stale.is_empty() {
+            self.settle(Settle { deltas: stale, busy: self.clock.busy(), ..Settle::default() });
+        }
+    }
+}
+
+/// When the first of these pages that were fetched before is due.
+fn earliest(leases: &[SiteLease]) -> Option<Timestamp> {
+    let pages = leases.iter().flat_map(|lease| &lease.pages);
+    pages.filter(|page| page.last.is_some()).map(|page| page.due).min()
+}
