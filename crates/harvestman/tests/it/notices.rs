@@ -16,7 +16,7 @@ use simweb::{
 
 use crate::{
     raw::{Raw, reply},
-    simulated::{self, Errand, returns},
+    simulated::{self, Errand},
     world::World,
 };
 
@@ -200,7 +200,7 @@ fn a_sitemap_that_tells_the_truth_brings_visits_forward_and_a_liar_earns_no_trus
     let clock: Arc<dyn Clock> = Arc::new(SimClock::new(start));
     let (agent, log) = ("harvestman", LogOptions::default());
     let fetcher = Arc::new(SimFetcher::new(web.clone(), clock.clone(), agent, log).unwrap());
-    let errand = Errand { returns: returns(""), until: Some(start.plus(day * DAYS)) };
+    let errand = Errand::new("", Some(start.plus(day * DAYS)));
     simulated::crawl(&web, folder.path(), &clock, fetcher.clone(), &errand);
 
     let log = fetcher.log().entries();
