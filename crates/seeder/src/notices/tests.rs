@@ -1,3 +1,5 @@
+//! Notices in all their dresses, whole and broken, and what follows from them.
+
 use std::{fmt::Write as _, io::Write as _};
 
 use model::{

@@ -69,7 +69,7 @@ macro_rules! page_columns {
 pub(super) use page_columns;
 
 /// Where a column `turn` is that is asked for after [`page_columns`].
-pub(super) const TURN: usize = 28;
+pub(super) const TURN: usize = 29;
 
 /// A page without its last version, and the visit that holds it.
 pub(super) fn page_from_row(row: &Row<'_>) -> rusqlite::Result<(Page, Option<i64>)> {
