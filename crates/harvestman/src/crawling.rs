@@ -10,6 +10,7 @@ use seeder::SpiderRules;
 use store::{
     census::{Census, DecisionEntry},
     collection::Collection,
+    directory::Sitting,
     runs::{RunId, RunState},
     spiders::SpiderRow,
 };
@@ -79,7 +80,7 @@ impl Crawl<'_> {
             return Err(self.nothing_to_do());
         }
         let door = Arc::new(Doorkeeper(house.stage.spiders.clone()));
-        let run = house.frontier.start_run(std::process::id(), clock.now())?;
+        let run = self.start_run(&mut house, clock.now())?;
         let parts = Parts {
             desk: Box::new(house.frontier),
             archive: house.archive,
@@ -103,6 +104,17 @@ impl Crawl<'_> {
         let exit = self.farewell(outcome, run, elapsed, &house.collection, clock.now());
         drop(house.lock);
         exit
+    }
+
+    fn start_run(&self, house: &mut House, now: Timestamp) -> Result<RunId, Failure> {
+        let run = house.frontier.start_run(std::process::id(), now)?;
+        if self.forever {
+            house.frontier.run_is_daily(run, now)?;
+        }
+        if let Some(directory) = &house.stage.directory {
+            directory.begin(Sitting { started: now, daily: self.forever });
+        }
+        Ok(run)
     }
 
     /// What is wrong with the configuration is found here, before anything on disk is touched.

@@ -7,6 +7,7 @@ use seeder::{Block, Seed};
 use store::{
     collection::{Collection, CrawlLock},
     control::{Command, SpiderChange},
+    directory::Directory,
     frontier::SqliteFrontier,
     links::LinkWriter,
     spiders::DEFAULT_SPIDER,
@@ -97,6 +98,7 @@ impl House {
             spiders: Arc::new(spiders),
             payloads: Mutex::new(Payloads::new(Payloads::ENTRIES_MAX)),
             stored_bytes_max: crawl.config.store.content_bytes_max,
+            directory: directory(crawl, &collection, &frontier)?,
             ids: RecordIds::from_system(),
             clock: clock.clone(),
             preview: crawl.preview.clone(),
@@ -251,4 +253,17 @@ impl House {
         self.frontier.admit(&candidates, now)?;
         Ok(candidates.len())
     }
+}
+
+/// Pages as files too, where that is asked for; what is only looked at is kept nowhere.
+fn directory(
+    crawl: &Crawl<'_>,
+    collection: &Collection,
+    frontier: &SqliteFrontier,
+) -> Result<Option<Arc<Directory>>, Failure> {
+    if !crawl.config.store.directory || crawl.preview.is_some() {
+        return Ok(None);
+    }
+    let directory = Directory::new(collection.directory(), frontier.sittings()?);
+    Ok(Some(Arc::new(directory)))
 }

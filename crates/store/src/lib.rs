@@ -7,6 +7,7 @@ pub mod blocks;
 pub mod census;
 pub mod collection;
 pub mod control;
+pub mod directory;
 pub mod forget;
 pub mod frontier;
 pub mod links;

@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 
 mod ask;
 mod crawl;
+mod export;
 mod keep;
 mod seeds;
 mod shell;
@@ -17,6 +18,7 @@ mod tests;
 
 pub use ask::*;
 pub use crawl::*;
+pub use export::*;
 pub use keep::*;
 pub use seeds::*;
 pub use shell::*;
@@ -176,6 +178,12 @@ What to forget: a URL (all versions of this one page), a site (a host) or a doma
   harvestman show https://example.org/ --headers
   harvestman show https://example.org/ --html > page.html")]
     Show(ShowArgs),
+
+    /// Write what the collection holds in other forms
+    #[command(after_help = "Examples:
+  harvestman export directory --out pages
+  harvestman export directory --out week --from 7d --site example.org")]
+    Export(ExportArgs),
 
     /// Verify a collection: database, volumes and links agree
     #[command(after_help = "Examples:

@@ -26,6 +26,7 @@ mod decisions;
 mod demo;
 mod dry_run;
 mod explain;
+mod export;
 mod forget;
 mod init;
 mod man;
@@ -134,6 +135,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Explain(args) => explain::run(&context, &args),
         Command::Decisions(args) => decisions::run(&context, &args),
         Command::Show(args) => show::run(&context, &args),
+        Command::Export(args) => export::run(&context, &args),
         Command::Check(args) => check::run(&context, &args),
         Command::Simweb(args) => simweb::run(&context, &args),
         Command::Demo(args) => demo::run(&context, &args),
@@ -197,6 +199,7 @@ mod tests {
             include_str!("../../../../README.md"),
             include_str!("../../../../docs/configuration.md"),
             include_str!("../../../../docs/seeds.md"),
+            include_str!("../../../../docs/directory.md"),
         ];
         let mut seen = 0;
         for line in pages.iter().flat_map(|page| page.lines()) {

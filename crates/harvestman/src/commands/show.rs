@@ -67,7 +67,7 @@ fn newest(story: &PageStory) -> Option<&VisitEntry> {
 }
 
 /// The archived exchange with its body decoded. A revisit has only a head: its body is where it refers to.
-fn exchange(
+pub(super) fn exchange(
     census: &Census,
     volumes: &Volumes,
     at: RecordLocation,

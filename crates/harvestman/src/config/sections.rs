@@ -177,6 +177,8 @@ pub struct Reject {
 pub struct Store {
     pub volume_bytes_max: u64,
     pub content_bytes_max: Option<u64>,
+    /// Pages are kept as files too.
+    pub directory: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -335,6 +337,7 @@ impl Values {
         Store {
             volume_bytes_max: self.size("store.volume_bytes_max"),
             content_bytes_max: self.size_or_none("store.content_bytes_max"),
+            directory: self.flag("store.directory"),
         }
     }
 

@@ -374,6 +374,9 @@ pub static KEYS: &[Key] = &[
     Key::none("store.content_bytes_max", Kind::Size { min: 1 })
         .doc("Most bytes of a body to archive; what is beyond is parsed, then cut and marked as cut.")
         .example("\"300KB\""),
+    Key::new("store.directory", Kind::Flag, "false")
+        .doc("Keep the HTML of each page as a file too: directory/DATE_TIME/host/path, a folder for each crawl, under run one a day.")
+        .example("true"),
     // Coming back.
     Key::new("revisit.policy", Kind::OneOf(POLICIES), "\"fixed\"")
         .doc("When a fetched page is due again: never, or after a fixed period.")

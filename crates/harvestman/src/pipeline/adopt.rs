@@ -152,6 +152,7 @@ impl Adopter<'_> {
             revisit: !matches!(adopted.kind, EntryKind::Response),
         };
         let (report, decisions) = self.stage.read(exchange, page, &filed, after);
+        self.stage.keep_file(exchange, &report)?;
         let mut delta = self.delta(adopted, lease);
         delta.updates.push(report.update.clone());
         delta.duplicates += u64::from(report.duplicate);

@@ -16,7 +16,10 @@ use model::{
     RecordLocation, RefersTo, Refusal, Stopped, StoreError,
 };
 use seeder::{Blocks, Requisites, Sorted, sort_links, sort_requisites};
-use store::warc::{RecordIds, dechunk, sha1};
+use store::{
+    directory::Directory,
+    warc::{RecordIds, dechunk, sha1},
+};
 use tokio::sync::mpsc::Sender;
 
 use super::{
@@ -40,6 +43,8 @@ pub struct GatherStage {
     pub payloads: Mutex<Payloads>,
     /// Of a longer body only so much is archived (WIRE's maxstoredsize); all of it is read.
     pub stored_bytes_max: Option<u64>,
+    /// Where pages are kept as files too.
+    pub directory: Option<Arc<Directory>>,
     pub ids: RecordIds,
     pub clock: Arc<dyn Clock>,
     /// What would be taken is told here instead of being taken.
@@ -91,6 +96,7 @@ impl GatherStage {
             Subject::Page { page, after } => {
                 let filed = self.file(&exchange, Some(&page), events)?;
                 let (report, decisions) = self.read(&exchange, *page, &filed, after);
+                when_there_is_room(events, || self.keep_file(&exchange, &report))?;
                 (ReportSubject::Page(Box::new(report)), filed.location, decisions)
             }
         };
@@ -113,7 +119,7 @@ impl GatherStage {
         let record_id = self.ids.make();
         let archived = cut.as_ref().unwrap_or(exchange);
         let entry = ArchiveEntry { exchange: archived, record_id, payload_digest: stored, kind };
-        let location = self.append_when_there_is_room(&entry, events)?;
+        let location = when_there_is_room(events, || self.archive.append(&entry))?;
         if seen == Seen::New && exchange.status == 200 && exchange.stopped.is_none() {
             let mut payloads = self.payloads.lock().unwrap_or_else(PoisonError::into_inner);
             payloads.remember(&digest, &exchange.url, exchange.started, exchange.entity.len());
@@ -178,27 +184,19 @@ impl GatherStage {
         }
     }
 
-    fn append_when_there_is_room(
-        &self,
-        entry: &ArchiveEntry<'_>,
-        events: &Sender<Event>,
-    ) -> Result<RecordLocation, StoreError> {
-        let mut paused = false;
-        loop {
-            match self.archive.append(entry) {
-                Err(error) if error.is_disk_full() && !events.is_closed() => {
-                    paused = true;
-                    let _ = events.blocking_send(Event::Paused(Some(error.to_string())));
-                    std::thread::sleep(FULL_DISK_RETRY);
-                }
-                outcome => {
-                    if paused {
-                        let _ = events.blocking_send(Event::Paused(None));
-                    }
-                    return outcome;
-                }
-            }
+    /// The HTML of a page as a file, behind its record: a crash between the two leaves the record, and who
+    /// adopts that writes the file.
+    pub fn keep_file(&self, exchange: &Exchange, report: &PageReport) -> Result<(), StoreError> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        let html = report.update.facts.as_ref().is_some_and(|facts| {
+            matches!(facts.media_type.as_str(), "text/html" | "application/xhtml+xml")
+                && !facts.noarchive
+        });
+        let content = (200..300).contains(&exchange.status) && !exchange.body.is_empty();
+        if !html || !content || report.page.terms.requisite {
+            return Ok(());
         }
+        directory.write(&exchange.url, exchange.started, &exchange.body)
     }
 
     /// Gathers an archived answer and judges its links. Also the way records are adopted after a crash.
@@ -254,6 +252,29 @@ impl GatherStage {
             again,
         };
         (report, decisions)
+    }
+}
+
+/// Runs `write`; when the disk is full says so, waits, and runs it again.
+fn when_there_is_room<T>(
+    events: &Sender<Event>,
+    write: impl Fn() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let mut paused = false;
+    loop {
+        match write() {
+            Err(error) if error.is_disk_full() && !events.is_closed() => {
+                paused = true;
+                let _ = events.blocking_send(Event::Paused(Some(error.to_string())));
+                std::thread::sleep(FULL_DISK_RETRY);
+            }
+            outcome => {
+                if paused {
+                    let _ = events.blocking_send(Event::Paused(None));
+                }
+                return outcome;
+            }
+        }
     }
 }
 

@@ -14,6 +14,7 @@ mod block;
 mod check;
 mod commands;
 mod config;
+mod directory;
 mod forget;
 mod full_disk;
 mod hazards;

@@ -238,7 +238,8 @@ CREATE TABLE runs (
     reason    TEXT NOT NULL DEFAULT '',
     pid       INTEGER NOT NULL,
     heartbeat INTEGER NOT NULL,
-    stats     TEXT NOT NULL DEFAULT '{}'   -- JSON
+    stats     TEXT NOT NULL DEFAULT '{}',  -- JSON
+    daily     INTEGER NOT NULL DEFAULT 0   -- it has no end: its folders of pages are one a day
 );
 
 -- What `status` shows, kept in step by every transaction.
