@@ -10,6 +10,7 @@ pub mod control;
 pub mod directory;
 pub mod forget;
 pub mod frontier;
+pub mod history;
 pub mod links;
 pub mod runs;
 pub mod spiders;
