@@ -15,7 +15,7 @@ use store::{
 };
 
 use crate::{
-    commands::finish_forgetting,
+    commands::{finish_forgetting, thin_at_start},
     crawling::Crawl,
     exit::Failure,
     pipeline::{
@@ -57,6 +57,9 @@ impl House {
         };
         let lock = collection.lock()?;
         finish_forgetting(crawl.context, &collection, &lock, clock.now())?;
+        if crawl.forever {
+            thin_at_start(crawl.context, &crawl.config, &collection, &lock)?;
+        }
         let mut frontier = SqliteFrontier::open(&collection.database())?;
         frontier.set_sites_max(crawl.config.crawl.sites);
         frontier.recover_leases(clock.now())?;

@@ -20,3 +20,4 @@ mod steering;
 pub mod summary;
 pub mod terminal;
 mod times;
+pub mod webhook;

@@ -14,8 +14,10 @@ pub mod history;
 pub mod links;
 pub mod runs;
 pub mod spiders;
+pub mod thin;
 pub mod tombstones;
 pub mod warc;
+pub mod webhooks;
 
 mod database;
 mod migrate;

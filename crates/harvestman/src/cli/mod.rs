@@ -13,6 +13,7 @@ mod keep;
 mod seeds;
 mod shell;
 mod simulated;
+mod webhook;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +24,7 @@ pub use keep::*;
 pub use seeds::*;
 pub use shell::*;
 pub use simulated::*;
+pub use webhook::*;
 
 #[derive(Clone, Debug, Parser)]
 #[command(
@@ -144,6 +146,16 @@ What to forget: a URL (all versions of this one page), a site (a host) or a doma
 --dry-run. --undo only lets it in again.")]
     Forget(ForgetArgs),
 
+    /// Take old versions out of the archive, by rule or to keep within a budget; never the last of a page
+    #[command(after_help = "Examples:
+  harvestman thin --dry-run                 what would be removed
+  harvestman thin
+  harvestman -C news thin --json
+
+What stays is said by store.keep (\"all 30d, then 1 per 7d\") and store.versions_bytes_max in
+harvest.toml. Every visit stays in history, marked as one whose content is kept no more.")]
+    Thin(ThinArgs),
+
     /// What the collection holds, how fast it grows, and where the time goes
     #[command(after_help = "Examples:
   harvestman status
@@ -178,6 +190,17 @@ What to forget: a URL (all versions of this one page), a site (a host) or a doma
   harvestman show https://example.org/ --headers
   harvestman show https://example.org/ --html > page.html")]
     Show(ShowArgs),
+
+    /// Tell others of changes: how deliveries are doing, what was given up, and trying again
+    #[command(after_help = "Examples:
+  harvestman webhook                        each webhook and how it is doing
+  harvestman webhook test
+  harvestman webhook deliver
+  harvestman webhook dead
+  harvestman webhook retry --all
+
+Webhooks are [[webhook]] tables in harvest.toml; a crawl delivers as it goes. See docs/webhooks.md.")]
+    Webhook(WebhookArgs),
 
     /// Write what the collection holds in other forms
     #[command(after_help = "Examples:

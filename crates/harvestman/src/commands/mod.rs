@@ -35,8 +35,12 @@ mod show;
 mod simweb;
 mod spider;
 mod status;
+mod thin;
+mod webhook;
 
 pub use forget::finish_forgetting;
+pub use thin::thin_at_start;
+pub use webhook::courier;
 
 /// Where a collection lives when nobody says otherwise.
 pub const COLLECTION: &str = "./harvest";
@@ -131,10 +135,12 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Spider(args) => spider::run(&context, args.command.as_ref()),
         Command::Block(args) => block::run(&context, &args),
         Command::Forget(args) => forget::run(&context, &args),
+        Command::Thin(args) => thin::run(&context, &args),
         Command::Status => status::run(&context),
         Command::Explain(args) => explain::run(&context, &args),
         Command::Decisions(args) => decisions::run(&context, &args),
         Command::Show(args) => show::run(&context, &args),
+        Command::Webhook(args) => webhook::run(&context, &args),
         Command::Export(args) => export::run(&context, &args),
         Command::Check(args) => check::run(&context, &args),
         Command::Simweb(args) => simweb::run(&context, &args),
@@ -200,6 +206,8 @@ mod tests {
             include_str!("../../../../docs/configuration.md"),
             include_str!("../../../../docs/seeds.md"),
             include_str!("../../../../docs/directory.md"),
+            include_str!("../../../../docs/webhooks.md"),
+            include_str!("../../../../docs/thinning.md"),
         ];
         let mut seen = 0;
         for line in pages.iter().flat_map(|page| page.lines()) {

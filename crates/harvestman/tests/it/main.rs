@@ -34,5 +34,7 @@ mod simulated;
 mod site;
 mod spiders;
 mod stopping;
+mod thin;
 mod tls;
+mod webhooks;
 mod world;
