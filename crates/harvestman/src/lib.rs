@@ -4,12 +4,15 @@
 //! from). The command line itself is data in [`cli`]; how the program ends is in [`exit`].
 
 mod access;
+mod archived;
 pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod crawling;
+mod diff;
 pub mod exit;
 mod house;
+mod moments;
 pub mod pipeline;
 pub mod progress;
 mod seeding;
@@ -20,4 +23,5 @@ mod steering;
 pub mod summary;
 pub mod terminal;
 mod times;
+mod versions;
 pub mod webhook;

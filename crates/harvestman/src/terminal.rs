@@ -71,6 +71,12 @@ pub fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
+/// Whether to colour standard output when nobody says: on a terminal, unless `NO_COLOR` forbids it
+/// (no-color.org).
+pub fn wants_colour() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
 /// Control characters (C0, DEL, C1), line and paragraph separators, and marks that turn the direction.
 fn is_unsafe(c: char) -> bool {
     c.is_control()

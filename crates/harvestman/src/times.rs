@@ -8,16 +8,16 @@ use crate::config::units::time_text;
 
 /// `in 6d 23h`, or `now`.
 pub fn until(at: Timestamp, now: Timestamp) -> String {
-    if at <= now { "now".to_owned() } else { format!("in {}", coarse(at.since(now))) }
+    if at <= now { "now".to_owned() } else { format!("in {}", span(at.since(now))) }
 }
 
 /// `3h 12m ago`, or `just now`.
 pub fn ago(at: Timestamp, now: Timestamp) -> String {
-    let span = now.since(at);
-    if span < Duration::from_secs(1) {
+    let past = now.since(at);
+    if past < Duration::from_secs(1) {
         "just now".to_owned()
     } else {
-        format!("{} ago", coarse(span))
+        format!("{} ago", span(past))
     }
 }
 
@@ -27,9 +27,9 @@ pub fn iso(at: Timestamp) -> String {
         .map_or_else(|_| at.0.to_string(), |at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
 }
 
-/// The two largest units at most: nobody needs the seconds of a week.
-fn coarse(span: Duration) -> String {
-    let seconds = span.as_secs();
+/// `3d`, `1h12m`. The two largest units at most: nobody needs the seconds of a week.
+pub fn span(time: Duration) -> String {
+    let seconds = time.as_secs();
     let unit = match seconds {
         0..60 => 1,
         60..7_200 => 60,

@@ -1,4 +1,4 @@
-//! What `explain`, `decisions` and `show` are told: questions about what the collection holds.
+//! What `explain` and `decisions` are told: questions about what the collection holds.
 
 use clap::Args;
 
@@ -25,22 +25,4 @@ pub struct ExplainArgs {
 
     #[arg(value_name = "URL")]
     pub url: String,
-}
-
-#[derive(Clone, Debug, Args)]
-pub struct ShowArgs {
-    #[arg(value_name = "URL")]
-    pub url: String,
-
-    /// Visible text (the default)
-    #[arg(long, group = "part")]
-    pub text: bool,
-
-    /// The body as it was served
-    #[arg(long, group = "part")]
-    pub html: bool,
-
-    /// The head of the answer
-    #[arg(long, group = "part")]
-    pub headers: bool,
 }

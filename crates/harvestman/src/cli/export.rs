@@ -15,7 +15,7 @@ pub enum ExportForm {
     /// Pages as files: DATE_TIME/host/path, a folder for each crawl
     #[command(after_help = "Examples:
   harvestman export directory --out pages
-  harvestman export directory --out week --from 7d
+  harvestman export directory --out week --from '7 days ago'
   harvestman export directory --out may --from 2026-05-01 --to 2026-06-01 --site example.org
 
 Each version is in the folder of the crawl that first saw it; with --every-visit also in those of the
@@ -29,7 +29,7 @@ pub struct ExportDirectoryArgs {
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
 
-    /// What was seen at this time or later: 2026-05-01, 2026-05-01T12:00:00Z, or 7d for a week ago
+    /// What was seen at this time or later: 2026-05-01, 2026-05-01T12:00:00Z, yesterday, '7 days ago'
     #[arg(long, value_name = "TIME")]
     pub from: Option<String>,
 

@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 mod ask;
 mod crawl;
 mod export;
+mod history;
 mod keep;
 mod seeds;
 mod shell;
@@ -20,6 +21,7 @@ mod tests;
 pub use ask::*;
 pub use crawl::*;
 pub use export::*;
+pub use history::*;
 pub use keep::*;
 pub use seeds::*;
 pub use shell::*;
@@ -184,12 +186,56 @@ harvest.toml. Every visit stays in history, marked as one whose content is kept 
   harvestman decisions --site example.org --json")]
     Decisions(DecisionsArgs),
 
-    /// The latest version of a page
+    /// All visits of a page: when it was new, changed, gone, back, and how long it stayed the same
     #[command(after_help = "Examples:
+  harvestman history https://example.org/
+  harvestman history https://example.org/ --all
+  harvestman history https://example.org/ --json
+
+The numbers in the first column name versions for show --version and diff. Times are UTC.")]
+    History(HistoryArgs),
+
+    /// A version of a page, the latest or that of a time: text, HTML or headers
+    #[command(
+        disable_version_flag = true,
+        after_help = "Examples:
   harvestman show https://example.org/
   harvestman show https://example.org/ --headers
-  harvestman show https://example.org/ --html > page.html")]
+  harvestman show https://example.org/ --html > page.html
+  harvestman show https://example.org/ --at 2026-11-01
+  harvestman show https://example.org/ --at 2026-11-01T20:00:00Z --html
+  harvestman show https://example.org/ --version 3"
+    )]
     Show(ShowArgs),
+
+    /// What changed between two versions of a page: lines, and within them words
+    #[command(after_help = "Examples:
+  harvestman diff https://example.org/
+  harvestman diff https://example.org/ 3
+  harvestman diff https://example.org/ 2026-11-01 2026-11-15
+  harvestman diff https://example.org/ 1 4 --source --color always
+  harvestman diff https://example.org/ --html changes.html
+
+Versions are told by their number in harvestman history or by a time: the version at hand then.")]
+    Diff(DiffArgs),
+
+    /// What changed in the collection: new, changed, gone and returned pages, in the order they were seen
+    #[command(after_help = "Examples:
+  harvestman changes
+  harvestman changes --since yesterday --words
+  harvestman changes --site example.org --limit 200
+  harvestman changes --spider news --atom news.atom
+  harvestman changes --after 1041 --json
+
+With --json every change is an object on a line of its own; the last line is {next_after, more}: what
+to give to --after the next time. Nothing is told twice and nothing is missed that way.")]
+    Changes(ChangesArgs),
+
+    /// Reports on a collection: how visits have adapted to the pages
+    #[command(after_help = "Examples:
+  harvestman report adaptation
+  harvestman report adaptation --spider news --json")]
+    Report(ReportArgs),
 
     /// Tell others of changes: how deliveries are doing, what was given up, and trying again
     #[command(after_help = "Examples:
@@ -205,7 +251,7 @@ Webhooks are [[webhook]] tables in harvest.toml; a crawl delivers as it goes. Se
     /// Write what the collection holds in other forms
     #[command(after_help = "Examples:
   harvestman export directory --out pages
-  harvestman export directory --out week --from 7d --site example.org")]
+  harvestman export directory --out today --from yesterday --site example.org")]
     Export(ExportArgs),
 
     /// Verify a collection: database, volumes and links agree

@@ -49,7 +49,7 @@ fn known_reason(word: &str) -> Result<RefusalReason, Failure> {
 }
 
 /// A site as somebody types it: its key, a host, or a URL of it.
-fn site_of(text: &str) -> Result<String, Failure> {
+pub(super) fn site_of(text: &str) -> Result<String, Failure> {
     let url = parse_seed(text).map_err(|why| Failure::bad_url(text, &why))?;
     Ok(url.site().as_str().to_owned())
 }

@@ -9,14 +9,14 @@ use store::{
     census::Census,
     collection::Collection,
     directory::{Directory, KeptVersion, Span},
-    warc::Volumes,
 };
 
-use super::{Context, show};
+use super::Context;
 use crate::{
+    archived::Archived,
     cli::{ExportArgs, ExportDirectoryArgs, ExportForm},
-    config::units,
     exit::{Exit, Failure},
+    moments::Moment,
     progress::{bytes, number},
     terminal::print,
 };
@@ -51,16 +51,14 @@ fn directory(context: &Context, args: &ExportDirectoryArgs) -> Result<Exit, Fail
     let census = Census::open(&collection)?;
     let span = span(&census, args, clock.now())?;
     let directory = Directory::new(args.out.clone(), census.sittings()?);
-    let volumes = Volumes::new(collection.volumes());
+    let archived = Archived::new(&collection, &census, config.fetch.body_bytes_max);
     let (mut after, mut written, mut told) = (0, Written::default(), clock.now());
     loop {
         let piece = census.kept_versions(after, &span, PIECE)?;
         let Some(last) = piece.last() else { break };
         after = last.seq;
         for version in &piece {
-            let read =
-                show::exchange(&census, &volumes, version.record, config.fetch.body_bytes_max);
-            let body = match read {
+            let body = match archived.exchange(version.record) {
                 Ok(exchange) => exchange.body,
                 Err(failure) => {
                     written.miss(version, &failure);
@@ -104,7 +102,6 @@ fn times(version: &KeptVersion, span: &Span, every: bool) -> Vec<Timestamp> {
 }
 
 fn span(census: &Census, args: &ExportDirectoryArgs, now: Timestamp) -> Result<Span, Failure> {
-    let moment = |text: &Option<String>| text.as_deref().map(|text| moment(text, now)).transpose();
     if let Some(name) = &args.spider
         && !census.spiders()?.iter().any(|row| row.name == *name)
     {
@@ -122,29 +119,20 @@ fn span(census: &Census, args: &ExportDirectoryArgs, now: Timestamp) -> Result<S
         ));
     }
     Ok(Span {
-        from: moment(&args.from)?,
-        to: moment(&args.to)?,
+        from: moment(args.from.as_deref(), now)?.map(|moment| moment.from),
+        to: moment(args.to.as_deref(), now)?.map(|moment| moment.to),
         spider: args.spider.clone(),
         site: args.site.clone(),
     })
 }
 
-/// A date, a moment, or how long ago.
-fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
-    let date = |text: &str| {
-        let date: jiff::civil::Date = text.parse().ok()?;
-        date.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|zoned| zoned.timestamp())
+fn moment(text: Option<&str>, now: Timestamp) -> Result<Option<Moment>, Failure> {
+    let read = |text: &str| {
+        Moment::parse(text, now).map_err(|why| {
+            Failure::usage(format!("{text:?} is no time: {why}"), "write it such as 2026-05-01")
+        })
     };
-    let found = text.parse::<jiff::Timestamp>().ok().or_else(|| date(text));
-    if let Some(found) = found {
-        return Ok(Timestamp(found.as_millisecond()));
-    }
-    units::parse_time(text).map(|ago| now.minus(ago)).map_err(|_| {
-        Failure::usage(
-            format!("{text:?} is no time"),
-            "write 2026-05-01, 2026-05-01T12:00:00Z, or how long ago: 7d",
-        )
-    })
+    text.map(read).transpose()
 }
 
 fn tell(

@@ -17,6 +17,7 @@ use crate::{
 };
 
 mod block;
+mod changes;
 mod check;
 mod completions;
 mod config;
@@ -24,17 +25,21 @@ mod config_check;
 mod crawl;
 mod decisions;
 mod demo;
+mod diff;
 mod dry_run;
 mod explain;
 mod export;
 mod forget;
+mod history;
 mod init;
 mod man;
+mod report;
 mod seed;
 mod show;
 mod simweb;
 mod spider;
 mod status;
+mod story;
 mod thin;
 mod webhook;
 
@@ -139,7 +144,11 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Status => status::run(&context),
         Command::Explain(args) => explain::run(&context, &args),
         Command::Decisions(args) => decisions::run(&context, &args),
+        Command::History(args) => history::run(&context, &args),
         Command::Show(args) => show::run(&context, &args),
+        Command::Diff(args) => diff::run(&context, &args),
+        Command::Changes(args) => changes::run(&context, &args),
+        Command::Report(args) => report::run(&context, &args),
         Command::Webhook(args) => webhook::run(&context, &args),
         Command::Export(args) => export::run(&context, &args),
         Command::Check(args) => check::run(&context, &args),
@@ -208,6 +217,7 @@ mod tests {
             include_str!("../../../../docs/directory.md"),
             include_str!("../../../../docs/webhooks.md"),
             include_str!("../../../../docs/thinning.md"),
+            include_str!("../../../../docs/history.md"),
         ];
         let mut seen = 0;
         for line in pages.iter().flat_map(|page| page.lines()) {

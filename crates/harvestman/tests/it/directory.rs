@@ -102,7 +102,7 @@ fn every_crawl_leaves_its_pages_as_files_and_export_makes_the_same_from_history(
     let told = world.run(&["export", "directory", "--out", &out_text, "--json"]);
     assert_eq!(told.exits(0).json()["versions"], 6, "{told}");
     assert_eq!(files(&out.join(&names[1])).len(), 1, "only what was new then");
-    let told = world.run(&["export", "directory", "--out", &out_text, "--to", "1d", "--json"]);
+    let told = world.run(&["export", "directory", "--out", &out_text, "--to", "1 day ago", "--json"]);
     assert_eq!(told.exits(0).json()["versions"], 0, "{told}");
     world.run(&["export", "directory", "--out", &out_text, "--from", "soon"]).exits(2);
     world.run(&["export", "directory", "--out", &out_text, "--site", "x.test"]).exits(2);

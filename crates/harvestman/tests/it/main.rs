@@ -18,6 +18,7 @@ mod directory;
 mod forget;
 mod full_disk;
 mod hazards;
+mod history;
 mod kill;
 mod limits;
 mod login;

@@ -1,7 +1,7 @@
 //! Changes of pages in the order of commits: new, changed, gone, returned.
 //!
 //! A read looks at a bounded stretch of `seq`, whatever it finds there; who wants more goes on from where it
-//! ended. Where only one site is asked for and it has few of the visits in question, they are found by site.
+//! ended. A page is gone once until it returns, also where that took several rows. Where only one site is asked for and it has few of the visits in question, they are found by site.
 
 use std::ops::RangeInclusive;
 
@@ -30,8 +30,6 @@ pub struct ChangeEntry {
     pub spider: String,
     /// Of the newest version.
     pub title: String,
-    /// The newest version asks not to be shown from an archive.
-    pub noarchive: bool,
     pub body_bytes: u64,
     pub record: Option<RecordLocation>,
     /// The version before, if there was one and it is kept.
@@ -118,10 +116,14 @@ impl Census {
         max: u32,
     ) -> Result<Vec<ChangeEntry>, StoreError> {
         // A plus keeps SQLite from choosing the index of that column.
-        let (site, seq) = if look.by_site { ("v.site", "+v.seq") } else { ("+v.site", "v.seq") };
+        let (site, seq) = match (look.site, look.by_site) {
+            (None, _) => ("?3 IS NULL", "v.seq"),
+            (Some(_), true) => ("v.site = ?3", "+v.seq"),
+            (Some(_), false) => ("+v.site = ?3", "v.seq"),
+        };
         let question = format!(
             "SELECT v.seq, v.change, v.first, v.status, s.key, p.url, n.name, f.title, \
-             f.noarchive, v.body_bytes, v.record_volume, v.record_offset, v.record_length, \
+             v.body_bytes, v.record_volume, v.record_offset, v.record_length, \
              b.record_volume, b.record_offset, b.record_length \
              FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
              JOIN sites s ON s.id = v.site LEFT JOIN spiders n ON n.id = p.spider \
@@ -129,8 +131,10 @@ impl Census {
              LEFT JOIN visits b ON b.seq = (SELECT max(w.seq) FROM visits w \
                WHERE w.site = v.site AND w.fp = v.fp AND w.seq < v.seq AND w.change IN (0, 1, 2, 7)) \
              WHERE {seq} BETWEEN ?1 AND ?2 AND v.change IN (0, 1, 6, 7) AND p.requisite = 0 \
-             AND (?3 IS NULL OR {site} = ?3) AND (?4 IS NULL OR p.spider = ?4) \
-             AND (?5 IS NULL OR v.first >= ?5) ORDER BY {seq} {order} LIMIT ?6"
+             AND {site} AND (?4 IS NULL OR p.spider = ?4) \
+             AND (?5 IS NULL OR v.first >= ?5) \
+             AND NOT (v.change = 6 AND EXISTS (SELECT 1 FROM visits w WHERE w.site = v.site \
+               AND w.fp = v.fp AND w.seq < v.seq AND w.seq > b.seq AND w.change = 6)) ORDER BY {seq} {order} LIMIT ?6"
         );
         let spider = filter.spider.map(|spider| spider.0);
         let since = filter.since.map(|at| at.0);
@@ -161,9 +165,8 @@ fn change_entry(row: &Row<'_>) -> rusqlite::Result<ChangeEntry> {
         url: row.get(5)?,
         spider: row.get::<_, Option<String>>(6)?.unwrap_or_default(),
         title: row.get::<_, Option<String>>(7)?.unwrap_or_default(),
-        noarchive: row.get::<_, Option<bool>>(8)?.unwrap_or_default(),
-        body_bytes: row.get::<_, i64>(9)? as u64,
-        record: record_from_row(row, 10)?,
-        before: record_from_row(row, 13)?,
+        body_bytes: row.get::<_, i64>(8)? as u64,
+        record: record_from_row(row, 9)?,
+        before: record_from_row(row, 12)?,
     })
 }

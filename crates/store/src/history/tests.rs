@@ -104,16 +104,24 @@ fn new_changed_gone_and_returned_are_changes_and_nothing_else_is() {
         house.visit(1, 0, at as i64, change);
     }
     house.visit(1, 9, 99, Change::First);
+    house.visit(1, 0, 100, Change::Gone);
+    house.visit(1, 0, 101, Change::Failed);
+    house.visit(1, 0, 102, Change::Gone);
     let census = house.census();
     let piece = census.changes_after(0, 99, &ChangeFilter::default(), 50).unwrap();
     let told: Vec<(i64, Change)> =
         piece.entries.iter().map(|entry| (entry.seq, entry.change)).collect();
-    let wanted =
-        [(1, Change::First), (3, Change::Changed), (7, Change::Gone), (8, Change::Returned)];
-    assert_eq!(told, wanted, "and parts of pages are no pages");
+    let wanted = [
+        (1, Change::First),
+        (3, Change::Changed),
+        (7, Change::Gone),
+        (8, Change::Returned),
+        (10, Change::Gone),
+    ];
+    assert_eq!(told, wanted, "parts of pages are no pages, and what is gone stays gone");
     let before: Vec<Option<u64>> =
         piece.entries.iter().map(|entry| entry.before.map(|record| record.offset)).collect();
-    assert_eq!(before, [None, Some(1), Some(2), Some(2)], "the version before each");
+    assert_eq!(before, [None, Some(1), Some(2), Some(2), Some(7)], "the version before each");
     assert_eq!(piece.entries[0].url, "http://a.example/0");
     assert_eq!(piece.entries[0].spider, "default");
 }

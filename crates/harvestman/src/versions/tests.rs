@@ -1,0 +1,108 @@
+//! Versions are found by number and by moment, and runs tell a page's days in order.
+
+use super::*;
+
+fn visit(seq: i64, change: Change, status: u16, times: &[i64]) -> VisitEntry {
+    let record = RecordLocation { volume: 1, offset: seq as u64 * 100, length: 10 };
+    VisitEntry {
+        seq,
+        change,
+        status,
+        failure: (status == 0).then(|| "connect-refused".to_owned()),
+        times: times.iter().map(|day| Timestamp(day * 86_400_000)).collect(),
+        wire_bytes: 0,
+        body_bytes: 5,
+        latency_ms: 0,
+        elapsed_ms: 0,
+        content_hash: seq as u64,
+        text_hash: 0,
+        simhash: 0,
+        record: (status != 0).then_some(record),
+        record_date: None,
+    }
+}
+
+fn at(day: i64) -> Which {
+    let moment = Timestamp(day * 86_400_000);
+    Which::At(Moment { from: moment, to: moment })
+}
+
+/// Seen on days 1, 2 and 4 (failed on 3), changed on 5, gone from 6 to 8, back on 9, elsewhere on 10.
+fn story() -> Vec<VisitEntry> {
+    let mut story = vec![
+        visit(1, Change::First, 200, &[1, 2, 4]),
+        visit(2, Change::Failed, 0, &[3]),
+        visit(3, Change::Changed, 200, &[5]),
+        visit(4, Change::Gone, 404, &[6, 7, 8]),
+        visit(5, Change::Returned, 200, &[9]),
+        visit(6, Change::Redirected, 301, &[10]),
+    ];
+    story[4].content_hash = 1;
+    story
+}
+
+#[test]
+fn runs_follow_the_days_and_say_what_happened() {
+    let story = story();
+    let targets = HashMap::from([(6, "http://b.example/".to_owned())]);
+    let runs = Versions::new(&story).runs(&targets);
+    let told: Vec<(i64, usize, String)> =
+        runs.iter().map(|run| (run.first.0 / 86_400_000, run.visits, run.words())).collect();
+    let wanted = [
+        (1, 2, "first seen; unchanged for 1d"),
+        (3, 1, "failed: connect-refused"),
+        (4, 1, "again version 1"),
+        (5, 1, "changed"),
+        (6, 3, "gone; still gone after 2d"),
+        (9, 1, "returned, as version 1 was"),
+        (10, 1, "redirected to http://b.example/"),
+    ];
+    assert_eq!(told, wanted.map(|(day, visits, words)| (day, visits, words.to_owned())));
+}
+
+#[test]
+fn a_version_is_found_by_its_number_or_by_a_moment() {
+    let story = story();
+    let versions = Versions::new(&story);
+    let offset = |which| versions.pick(which).map(|picked| picked.record.offset);
+    assert_eq!(versions.count(), 3);
+    assert_eq!(offset(Which::Number(2)), Ok(300));
+    assert_eq!(offset(at(1)), Ok(100));
+    assert_eq!(offset(at(4)), Ok(100));
+    assert_eq!(offset(at(5)), Ok(300));
+    assert_eq!(offset(at(99)), Ok(500));
+    assert_eq!(versions.newest().map(|picked| picked.number), Some(3));
+    let gone = versions.pick(at(7)).unwrap();
+    assert_eq!((gone.number, gone.record.offset), (2, 300));
+    assert_eq!(gone.found.map(|visit| visit.status), Some(404), "and it is told that it was gone");
+    assert_eq!(versions.pick(at(3)).unwrap().found.map(|visit| visit.status), Some(0));
+}
+
+#[test]
+fn what_is_not_there_is_told_with_what_is() {
+    let story = story();
+    let versions = Versions::new(&story);
+    let early = versions.pick(at(0)).unwrap_err();
+    assert!(early.what_to_do.contains("1970-01-02"), "{early}");
+    for number in [0, 4, usize::MAX] {
+        let failure = versions.pick(Which::Number(number)).unwrap_err();
+        assert!(failure.sentence.contains("it has 3"), "{failure}");
+    }
+    let failed = [visit(1, Change::Failed, 0, &[1])];
+    assert!(Versions::new(&failed).newest().is_none());
+    assert!(Versions::new(&failed).pick(at(5)).is_err());
+    assert!(Versions::new(&[]).pick(at(5)).is_err());
+    let mut thinned = story.clone();
+    thinned[0].record = None;
+    let failure = Versions::new(&thinned).pick(Which::Number(1)).unwrap_err();
+    assert!(failure.sentence.contains("no longer kept"), "{failure}");
+}
+
+#[test]
+fn a_history_of_304s_alone_is_told_and_has_no_version() {
+    let story = [visit(1, Change::NotModified, 304, &[1, 2, 3])];
+    let runs = Versions::new(&story).runs(&HashMap::new());
+    assert_eq!(runs.len(), 1);
+    assert_eq!(runs[0].visits, 3);
+    assert!(Versions::new(&story).pick(at(2)).is_err());
+}
