@@ -2,7 +2,12 @@
 //!
 //! `crawl`, `run` and `demo` are this with different plans.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{Arc, mpsc},
+    thread::JoinHandle,
+    time::Duration,
+};
 
 use harvester::{clock::RealClock, workbench::Workbench};
 use model::{Clock, CrawlUrl, Frontier, Timestamp, limits};
@@ -10,6 +15,7 @@ use seeder::SpiderRules;
 use store::{
     census::{Census, DecisionEntry},
     collection::Collection,
+    directory::Sitting,
     runs::{RunId, RunState},
     spiders::SpiderRow,
 };
@@ -17,7 +23,7 @@ use tokio::sync::watch;
 
 use crate::{
     access::Network,
-    commands::Context,
+    commands::{self, Context},
     config::{Config, FlagValues, veiled},
     exit::{Exit, Failure},
     house::House,
@@ -35,6 +41,7 @@ use crate::{
     steering::Steering,
     summary::{Refused, Summary},
     terminal::print,
+    webhook::{Courier, Watch, Watched},
 };
 
 /// Open files asked for: sites in hand with a connection each, volumes, the database.
@@ -58,6 +65,12 @@ pub struct Crawl<'a> {
     pub preview: Option<Arc<Preview>>,
 }
 
+/// Deliveries beside the crawl; hanging up asks for the last ones.
+struct Telling {
+    stop: mpsc::Sender<()>,
+    thread: JoinHandle<Watched>,
+}
+
 impl Crawl<'_> {
     pub fn run(self) -> Result<Exit, Failure> {
         let setup = Setup::new(&self.config, &self.paths)?;
@@ -65,6 +78,7 @@ impl Crawl<'_> {
         if let Err(error) = rlimit::increase_nofile_limit(DESCRIPTORS) {
             tracing::info!(%error, "the limit on open files stays as it is");
         }
+        self.config.webhooks.iter().try_for_each(|webhook| webhook.key().map(drop))?;
         let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
         let network = Network::new(&setup, &self.config, &clock)?;
         let mut steering = self.steering(&setup, &network)?;
@@ -79,7 +93,8 @@ impl Crawl<'_> {
             return Err(self.nothing_to_do());
         }
         let door = Arc::new(Doorkeeper(house.stage.spiders.clone()));
-        let run = house.frontier.start_run(std::process::id(), clock.now())?;
+        let courier = self.courier(&setup, &house.collection, &clock)?;
+        let run = self.start_run(&mut house, clock.now())?;
         let parts = Parts {
             desk: Box::new(house.frontier),
             archive: house.archive,
@@ -98,11 +113,66 @@ impl Crawl<'_> {
             settle_every: limits::SETTLE_EVERY,
         };
         let begun = clock.now();
-        let outcome = self.drive(parts, plan)?;
+        let telling = self.tell_others(courier)?;
+        let outcome = self.drive(parts, plan);
+        telling.into_iter().for_each(|telling| self.told_others(telling));
+        let outcome = outcome?;
         let elapsed = clock.now().since(begun);
         let exit = self.farewell(outcome, run, elapsed, &house.collection, clock.now());
         drop(house.lock);
         exit
+    }
+
+    /// Before the first visit, so that a new webhook is told of it.
+    fn courier(
+        &self,
+        setup: &Setup,
+        collection: &Collection,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Option<Courier>, Failure> {
+        if self.preview.is_some() {
+            return Ok(None);
+        }
+        match commands::courier(&self.config, setup, collection, clock) {
+            // Another process is at it; what is wrong with the tables was found before.
+            Err(failure) if failure.code == Exit::Usage => {
+                self.context.say(&format!("webhooks are not delivered: {}", failure.sentence));
+                Ok(None)
+            }
+            other => other,
+        }
+    }
+
+    fn tell_others(&self, courier: Option<Courier>) -> Result<Option<Telling>, Failure> {
+        let Some(courier) = courier else { return Ok(None) };
+        let (stop, stopped) = mpsc::channel();
+        let thread = pipeline::beside("courier", move || Watch(courier).run(&stopped))?;
+        Ok(Some(Telling { stop, thread }))
+    }
+
+    /// Everything is settled: what waits goes out, or is said to wait.
+    fn told_others(&self, telling: Telling) {
+        drop(telling.stop);
+        let Ok(watched) = telling.thread.join() else {
+            tracing::error!("the thread that delivers webhooks panicked");
+            return;
+        };
+        for (name, why) in watched.failing {
+            self.context.say(&format!(
+                "webhook {name} does not take its deliveries: {why}; they wait: see harvestman webhook"
+            ));
+        }
+    }
+
+    fn start_run(&self, house: &mut House, now: Timestamp) -> Result<RunId, Failure> {
+        let run = house.frontier.start_run(std::process::id(), now)?;
+        if self.forever {
+            house.frontier.run_is_daily(run, now)?;
+        }
+        if let Some(directory) = &house.stage.directory {
+            directory.begin(Sitting { started: now, daily: self.forever });
+        }
+        Ok(run)
     }
 
     /// What is wrong with the configuration is found here, before anything on disk is touched.

@@ -7,6 +7,7 @@ use seeder::{Block, Seed};
 use store::{
     collection::{Collection, CrawlLock},
     control::{Command, SpiderChange},
+    directory::Directory,
     frontier::SqliteFrontier,
     links::LinkWriter,
     spiders::DEFAULT_SPIDER,
@@ -14,7 +15,7 @@ use store::{
 };
 
 use crate::{
-    commands::finish_forgetting,
+    commands::{finish_forgetting, thin_at_start},
     crawling::Crawl,
     exit::Failure,
     pipeline::{
@@ -57,6 +58,9 @@ impl House {
         };
         let lock = collection.lock()?;
         finish_forgetting(crawl.context, &collection, &lock, clock.now())?;
+        if crawl.forever {
+            thin_at_start(crawl.context, &crawl.config, &collection, &lock)?;
+        }
         let mut frontier = SqliteFrontier::open(&collection.database())?;
         // First of all: every other change moves what the collection knows of time.
         if let Some(word) = timekeeping::set_right(&mut frontier, clock.now())? {
@@ -102,6 +106,7 @@ impl House {
             spiders: Arc::new(spiders),
             payloads: Mutex::new(Payloads::new(Payloads::ENTRIES_MAX)),
             stored_bytes_max: crawl.config.store.content_bytes_max,
+            directory: directory(crawl, &collection, &frontier)?,
             ids: RecordIds::from_system(),
             clock: clock.clone(),
             preview: crawl.preview.clone(),
@@ -256,4 +261,17 @@ impl House {
         self.frontier.admit(&candidates, now)?;
         Ok(candidates.len())
     }
+}
+
+/// Pages as files too, where that is asked for; what is only looked at is kept nowhere.
+fn directory(
+    crawl: &Crawl<'_>,
+    collection: &Collection,
+    frontier: &SqliteFrontier,
+) -> Result<Option<Arc<Directory>>, Failure> {
+    if !crawl.config.store.directory || crawl.preview.is_some() {
+        return Ok(None);
+    }
+    let directory = Directory::new(collection.directory(), frontier.sittings()?);
+    Ok(Some(Arc::new(directory)))
 }

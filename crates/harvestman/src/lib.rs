@@ -27,3 +27,4 @@ pub mod terminal;
 pub mod timekeeping;
 mod times;
 mod versions;
+pub mod webhook;

@@ -285,6 +285,15 @@ fn start_gatherers(
     (0..threads.max(1)).map(spawn).collect()
 }
 
+/// Starts a thread that works beside a crawl; its panic is its own.
+pub fn beside<T: Send + 'static>(
+    name: &'static str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<thread::JoinHandle<T>, StoreError> {
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(work);
+    thread.map_err(|error| StoreError::io("start a thread for", name, error))
+}
+
 /// Starts a thread whose panic ends the crawl: the loop would wait for its reports for ever.
 fn start<T: Send + 'static>(
     name: &'static str,

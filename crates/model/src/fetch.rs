@@ -26,7 +26,8 @@ pub struct FetchRequest {
     /// Some of the cookies came from the user or a login: the archived request says only that there
     /// were some.
     pub withhold_cookies: bool,
-    /// The fields of a form (`application/x-www-form-urlencoded`), sent by POST; logins only.
+    /// Sent by POST: the fields of a form (`application/x-www-form-urlencoded`) of a login, or what the
+    /// profile's `Content-Type` says, for those who are told of changes.
     pub post: Option<Bytes>,
     pub limits: Arc<FetchLimits>,
     /// Asked about an answer with content, besides [`FetchLimits::media_types`].

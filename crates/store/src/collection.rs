@@ -136,6 +136,11 @@ impl Collection {
         self.dir.join("links")
     }
 
+    /// Pages as files, where that was asked for.
+    pub fn directory(&self) -> PathBuf {
+        self.dir.join("directory")
+    }
+
     pub fn configuration(&self) -> PathBuf {
         self.dir.join("harvest.toml")
     }

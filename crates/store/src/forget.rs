@@ -21,12 +21,13 @@ mod targets;
 mod volumes;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use journal::{Journal, has_files, put_in_place};
 pub use targets::{Target, Targets};
+pub(crate) use volumes::capture_key;
 
-use std::path::Path;
+use std::{collections::HashSet, path::Path};
 
 use model::{StoreError, Timestamp};
 use serde::Serialize;
@@ -35,6 +36,7 @@ use crate::{
     collection::{Collection, CrawlLock},
     frontier::SqliteFrontier,
     links::LinkWriter,
+    thin::captures_of,
     tombstones::Tombstone,
     warc::{Volumes, WarcArchive, WarcOptions},
 };
@@ -132,6 +134,16 @@ pub fn finish(
     let Some(journal) = Journal::read(&frontier)? else { return Ok(false) };
     drop(frontier);
     let targets = match &journal {
+        Journal::Thinning { at } => {
+            let mut work = Work::of_captures(collection, HashSet::new(), *at, progress)?;
+            let captures = captures_of(&work.frontier.connection, *at);
+            work.captures = Some(captures.map_err(|e| work.frontier.error(e))?);
+            let mut found = work.look()?;
+            work.make_whole(&mut found)?;
+            work.remove_records(&found)?;
+            work.thinned()?;
+            return Ok(true);
+        }
         Journal::Removing { targets, .. } => targets.clone(),
         Journal::Sweeping => Vec::new(),
     };
@@ -146,12 +158,14 @@ pub fn finish(
 }
 
 /// The collection while something is taken out of it.
-struct Work<'a> {
+pub(crate) struct Work<'a> {
     collection: &'a Collection,
-    frontier: SqliteFrontier,
+    pub(crate) frontier: SqliteFrontier,
     targets: Targets,
+    /// Single records instead of targets, when versions are thinned: keys of target and date.
+    captures: Option<HashSet<u64>>,
     now: Timestamp,
-    progress: Progress<'a>,
+    pub(crate) progress: Progress<'a>,
     removed: Removed,
 }
 
@@ -182,7 +196,24 @@ impl<'a> Work<'a> {
             drop(LinkWriter::open(&collection.links(), marks.links)?);
         }
         removed.warnings.extend(saved_tails(&collection.volumes()));
-        Ok(Work { collection, frontier, targets, now, progress, removed })
+        Ok(Work { collection, frontier, targets, captures: None, now, progress, removed })
+    }
+
+    /// The same for single records.
+    pub(crate) fn of_captures(
+        collection: &'a Collection,
+        captures: HashSet<u64>,
+        now: Timestamp,
+        progress: Progress<'a>,
+    ) -> Result<Work<'a>, StoreError> {
+        let work = Work::open(collection, Targets::default(), now, progress)?;
+        Ok(Work { captures: Some(captures), ..work })
+    }
+
+    /// The last step of thinning: nothing is left to do.
+    pub(crate) fn thinned(mut self) -> Result<Removed, StoreError> {
+        journal::close(&mut self.frontier, self.now)?;
+        Ok(self.removed)
     }
 
     /// Step 4. What is told is what was removed in all.

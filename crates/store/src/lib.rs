@@ -7,14 +7,17 @@ pub mod blocks;
 pub mod census;
 pub mod collection;
 pub mod control;
+pub mod directory;
 pub mod forget;
 pub mod frontier;
 pub mod history;
 pub mod links;
 pub mod runs;
 pub mod spiders;
+pub mod thin;
 pub mod tombstones;
 pub mod warc;
+pub mod webhooks;
 
 mod database;
 mod migrate;

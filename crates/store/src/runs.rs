@@ -1,10 +1,10 @@
 //! Runs: when a crawl began, how it is doing, how and why it ended. And events: what happened meanwhile.
 
 use model::{StoreError, Timestamp};
-use rusqlite::{Row, params};
+use rusqlite::{Connection, Row, params};
 use serde::{Deserialize, Serialize};
 
-use crate::frontier::SqliteFrontier;
+use crate::{directory::Sitting, frontier::SqliteFrontier};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -112,6 +112,18 @@ impl SqliteFrontier {
         })
     }
 
+    /// It goes on until it is stopped: what it keeps as files is kept by days.
+    pub fn run_is_daily(&mut self, run: RunId, now: Timestamp) -> Result<(), StoreError> {
+        self.change(now, |sql| {
+            sql.execute("UPDATE runs SET daily = 1 WHERE id = ?1", [run.0]).map(drop)
+        })
+    }
+
+    /// When crawls began, oldest first.
+    pub fn sittings(&self) -> Result<Vec<Sitting>, StoreError> {
+        list_sittings(&self.connection).map_err(|e| self.error(e))
+    }
+
     pub fn heartbeat(
         &mut self,
         run: RunId,
@@ -163,4 +175,11 @@ impl SqliteFrontier {
                 .map(drop)
         })
     }
+}
+
+/// One for each crawl there ever was: some thousands in a lifetime.
+pub(crate) fn list_sittings(sql: &Connection) -> rusqlite::Result<Vec<Sitting>> {
+    let mut statement = sql.prepare("SELECT started, daily FROM runs ORDER BY started, id")?;
+    let read = |row: &Row<'_>| Ok(Sitting { started: Timestamp(row.get(0)?), daily: row.get(1)? });
+    statement.query_map([], read)?.collect()
 }

@@ -133,7 +133,7 @@ impl RequestForm {
 fn assembled(uri: Uri, mut headers: HeaderMap, post: Option<Bytes>) -> Request<Full<Bytes>> {
     let method = if post.is_some() { Method::POST } else { Method::GET };
     if post.is_some() {
-        headers.insert(header::CONTENT_TYPE, FORM);
+        headers.entry(header::CONTENT_TYPE).or_insert(FORM);
     }
     let mut request = Request::new(Full::new(post.unwrap_or_default()));
     *request.method_mut() = method;

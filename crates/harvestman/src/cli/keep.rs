@@ -1,4 +1,5 @@
-//! What `block`, `forget` and `check` are told: what to keep away from, and whether all is in order.
+//! What `block`, `forget`, `thin` and `check` are told: what to keep away from or to keep no longer, and
+//! whether all is in order.
 
 use std::path::PathBuf;
 
@@ -48,6 +49,13 @@ pub struct ForgetArgs {
     /// Let these in again; what was removed stays removed
     #[arg(long)]
     pub undo: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct ThinArgs {
+    /// Show what would be removed, and remove nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(Clone, Debug, Args)]

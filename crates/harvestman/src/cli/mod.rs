@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 
 mod ask;
 mod crawl;
+mod export;
 mod history;
 mod keep;
 mod laboratory;
@@ -16,15 +17,18 @@ mod shell;
 mod simulated;
 #[cfg(test)]
 mod tests;
+mod webhook;
 
 pub use ask::*;
 pub use crawl::*;
+pub use export::*;
 pub use history::*;
 pub use keep::*;
 pub use laboratory::*;
 pub use seeds::*;
 pub use shell::*;
 pub use simulated::*;
+pub use webhook::*;
 
 #[derive(Clone, Debug, Parser)]
 #[command(
@@ -146,6 +150,16 @@ What to forget: a URL (all versions of this one page), a site (a host) or a doma
 --dry-run. --undo only lets it in again.")]
     Forget(ForgetArgs),
 
+    /// Take old versions out of the archive, by rule or to keep within a budget; never the last of a page
+    #[command(after_help = "Examples:
+  harvestman thin --dry-run                 what would be removed
+  harvestman thin
+  harvestman -C news thin --json
+
+What stays is said by store.keep (\"all 30d, then 1 per 7d\") and store.versions_bytes_max in
+harvest.toml. Every visit stays in history, marked as one whose content is kept no more.")]
+    Thin(ThinArgs),
+
     /// What the collection holds, how fast it grows, and where the time goes
     #[command(after_help = "Examples:
   harvestman status
@@ -224,6 +238,23 @@ to give to --after the next time. Nothing is told twice and nothing is missed th
   harvestman report adaptation
   harvestman report adaptation --spider news --json")]
     Report(ReportArgs),
+
+    /// Tell others of changes: how deliveries are doing, what was given up, and trying again
+    #[command(after_help = "Examples:
+  harvestman webhook                        each webhook and how it is doing
+  harvestman webhook test
+  harvestman webhook deliver
+  harvestman webhook dead
+  harvestman webhook retry --all
+
+Webhooks are [[webhook]] tables in harvest.toml; a crawl delivers as it goes. See docs/webhooks.md.")]
+    Webhook(WebhookArgs),
+
+    /// Write what the collection holds in other forms
+    #[command(after_help = "Examples:
+  harvestman export directory --out pages
+  harvestman export directory --out today --from yesterday --site example.org")]
+    Export(ExportArgs),
 
     /// Verify a collection: database, volumes and links agree
     #[command(after_help = "Examples:

@@ -75,6 +75,17 @@ fn tables(config: &Config) -> String {
         );
         text.push_str(&format!("\n{}\n", printable(&line)));
     }
+    for webhook in &config.webhooks {
+        let line = format!(
+            "# [[webhook]] line {}: name = {}, url = \"{}\", secret = {}{}",
+            webhook.at.line,
+            quoted(&webhook.name),
+            webhook.shown_url(),
+            webhook.secret,
+            spider_of(webhook.spider.as_deref()),
+        );
+        text.push_str(&format!("\n{}\n", printable(&line)));
+    }
     text
 }
 

@@ -77,7 +77,9 @@ impl Findings {
     fn secrets(&mut self, config: &Config) {
         let credentials = config.credentials.iter().map(|one| one.authorization().map(drop));
         let logins = config.logins.iter().map(|login| login.values().map(drop));
-        self.mistakes.extend(credentials.chain(logins).filter_map(Result::err));
+        let webhooks = config.webhooks.iter().map(|webhook| webhook.key().map(drop));
+        let all = credentials.chain(logins).chain(webhooks);
+        self.mistakes.extend(all.filter_map(Result::err));
     }
 
     fn effects(&mut self, spider: &str, settings: &BTreeMap<String, String>) {
@@ -95,7 +97,10 @@ impl Findings {
         let credentials =
             config.credentials.iter().filter_map(|c| Some((c.spider.as_deref()?, c.at.line)));
         let logins = config.logins.iter().filter_map(|l| Some((l.spider.as_deref()?, l.at.line)));
-        for (name, line) in config.overrides.spiders().chain(credentials).chain(logins) {
+        let webhooks =
+            config.webhooks.iter().filter_map(|w| Some((w.spider.as_deref()?, w.at.line)));
+        let tables = credentials.chain(logins).chain(webhooks);
+        for (name, line) in config.overrides.spiders().chain(tables) {
             if !spiders.iter().any(|(known, _)| known == name) {
                 self.remarks
                     .push(format!("line {line} speaks of spider {name}, and there is none"));

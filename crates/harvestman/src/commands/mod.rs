@@ -29,6 +29,7 @@ mod demo;
 mod diff;
 mod dry_run;
 mod explain;
+mod export;
 mod forget;
 mod history;
 mod init;
@@ -42,8 +43,12 @@ mod simweb;
 mod spider;
 mod status;
 mod story;
+mod thin;
+mod webhook;
 
 pub use forget::finish_forgetting;
+pub use thin::thin_at_start;
+pub use webhook::courier;
 
 /// Where a collection lives when nobody says otherwise.
 pub const COLLECTION: &str = "./harvest";
@@ -138,6 +143,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Spider(args) => spider::run(&context, args.command.as_ref()),
         Command::Block(args) => block::run(&context, &args),
         Command::Forget(args) => forget::run(&context, &args),
+        Command::Thin(args) => thin::run(&context, &args),
         Command::Status => status::run(&context),
         Command::Explain(args) => explain::run(&context, &args),
         Command::Decisions(args) => decisions::run(&context, &args),
@@ -146,6 +152,8 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Diff(args) => diff::run(&context, &args),
         Command::Changes(args) => changes::run(&context, &args),
         Command::Report(args) => report::run(&context, &args),
+        Command::Webhook(args) => webhook::run(&context, &args),
+        Command::Export(args) => export::run(&context, &args),
         Command::Check(args) => check::run(&context, &args),
         Command::Simweb(args) => simweb::run(&context, &args),
         Command::Simulate(args) => simulate::run(&context, &args),
@@ -210,6 +218,9 @@ mod tests {
             include_str!("../../../../README.md"),
             include_str!("../../../../docs/configuration.md"),
             include_str!("../../../../docs/seeds.md"),
+            include_str!("../../../../docs/directory.md"),
+            include_str!("../../../../docs/webhooks.md"),
+            include_str!("../../../../docs/thinning.md"),
             include_str!("../../../../docs/history.md"),
         ];
         let mut seen = 0;

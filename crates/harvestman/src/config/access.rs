@@ -134,7 +134,7 @@ impl Login {
 }
 
 impl Secret {
-    fn new(text: String, folder: &Path) -> Secret {
+    pub(super) fn new(text: String, folder: &Path) -> Secret {
         if let Some(name) = text.strip_prefix("env:") {
             return Secret::Variable(name.to_owned());
         }
@@ -145,7 +145,7 @@ impl Secret {
     }
 
     /// What is wrong is said without what it is.
-    fn read(&self) -> Result<String, String> {
+    pub(super) fn read(&self) -> Result<String, String> {
         match self {
             Secret::Written(text) => Ok(text.clone()),
             Secret::Variable(name) => std::env::var(name)
@@ -164,7 +164,7 @@ impl Secret {
 }
 
 impl Place {
-    fn refuse(&self, what: &str) -> Failure {
+    pub(super) fn refuse(&self, what: &str) -> Failure {
         Failure::usage(
             format!("{} line {}: {what}", self.path.display(), self.line),
             "write it there, as env:NAME, or in a file of its own that this user can read",

@@ -7,6 +7,7 @@ use gatherer::Selection;
 use harvester::http::{Cidr, Override, Proxy};
 use regex::Regex;
 use seeder::{ListedRule, LogList, Rewrite, parse_host_pattern};
+use store::thin::KeepRule;
 
 /// Either nothing is wrong, or what is and what to write instead.
 pub type Check = fn(&str) -> Result<(), Wrong>;
@@ -38,6 +39,12 @@ pub fn regex(text: &str) -> Result<(), Wrong> {
             r"write one such as '/calendar/\d{4}', in single quotes so that backslashes stay",
         ),
     }
+}
+
+/// Which old versions stay.
+pub fn keep(text: &str) -> Result<(), Wrong> {
+    let instead = "write it such as \"all 30d, then 1 per 7d\"";
+    KeepRule::parse(text, super::units::parse_time).map(drop).or_else(|what| wrong(what, instead))
 }
 
 /// A rule of `crawl.rules`.

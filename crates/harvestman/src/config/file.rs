@@ -26,7 +26,7 @@ use crate::exit::{Failure, io_advice};
 const FILE_BYTES_MAX: u64 = 4_000_000;
 
 /// Lists of tables, written `[[override]]`.
-const LISTS: [&str; 3] = ["override", "credential", "login"];
+const LISTS: [&str; 4] = ["override", "credential", "login", "webhook"];
 
 /// What a file says: values of keys, and lists of tables.
 #[derive(Debug, Default)]
@@ -35,6 +35,7 @@ pub struct Document {
     pub overrides: Vec<Item>,
     pub credentials: Vec<Item>,
     pub logins: Vec<Item>,
+    pub webhooks: Vec<Item>,
 }
 
 impl From<Vec<Written>> for Document {
@@ -111,7 +112,8 @@ impl Place {
         let (kind, items) = match name.get_ref().as_ref() {
             "override" => (LISTS[0], &mut read.overrides),
             "credential" => (LISTS[1], &mut read.credentials),
-            _ => (LISTS[2], &mut read.logins),
+            "login" => (LISTS[2], &mut read.logins),
+            _ => (LISTS[3], &mut read.webhooks),
         };
         for item in value.as_array().into_iter().flatten() {
             let Some(table) = item.get_ref().as_table() else { continue };

@@ -1,4 +1,5 @@
-//! One table of a list of tables (`[[override]]`, `[[credential]]`, `[[login]]`) as it was written:
+//! One table of a list of tables (`[[override]]`, `[[credential]]`, `[[login]]`, `[[webhook]]`) as it was
+//! written:
 //! names and values with their lines, inner tables flattened to dotted names.
 
 use std::{path::Path, sync::Arc};

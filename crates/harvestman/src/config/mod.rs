@@ -29,6 +29,7 @@ mod template;
 mod tests;
 pub mod units;
 mod value;
+mod webhook;
 
 pub use access::{Credential, Login, Secret};
 pub use check::Wrong;
@@ -43,6 +44,7 @@ pub use sections::{
 pub use spider::{OwnLimits, SpiderConfig, parse_setting};
 pub use template::template;
 pub use value::{Raw, Value, quoted, veiled};
+pub use webhook::{Kind, Webhook};
 
 /// The name of the file inside a collection's folder.
 pub const FILE_NAME: &str = "harvest.toml";
@@ -61,6 +63,7 @@ pub struct Config {
     pub overrides: Overrides,
     pub credentials: Vec<Credential>,
     pub logins: Vec<Login>,
+    pub webhooks: Vec<Webhook>,
     settings: Vec<Setting>,
     layers: Arc<Layers>,
 }
@@ -120,6 +123,7 @@ impl Config {
             overrides: overrides::read(document.overrides, mistakes),
             credentials: access::credentials(document.credentials, mistakes),
             logins: access::logins(document.logins, mistakes),
+            webhooks: webhook::webhooks(document.webhooks, mistakes),
             ..Config::typed(settings, layers)
         }
     }
@@ -130,6 +134,7 @@ impl Config {
             overrides: self.overrides.clone(),
             credentials: self.credentials.clone(),
             logins: self.logins.clone(),
+            webhooks: self.webhooks.clone(),
             ..Config::typed(self.layers.settings(spider, &mut Vec::new()), self.layers.clone())
         }
     }
@@ -151,6 +156,7 @@ impl Config {
             overrides: Overrides::default(),
             credentials: Vec::new(),
             logins: Vec::new(),
+            webhooks: Vec::new(),
             settings,
             layers,
         };

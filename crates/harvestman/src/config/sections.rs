@@ -181,6 +181,11 @@ pub struct Reject {
 pub struct Store {
     pub volume_bytes_max: u64,
     pub content_bytes_max: Option<u64>,
+    /// A rule for old versions, as it is written.
+    pub keep: Option<String>,
+    pub versions_bytes_max: Option<u64>,
+    /// Pages are kept as files too.
+    pub directory: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -399,6 +404,9 @@ impl Values {
         Store {
             volume_bytes_max: self.size("store.volume_bytes_max"),
             content_bytes_max: self.size_or_none("store.content_bytes_max"),
+            keep: self.text_or_none("store.keep"),
+            versions_bytes_max: self.size_or_none("store.versions_bytes_max"),
+            directory: self.flag("store.directory"),
         }
     }
 

@@ -394,6 +394,15 @@ pub static KEYS: &[Key] = &[
     Key::none("store.content_bytes_max", Kind::Size { min: 1 })
         .doc("Most bytes of a body to archive; what is beyond is parsed, then cut and marked as cut.")
         .example("\"300KB\""),
+    Key::none("store.keep", Kind::Text(check::keep))
+        .doc("Which old versions to keep: all of some time, then so many of each stretch; `harvestman thin` removes the others.")
+        .example("\"all 30d, then 1 per 7d\""),
+    Key::none("store.versions_bytes_max", Kind::Size { min: 1 })
+        .doc("Most bytes of archived versions: beyond that `harvestman thin` removes the oldest, but never the last of a page.")
+        .example("\"200GB\""),
+    Key::new("store.directory", Kind::Flag, "false")
+        .doc("Keep the HTML of each page as a file too: directory/DATE_TIME/host/path, a folder for each crawl, under run one a day.")
+        .example("true"),
     // Coming back.
     Key::new("revisit.policy", Kind::OneOf(POLICIES), "\"value\"")
         .doc("When a fetched page is due again: by what a visit is worth, by how often it was seen to change, in batches, after a fixed period, or never.")

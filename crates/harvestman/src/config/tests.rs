@@ -339,17 +339,21 @@ fn docs_configuration_has_every_key_with_its_default_and_example_and_no_other() 
 #[test]
 fn every_example_in_docs_configuration_can_be_read() {
     let docs = include_str!("../../../../docs/configuration.md");
-    let mut tables = [0; 3];
+    let mut tables = [0; 4];
     let mut examples = 0;
     for block in docs.split("```toml\n").skip(1) {
         let text = block.split("\n```").next().unwrap();
         let config = read(text).unwrap_or_else(|failure| panic!("{text}\n{failure}"));
         let set = config.settings().iter().filter(|s| s.origin != Origin::Default).count();
-        let here =
-            [config.overrides.listing().count(), config.credentials.len(), config.logins.len()];
+        let here = [
+            config.overrides.listing().count(),
+            config.credentials.len(),
+            config.logins.len(),
+            config.webhooks.len(),
+        ];
         assert!(set + here.iter().sum::<usize>() > 0, "{text} says nothing");
         examples += 1;
-        (0..3).for_each(|kind| tables[kind] += here[kind]);
+        (0..4).for_each(|kind| tables[kind] += here[kind]);
     }
     assert!(examples >= 4, "the chapters show examples");
     assert!(tables.iter().all(|shown| *shown > 1), "each kind of table is shown: {tables:?}");
@@ -393,9 +397,9 @@ fn every_mistake_of_a_file_is_found_not_only_the_first() {
 proptest! {
     #[test]
     fn no_text_makes_tables_panic(
-        kind in "override|credential|login",
+        kind in "override|credential|login|webhook",
         lines in prop::collection::vec(
-            "(when|file|spider|origin|basic|bearer|page|success|action|fields.a|crawl.depth|etiquette.delay) \
+            "(when|file|spider|origin|url|secret|kinds|tries|give_up|name|site|basic|bearer|page|success|action|fields.a|crawl.depth|etiquette.delay) \
              = ('\\PC{0,20}'|[0-9]{1,3}|\\['any', 'host a.org'\\]|'(text|cookie|redirect|status) [a-z0-9/]{0,5}')",
             0..6,
         ),

@@ -180,6 +180,7 @@ impl Adopter<'_> {
         let before = page.habit;
         let stakes = Stakes { stake, price, site: site.clone() };
         let (report, decisions) = self.stage.read(exchange, page, &filed, after, &stakes);
+        self.stage.keep_file(exchange, &report)?;
         manager::learn(&mut site, &before, report.decided.sight, self.clock.now());
         let mut delta = SiteDelta { habit: Some(site), ..self.delta(adopted, lease) };
         delta.updates.push(report.update.clone());

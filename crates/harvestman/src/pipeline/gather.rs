@@ -16,7 +16,10 @@ use model::{
     RecordId, RecordLocation, RefersTo, Refusal, Stopped, StoreError, Verdict,
 };
 use seeder::{Blocks, Requisites, Sorted, SortedNotice, feeds_of, sort_links, sort_requisites};
-use store::warc::{RecordIds, dechunk, sha1};
+use store::{
+    directory::Directory,
+    warc::{RecordIds, dechunk, sha1},
+};
 use tokio::sync::mpsc::Sender;
 
 use super::{
@@ -43,6 +46,8 @@ pub struct GatherStage {
     pub payloads: Mutex<Payloads>,
     /// Of a longer body only so much is archived (WIRE's maxstoredsize); all of it is read.
     pub stored_bytes_max: Option<u64>,
+    /// Where pages are kept as files too.
+    pub directory: Option<Arc<Directory>>,
     pub ids: RecordIds,
     pub clock: Arc<dyn Clock>,
     /// What would be taken is told here instead of being taken.
@@ -94,6 +99,7 @@ impl GatherStage {
             Subject::Page { page, after, stakes } => {
                 let filed = self.file(&exchange, Some(&page), events)?;
                 let (report, decisions) = self.read(&exchange, *page, &filed, after, &stakes);
+                when_there_is_room(events, || self.keep_file(&exchange, &report))?;
                 (ReportSubject::Page(Box::new(report)), filed.location, decisions)
             }
         };
@@ -116,7 +122,7 @@ impl GatherStage {
         let record_id = self.ids.make();
         let archived = cut.as_ref().unwrap_or(exchange);
         let entry = ArchiveEntry { exchange: archived, record_id, payload_digest: stored, kind };
-        let location = self.append_when_there_is_room(&entry, events)?;
+        let location = when_there_is_room(events, || self.archive.append(&entry))?;
         if seen == Seen::New && exchange.status == 200 && exchange.stopped.is_none() {
             let mut payloads = self.payloads.lock().unwrap_or_else(PoisonError::into_inner);
             payloads.remember(&digest, &exchange.url, exchange.started, exchange.entity.len());
@@ -181,27 +187,15 @@ impl GatherStage {
         }
     }
 
-    fn append_when_there_is_room(
-        &self,
-        entry: &ArchiveEntry<'_>,
-        events: &Sender<Event>,
-    ) -> Result<RecordLocation, StoreError> {
-        let mut paused = false;
-        loop {
-            match self.archive.append(entry) {
-                Err(error) if error.is_disk_full() && !events.is_closed() => {
-                    paused = true;
-                    let _ = events.blocking_send(Event::Paused(Some(error.to_string())));
-                    std::thread::sleep(FULL_DISK_RETRY);
-                }
-                outcome => {
-                    if paused {
-                        let _ = events.blocking_send(Event::Paused(None));
-                    }
-                    return outcome;
-                }
-            }
+    /// The HTML of a page as a file, behind its record: a crash between the two leaves the record, and who
+    /// adopts that writes the file.
+    pub fn keep_file(&self, exchange: &Exchange, report: &PageReport) -> Result<(), StoreError> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        let content = (200..300).contains(&exchange.status) && !exchange.body.is_empty();
+        if !report.html || !content || report.page.terms.requisite {
+            return Ok(());
         }
+        directory.write(&exchange.url, exchange.started, &exchange.body)
     }
 
     /// Gathers an archived answer and judges its links. Also the way records are adopted after a crash.
@@ -252,6 +246,7 @@ impl GatherStage {
         decisions.extend(parts.refused);
         decisions.append(&mut notice.refused);
         decisions.extend(refused);
+        let html = matches!(gathered.media_type.as_str(), "text/html" | "application/xhtml+xml");
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
         let report = PageReport {
             page,
@@ -265,6 +260,7 @@ impl GatherStage {
             duplicate,
             again,
             lesson,
+            html: html && !gathered.noarchive,
         };
         (report, decisions)
     }
@@ -287,6 +283,29 @@ impl GatherStage {
         let taken = |feed: &Candidate| spider.rules.judge(feed, &seeds) == Verdict::Accept;
         told.notices.extend(feeds.into_iter().filter(taken));
         told
+    }
+}
+
+/// Runs `write`; when the disk is full says so, waits, and runs it again.
+fn when_there_is_room<T>(
+    events: &Sender<Event>,
+    write: impl Fn() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let mut paused = false;
+    loop {
+        match write() {
+            Err(error) if error.is_disk_full() && !events.is_closed() => {
+                paused = true;
+                let _ = events.blocking_send(Event::Paused(Some(error.to_string())));
+                std::thread::sleep(FULL_DISK_RETRY);
+            }
+            outcome => {
+                if paused {
+                    let _ = events.blocking_send(Event::Paused(None));
+                }
+                return outcome;
+            }
+        }
     }
 }
 

@@ -131,6 +131,8 @@ pub struct PageReport {
     /// It redirected to itself and set a cookie: worth one more try with the cookie.
     pub again: bool,
     pub lesson: Lesson,
+    /// HTML that does not ask to be kept out of archives.
+    pub html: bool,
 }
 
 /// To the writer.

@@ -131,6 +131,7 @@ impl World {
             spiders: Arc::new(Spiders::new(Blocks::default(), [spider(&self.seeds())])),
             payloads: Mutex::new(Payloads::new(100)),
             stored_bytes_max: None,
+            directory: None,
             ids: RecordIds::from_seed(1),
             clock: self.clock.clone(),
             preview: None,

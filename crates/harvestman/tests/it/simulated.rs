@@ -116,6 +116,7 @@ pub fn crawl(
         spiders: Arc::new(Spiders::new(Blocks::default(), [spider(&seeds)])),
         payloads: Mutex::new(Payloads::new(1_000)),
         stored_bytes_max: None,
+        directory: None,
         ids: RecordIds::from_seed(1),
         clock: clock.clone(),
         preview: None,

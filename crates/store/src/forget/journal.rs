@@ -28,6 +28,8 @@ pub(crate) enum Journal {
         /// Ids the sites had.
         sites: Vec<i64>,
     },
+    /// Rows that were thinned at this moment have no record any more; their records may be there.
+    Thinning { at: Timestamp },
     /// Everything is gone but for what free space of the database holds.
     Sweeping,
 }
@@ -130,6 +132,11 @@ pub(super) fn sweep(frontier: &mut SqliteFrontier, now: Timestamp) -> Result<boo
         Ok(busy != 0)
     };
     busy().map_err(|e| frontier.error(e))
+}
+
+/// Nothing is left to do.
+pub(super) fn close(frontier: &mut SqliteFrontier, now: Timestamp) -> Result<(), StoreError> {
+    frontier.change(now, |sql| sql.execute("DELETE FROM meta WHERE name = ?1", [NAME]).map(drop))
 }
 
 /// A database whose making was cut short has no tables yet.

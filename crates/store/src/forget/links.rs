@@ -6,10 +6,11 @@ use super::{Journal, Step, Work, journal, volumes::Found};
 use crate::links::{LinkRecord, StoredLink, Thinned, rewrite, segment_path, segments};
 
 impl Work<'_> {
-    /// Step 3: records, then links.
+    /// Step 3: records, then the files of pages, then links.
     pub(super) fn remove(&mut self, found: Found, journal: &Journal) -> Result<(), StoreError> {
         self.remove_records(&found)?;
         let Journal::Removing { sites, .. } = journal else { return Ok(()) };
+        crate::directory::remove(&self.collection.directory(), &self.targets)?;
         self.remove_links(sites)
     }
 

@@ -12,7 +12,7 @@ use model::{
 use super::*;
 use crate::{links::LinkReader, warc::sha1};
 
-const START: Timestamp = Timestamp(1_790_000_000_000);
+pub(crate) const START: Timestamp = Timestamp(1_790_000_000_000);
 const GONE: &str = "gone.example";
 
 #[test]
@@ -209,14 +209,14 @@ fn build(folder: &Path) {
     archive.seal().unwrap();
 }
 
-fn open_archive(
+pub(crate) fn open_archive(
     collection: &Collection,
     mark: model::Mark,
 ) -> (WarcArchive, crate::warc::Recovery) {
     WarcArchive::open(&collection.volumes(), WarcOptions::default(), mark).unwrap()
 }
 
-fn append(
+pub(crate) fn append(
     archive: &WarcArchive,
     exchange: &Exchange,
     kind: EntryKind,
@@ -240,7 +240,7 @@ fn found_links() -> Vec<Link> {
         .collect()
 }
 
-fn delta(
+pub(crate) fn delta(
     lease: &SiteLease,
     exchange: &Exchange,
     record: model::RecordLocation,
@@ -288,7 +288,7 @@ fn delta(
     SiteDelta { admitted: vec![page], updates: vec![update], ..empty }
 }
 
-fn exchange(url: &str, body: &str, at: i64) -> Exchange {
+pub(crate) fn exchange(url: &str, body: &str, at: i64) -> Exchange {
     let body = Bytes::from(body.to_owned());
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
     Exchange {
@@ -309,7 +309,7 @@ fn exchange(url: &str, body: &str, at: i64) -> Exchange {
     }
 }
 
-fn candidate(site: &str) -> Candidate {
+pub(crate) fn candidate(site: &str) -> Candidate {
     Candidate {
         url: CrawlUrl::parse(&format!("http://{site}/")).unwrap(),
         spider: SpiderId(1),
@@ -321,7 +321,7 @@ fn candidate(site: &str) -> Candidate {
     }
 }
 
-fn check_out() -> CheckOut {
+pub(crate) fn check_out() -> CheckOut {
     CheckOut {
         now: START,
         holder: "test".to_owned(),
@@ -339,7 +339,7 @@ fn check_out() -> CheckOut {
     }
 }
 
-fn copy_of(folder: &Path) -> tempfile::TempDir {
+pub(crate) fn copy_of(folder: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
     for inner in ["", "volumes", "links"] {
         fs::create_dir_all(copy.path().join(inner)).unwrap();

@@ -21,7 +21,7 @@ use crate::warc::{
 
 /// What the volumes hold of the targets.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(crate) struct Found {
     volumes: Vec<FoundIn>,
     /// Responses that go, by target and date: what others may refer to.
     payloads: HashMap<u64, (usize, u64)>,
@@ -43,7 +43,7 @@ const VOLUMES_AT_ONCE: usize = 16;
 const TOLD_EVERY: u64 = 16 << 20;
 
 impl Work<'_> {
-    pub(super) fn look(&mut self) -> Result<Found, StoreError> {
+    pub(crate) fn look(&mut self) -> Result<Found, StoreError> {
         let volumes = Volumes::new(self.collection.volumes()).list()?;
         let mut sizes = Vec::new();
         for volume in &volumes {
@@ -76,7 +76,7 @@ impl Work<'_> {
             let record = record.map_err(|error| match error {
                 ReadError::Io(e) => io(e),
                 damage => {
-                    let detail = format!("{damage}; nothing was forgotten");
+                    let detail = format!("{damage}; nothing was removed");
                     StoreError::Corrupt { path: path.clone(), detail }
                 }
             })?;
@@ -85,20 +85,29 @@ impl Work<'_> {
                 (self.progress)(Step::Reading(before + told, total))?;
             }
             let edit = Edit { offset: record.offset, length: record.length };
-            let goes = |field| record.field(field).is_some_and(|uri| self.targets.covers_text(uri));
-            if goes("WARC-Target-URI") {
+            if self.goes(&record, "WARC-Target-URI", "WARC-Date") {
                 volume.goes.push(edit);
                 if record.kind() == "response" {
                     let key = capture(&record, "WARC-Target-URI", "WARC-Date");
                     found.payloads.insert(key, (index, record.offset));
                 }
-            } else if record.kind() == "revisit" && goes("WARC-Refers-To-Target-URI") {
+            } else if record.kind() == "revisit"
+                && self.goes(&record, "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date")
+            {
                 let key = capture(&record, "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date");
                 volume.referrers.push((edit, key));
             }
         }
         found.volumes.push(volume);
         Ok(())
+    }
+
+    /// Whether what these fields name is to go.
+    fn goes(&self, record: &Record, uri: &str, date: &str) -> bool {
+        match &self.captures {
+            Some(captures) => captures.contains(&capture(record, uri, date)),
+            None => record.field(uri).is_some_and(|uri| self.targets.covers_text(uri)),
+        }
     }
 
     /// What was found, for the report.
@@ -115,7 +124,7 @@ impl Work<'_> {
     }
 
     /// The first revisit of each payload that goes gets the payload; the others refer to that one.
-    pub(super) fn make_whole(&mut self, found: &mut Found) -> Result<(), StoreError> {
+    pub(crate) fn make_whole(&mut self, found: &mut Found) -> Result<(), StoreError> {
         self.found(found);
         let mut heirs = Heirs::default();
         let holds = |found: &Found, at: &usize| !found.volumes[*at].referrers.is_empty();
@@ -147,7 +156,7 @@ impl Work<'_> {
     }
 
     /// The volumes without the records that go.
-    pub(super) fn remove_records(&mut self, found: &Found) -> Result<(), StoreError> {
+    pub(crate) fn remove_records(&mut self, found: &Found) -> Result<(), StoreError> {
         let todo: Vec<&FoundIn> = found.volumes.iter().filter(|v| !v.goes.is_empty()).collect();
         let mut done = 0;
         for group in todo.chunks(VOLUMES_AT_ONCE) {
@@ -244,5 +253,10 @@ impl Heirs {
 
 fn capture(record: &Record, uri: &str, date: &str) -> u64 {
     let (uri, date) = (record.field(uri).unwrap_or(""), record.field(date).unwrap_or(""));
+    capture_key(uri, date)
+}
+
+/// A record by its target and date, the very texts of its fields.
+pub(crate) fn capture_key(uri: &str, date: &str) -> u64 {
     xxh3_64(format!("{date} {uri}").as_bytes())
 }

@@ -41,6 +41,7 @@ pub use verify::{Problem, Report, Verifier, verify_volume};
 
 pub(crate) use edit::{Edit, Moved, Moves, record_at, rewrite};
 pub(crate) use ids::draw;
+pub(crate) use record::date_text;
 pub(crate) use whole::{made_whole, referring_to};
 
 #[cfg(test)]

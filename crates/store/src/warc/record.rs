@@ -127,7 +127,7 @@ fn said_payload<'a>(entry: &'a ArchiveEntry<'_>) -> &'a [u8; 20] {
 }
 
 /// Milliseconds always, so that a Refers-To-Date is the very text of the date it refers to.
-pub(super) fn date_text(at: Timestamp) -> String {
+pub(crate) fn date_text(at: Timestamp) -> String {
     let moment = jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     format!("{moment:.3}")
 }

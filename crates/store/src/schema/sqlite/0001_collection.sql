@@ -192,7 +192,8 @@ CREATE TABLE visits (
     record_length  INTEGER,
     record_id      BLOB,
     record_date    INTEGER,
-    revisit        INTEGER NOT NULL DEFAULT 0  -- the record's payload is where it refers to
+    revisit        INTEGER NOT NULL DEFAULT 0,  -- the record's payload is where it refers to
+    thinned        INTEGER                  -- when its content was given up; the visit stays
 );
 CREATE INDEX visits_page ON visits (site, fp);
 
@@ -262,8 +263,36 @@ CREATE TABLE runs (
     reason    TEXT NOT NULL DEFAULT '',
     pid       INTEGER NOT NULL,
     heartbeat INTEGER NOT NULL,
-    stats     TEXT NOT NULL DEFAULT '{}'   -- JSON
+    stats     TEXT NOT NULL DEFAULT '{}',  -- JSON
+    daily     INTEGER NOT NULL DEFAULT 0   -- it has no end: its folders of pages are one a day
 );
+
+-- How far each webhook has come in `visits`, and the batch it is at.
+CREATE TABLE webhooks (
+    name      TEXT PRIMARY KEY,
+    cursor    INTEGER NOT NULL,             -- visits.seq: up to here all is delivered or given up
+    upto      INTEGER,                      -- where the batch ends that is being tried
+    tries     INTEGER NOT NULL DEFAULT 0,   -- of that batch
+    since     INTEGER,                      -- it was first tried
+    next      INTEGER NOT NULL DEFAULT 0,   -- not to be tried before
+    error     TEXT NOT NULL DEFAULT '',
+    delivered INTEGER NOT NULL DEFAULT 0,   -- changes
+    last      INTEGER
+) WITHOUT ROWID;
+
+-- Batches that were given up: a stretch of `visits` each, from which they can be made again.
+CREATE TABLE dead_letters (
+    id      INTEGER PRIMARY KEY AUTOINCREMENT,
+    webhook TEXT NOT NULL,
+    after   INTEGER NOT NULL,
+    upto    INTEGER NOT NULL,
+    changes INTEGER NOT NULL,
+    since   INTEGER NOT NULL,
+    at      INTEGER NOT NULL,
+    tries   INTEGER NOT NULL,
+    error   TEXT NOT NULL
+);
+CREATE INDEX dead_letters_webhook ON dead_letters (webhook, id);
 
 -- What `status` shows, kept in step by every transaction.
 CREATE TABLE totals (
@@ -311,7 +340,8 @@ SELECT v.seq AS seq, s.key AS site, p.url AS url,
        strftime('%Y-%m-%dT%H:%M:%fZ', v.last / 1000.0, 'unixepoch') AS last,
        v.count AS count, v.wire_bytes AS wire_bytes, v.body_bytes AS body_bytes,
        lower(hex(v.payload_digest)) AS payload_sha1,
-       v.record_volume AS volume, v.record_offset AS offset, v.record_length AS length
+       v.record_volume AS volume, v.record_offset AS offset, v.record_length AS length,
+       strftime('%Y-%m-%dT%H:%M:%fZ', v.thinned / 1000.0, 'unixepoch') AS thinned
   FROM visits v JOIN sites s ON s.id = v.site
   LEFT JOIN pages p ON p.site = v.site AND p.fp = v.fp;
 

@@ -1,0 +1,158 @@
+//! `export`: what the collection holds in the forms that other programs take.
+
+use std::time::Duration;
+
+use harvester::clock::RealClock;
+use model::{Clock, Timestamp};
+use serde_json::json;
+use store::{
+    census::Census,
+    collection::Collection,
+    directory::{Directory, KeptVersion, Span},
+};
+
+use super::Context;
+use crate::{
+    archived::Archived,
+    cli::{ExportArgs, ExportDirectoryArgs, ExportForm},
+    exit::{Exit, Failure},
+    moments::Moment,
+    progress::{bytes, number},
+    terminal::print,
+};
+
+/// Versions asked for at a time: so that no read of the database is long.
+const PIECE: u32 = 500;
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+
+pub fn run(context: &Context, args: &ExportArgs) -> Result<Exit, Failure> {
+    match &args.form {
+        ExportForm::Directory(args) => directory(context, args),
+    }
+}
+
+/// What was written.
+#[derive(Default)]
+struct Written {
+    versions: u64,
+    files: u64,
+    bytes: u64,
+    /// Versions whose record cannot be read.
+    unreadable: Vec<String>,
+}
+
+/// Of those that cannot be read: enough to see what is wrong.
+const UNREADABLE_MAX: usize = 20;
+
+fn directory(context: &Context, args: &ExportDirectoryArgs) -> Result<Exit, Failure> {
+    let clock = RealClock::new();
+    let config = context.config(Vec::new())?;
+    let collection = Collection::open(&context.folder)?;
+    let census = Census::open(&collection)?;
+    let span = span(&census, args, clock.now())?;
+    let directory = Directory::new(args.out.clone(), census.sittings()?);
+    let archived = Archived::new(&collection, &census, config.fetch.body_bytes_max);
+    let (mut after, mut written, mut told) = (0, Written::default(), clock.now());
+    loop {
+        let piece = census.kept_versions(after, &span, PIECE)?;
+        let Some(last) = piece.last() else { break };
+        after = last.seq;
+        for version in &piece {
+            let body = match archived.exchange(version.record) {
+                Ok(exchange) => exchange.body,
+                Err(failure) => {
+                    written.miss(version, &failure);
+                    continue;
+                }
+            };
+            written.versions += 1;
+            for at in times(version, &span, args.every_visit) {
+                directory.write(&version.url, at, &body)?;
+                written.files += 1;
+                written.bytes += body.len() as u64;
+            }
+        }
+        if clock.now().since(told) >= TOLD_EVERY {
+            told = clock.now();
+            context.say(&format!("{} files written …", number(written.files)));
+        }
+    }
+    tell(context, args, &written)
+}
+
+impl Written {
+    fn miss(&mut self, version: &KeptVersion, failure: &Failure) {
+        if self.unreadable.len() < UNREADABLE_MAX {
+            self.unreadable.push(format!("{}: {}", version.url, failure.sentence));
+        }
+    }
+}
+
+/// The visits that get a file.
+fn times(version: &KeptVersion, span: &Span, every: bool) -> Vec<Timestamp> {
+    let inside = |at: &&Timestamp| {
+        span.from.is_none_or(|from| **at >= from) && span.to.is_none_or(|to| **at <= to)
+    };
+    let mut seen: Vec<Timestamp> = version.times.iter().filter(inside).copied().collect();
+    if !every {
+        // Of a version that is older than the span: where it was seen first in it.
+        seen.truncate(1);
+    }
+    seen
+}
+
+fn span(census: &Census, args: &ExportDirectoryArgs, now: Timestamp) -> Result<Span, Failure> {
+    if let Some(name) = &args.spider
+        && !census.spiders()?.iter().any(|row| row.name == *name)
+    {
+        return Err(Failure::usage(
+            format!("there is no spider {name:?}"),
+            "`harvestman spider` lists those there are",
+        ));
+    }
+    if let Some(site) = &args.site
+        && census.site(site)?.is_none()
+    {
+        return Err(Failure::usage(
+            format!("there is no site {site:?}"),
+            "give a host as `harvestman status` lists them, such as example.org",
+        ));
+    }
+    Ok(Span {
+        from: moment(args.from.as_deref(), now)?.map(|moment| moment.from),
+        to: moment(args.to.as_deref(), now)?.map(|moment| moment.to),
+        spider: args.spider.clone(),
+        site: args.site.clone(),
+    })
+}
+
+fn moment(text: Option<&str>, now: Timestamp) -> Result<Option<Moment>, Failure> {
+    let read = |text: &str| {
+        Moment::parse(text, now).map_err(|why| {
+            Failure::usage(format!("{text:?} is no time: {why}"), "write it such as 2026-05-01")
+        })
+    };
+    text.map(read).transpose()
+}
+
+fn tell(context: &Context, args: &ExportDirectoryArgs, written: &Written) -> Result<Exit, Failure> {
+    let Written { versions, files, unreadable, .. } = written;
+    if context.json {
+        let out = args.out.display().to_string();
+        print(&format!(
+            "{}\n",
+            json!({ "out": out, "versions": versions, "files": files, "bytes": written.bytes,
+                    "unreadable": unreadable })
+        ))?;
+    } else {
+        unreadable.iter().for_each(|line| context.say(&format!("left out: {line}")));
+        context.say(&format!(
+            "{} versions in {} files ({}) below {}",
+            number(*versions),
+            number(*files),
+            bytes(written.bytes),
+            args.out.display()
+        ));
+    }
+    Ok(if unreadable.is_empty() { Exit::Done } else { Exit::Fault })
+}

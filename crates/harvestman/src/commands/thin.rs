@@ -1,0 +1,139 @@
+//! `thin`: old versions leave the archive by rule or to keep within a budget; their visits stay in history.
+
+use std::{fmt::Write, time::Duration};
+
+use harvester::clock::RealClock;
+use model::{Clock, StoreError, Timestamp};
+use store::{
+    collection::{Collection, CrawlLock},
+    forget::Step,
+    thin::{self, Keep, KeepRule, Thinned},
+};
+
+use super::Context;
+use crate::{
+    cli::ThinArgs,
+    config::{Config, units},
+    exit::{Exit, Failure},
+    progress::{bytes, number},
+    terminal::{print, printable},
+};
+
+/// Sites named in the text; `--json` has all.
+const SITES_SHOWN: usize = 10;
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+
+pub fn run(context: &Context, args: &ThinArgs) -> Result<Exit, Failure> {
+    let config = context.config(Vec::new())?;
+    let Some(keep) = keep(&config)? else {
+        return Err(Failure::usage(
+            "no rule says what to keep",
+            "write store.keep = \"all 30d, then 1 per 7d\" or store.versions_bytes_max into harvest.toml",
+        ));
+    };
+    let collection = Collection::open(&context.folder)?;
+    let lock = collection.lock()?;
+    let clock = RealClock::new();
+    let thinned = match args.dry_run {
+        true => thin::would_thin(&collection, &lock, &keep, clock.now())?,
+        false => thinned(context, &collection, &lock, &keep)?,
+    };
+    tell(context, args.dry_run, &thinned)?;
+    Ok(Exit::Done)
+}
+
+/// At the start of `run`, where a rule is set; once a day at most, for it reads every visit.
+pub fn thin_at_start(
+    context: &Context,
+    config: &Config,
+    collection: &Collection,
+    lock: &CrawlLock,
+) -> Result<(), Failure> {
+    let Some(keep) = keep(config)? else { return Ok(()) };
+    if !thin::is_due(collection, RealClock::new().now())? {
+        return Ok(());
+    }
+    let done = thinned(context, collection, lock, &keep)?;
+    if done.versions > 0 {
+        context.say(&sentence(&done, false));
+    }
+    Ok(())
+}
+
+fn thinned(
+    context: &Context,
+    collection: &Collection,
+    lock: &CrawlLock,
+    keep: &Keep,
+) -> Result<Thinned, Failure> {
+    let clock = RealClock::new();
+    let mut last = clock.now();
+    let mut progress = |step: Step| told(context, &step, &mut last, clock.now());
+    Ok(thin::thin(collection, lock, keep, clock.now(), &mut progress)?)
+}
+
+fn keep(config: &Config) -> Result<Option<Keep>, Failure> {
+    let store = &config.store;
+    let rule = store.keep.as_deref().map(|text| {
+        KeepRule::parse(text, units::parse_time)
+            .map_err(|what| config.refuse("store.keep", text, what, EXAMPLE))
+    });
+    let keep = Keep { rule: rule.transpose()?, versions_bytes_max: store.versions_bytes_max };
+    Ok((keep.rule.is_some() || keep.versions_bytes_max.is_some()).then_some(keep))
+}
+
+const EXAMPLE: &str = "write it such as \"all 30d, then 1 per 7d\"";
+
+fn told(
+    context: &Context,
+    step: &Step,
+    last: &mut Timestamp,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let line = match step {
+        Step::Reading(done, all) => {
+            format!("read {} of {} of volumes …", bytes(*done), bytes(*all))
+        }
+        Step::Writing(done, all) => format!("{done} of {all} volumes written anew …"),
+        _ => return Ok(()),
+    };
+    if now.since(*last) >= TOLD_EVERY {
+        *last = now;
+        context.say(&line);
+    }
+    Ok(())
+}
+
+fn tell(context: &Context, dry_run: bool, thinned: &Thinned) -> Result<(), Failure> {
+    if context.json {
+        let mut answer = serde_json::to_value(thinned).unwrap_or_default();
+        answer["dry_run"] = dry_run.into();
+        return print(&format!("{answer}\n"));
+    }
+    thinned.warnings.iter().for_each(|warning| context.say(&printable(warning)));
+    context.say(&sentence(thinned, dry_run));
+    let mut text = String::new();
+    for site in thinned.sites.iter().take(SITES_SHOWN) {
+        let (versions, size) = (number(site.versions), bytes(site.bytes));
+        let _ = writeln!(text, "{versions:>10} versions  {size:>9}  {}", printable(&site.site));
+    }
+    print(&text)
+}
+
+fn sentence(thinned: &Thinned, dry_run: bool) -> String {
+    let verb = if dry_run { "would be removed" } else { "removed" };
+    let mut text =
+        format!("{verb}: {} old versions ({})", number(thinned.versions), bytes(thinned.bytes),);
+    if !dry_run && thinned.versions > 0 {
+        let _ = write!(text, " from {} volumes", number(thinned.volumes_rewritten));
+    }
+    let _ = write!(
+        text,
+        "; {} of versions stay, and every visit stays in history",
+        bytes(thinned.left_bytes)
+    );
+    if dry_run {
+        text.push_str("; nothing was changed");
+    }
+    text
+}

@@ -1,0 +1,67 @@
+//! Thinning through the program: what it says, what it removes, and what stays readable.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use simweb::WebOptions;
+
+use crate::{
+    raw::{Raw, reply},
+    world::World,
+};
+
+#[test]
+fn old_versions_go_and_the_last_of_every_page_stays_readable() {
+    let edition = Arc::new(AtomicUsize::new(1));
+    let served = Arc::clone(&edition);
+    let raw = Raw::start(move |place, stream| match place {
+        "127.0.0.1/" | "127.0.0.1/still" => {
+            let number = match place {
+                "127.0.0.1/" => served.load(Ordering::Relaxed),
+                _ => 0,
+            };
+            let body =
+                format!("<p>edition {number}</p>{}<a href=/still>s</a>", "words ".repeat(200));
+            reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
+        }
+        _ => reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),
+    });
+    let world = World::new(WebOptions::default());
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    for number in 1..=4 {
+        edition.store(number, Ordering::Relaxed);
+        world.run(&["crawl", &url, "--fresh", "--delay", "0"]).exits(0);
+    }
+    world.run(&["thin"]).exits(2).says(&["store.keep"]);
+    let world = world.variable("HARVESTMAN_STORE_KEEP", "soon");
+    world.run(&["thin"]).exits(2).says(&["all 30d, then 1 per 7d"]);
+    let world = world
+        .variable("HARVESTMAN_STORE_KEEP", "none")
+        .variable("HARVESTMAN_STORE_VERSIONS_BYTES_MAX", "1KB");
+    let dry = world.run(&["thin", "--dry-run", "--json"]).exits(0).json();
+    assert_eq!((&dry["versions"], &dry["dry_run"]), (&3.into(), &true.into()), "{dry}");
+    let volumes = || -> u64 {
+        let entries = std::fs::read_dir(world.folder.join("volumes")).unwrap();
+        entries.map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
+    };
+    let before = volumes();
+    let done = world.run(&["thin", "--json"]).exits(0).json();
+    assert_eq!(done["versions"], 3, "{done}");
+    assert_eq!(done["sites"][0]["site"], format!("127.0.0.1:{}", raw.port), "{done}");
+    assert!(volumes() < before, "the archive is smaller");
+    let shown = world.run(&["show", &url]);
+    assert!(shown.exits(0).out.contains("edition 4"), "{shown}");
+    let shown = world.run(&["show", &format!("{url}still")]);
+    assert!(shown.exits(0).out.contains("edition 0"), "{shown}");
+    let checked = world.run(&["check"]);
+    assert!(checked.exits(0).out.contains("sound"), "{checked}");
+    assert_eq!(world.number("SELECT count(*) FROM visits WHERE thinned IS NOT NULL"), 3);
+    world.run(&["thin"]).exits(0).says(&["removed: 0 old versions"]);
+    // What comes after it goes on as before.
+    edition.store(5, Ordering::Relaxed);
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    let shown = world.run(&["show", &url]);
+    assert!(shown.exits(0).out.contains("edition 5"), "{shown}");
+}

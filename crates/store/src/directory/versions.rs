@@ -1,0 +1,96 @@
+//! The versions of HTML pages in a span of time, for writing them down as files.
+
+use model::{CrawlUrl, RecordLocation, StoreError, Timestamp};
+use rusqlite::{Row, params};
+
+use super::Sitting;
+use crate::{
+    census::Census,
+    frontier::{record_from_row, unpack_times},
+    runs::list_sittings,
+};
+
+/// Which versions are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Span {
+    pub from: Option<Timestamp>,
+    pub to: Option<Timestamp>,
+    /// By name.
+    pub spider: Option<String>,
+    /// By key.
+    pub site: Option<String>,
+}
+
+/// A version with its record.
+#[derive(Clone, Debug)]
+pub struct KeptVersion {
+    /// To go on behind it.
+    pub seq: i64,
+    pub url: CrawlUrl,
+    pub record: RecordLocation,
+    /// Every visit that saw it, oldest first.
+    pub times: Vec<Timestamp>,
+}
+
+impl Census {
+    /// When crawls began, oldest first.
+    pub fn sittings(&self) -> Result<Vec<Sitting>, StoreError> {
+        self.ask(list_sittings)
+    }
+
+    /// Versions of HTML pages behind `after` that were seen in the span, in the order they were settled. Pages
+    /// that ask not to be shown from an archive are left out, as are versions that are kept no more.
+    pub fn kept_versions(
+        &self,
+        after: i64,
+        span: &Span,
+        max: u32,
+    ) -> Result<Vec<KeptVersion>, StoreError> {
+        self.ask(|sql| {
+            sql.prepare_cached(
+                "SELECT v.seq, p.url, v.first, v.times, v.record_volume, v.record_offset, \
+                 v.record_length FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
+                 JOIN sites s ON s.id = v.site LEFT JOIN spiders n ON n.id = p.spider \
+                 JOIN page_facts f ON f.site = v.site AND f.fp = v.fp \
+                 WHERE v.seq > ?1 AND v.change IN (0, 1, 2, 7) AND v.record_volume IS NOT NULL \
+                 AND v.status BETWEEN 200 AND 299 AND p.requisite = 0 AND f.noarchive = 0 \
+                 AND f.media_type IN ('text/html', 'application/xhtml+xml') \
+                 AND (?2 IS NULL OR v.last >= ?2) AND (?3 IS NULL OR v.first <= ?3) \
+                 AND (?4 IS NULL OR n.name = ?4) AND (?5 IS NULL OR s.key = ?5) \
+                 ORDER BY v.seq LIMIT ?6",
+            )?
+            .query_map(
+                params![
+                    after,
+                    span.from.map(|at| at.0),
+                    span.to.map(|at| at.0),
+                    span.spider,
+                    span.site,
+                    max
+                ],
+                kept_version,
+            )?
+            .collect()
+        })
+    }
+}
+
+fn kept_version(row: &Row<'_>) -> rusqlite::Result<KeptVersion> {
+    let url = CrawlUrl::stored(row.get_ref(1)?.as_str()?).map_err(|error| unreadable(1, error))?;
+    let first = Timestamp(row.get(2)?);
+    let packed = row.get_ref(3)?.as_blob_or_null()?.unwrap_or_default();
+    let record = record_from_row(row, 4)?;
+    Ok(KeptVersion {
+        seq: row.get(0)?,
+        url,
+        record: record.ok_or_else(|| unreadable(4, "no record"))?,
+        times: unpack_times(first, packed),
+    })
+}
+
+fn unreadable<E>(column: usize, error: E) -> rusqlite::Error
+where
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
+}

@@ -1,0 +1,184 @@
+//! Thinning: old versions leave the volumes by rule or to keep within a budget; history keeps their visits.
+//!
+//! The way is that of a takedown ([`crate::forget`]), with other records: volumes are read, revisits of what
+//! stays that refer to a payload that goes are made whole, one transaction marks the rows (`visits.thinned`,
+//! no record any more) and writes the journal, and then the volumes are written anew without the records. A
+//! crash anywhere leaves a whole collection, and the next start ends the work. The newest version of a page
+//! never goes, whatever the rule and the budget say.
+//!
+//! A large collection is thinned in several passes, so that memory has a bound.
+
+mod choose;
+mod rule;
+
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use model::{StoreError, Timestamp};
+use rusqlite::{OptionalExtension, params};
+use serde::Serialize;
+
+pub use rule::KeepRule;
+
+use crate::{
+    collection::{Collection, CrawlLock},
+    forget::{self, Journal, Progress, Step, Work},
+    frontier::SqliteFrontier,
+};
+pub(crate) use choose::captures_of;
+
+/// What is to be kept.
+#[derive(Clone, Debug, Default)]
+pub struct Keep {
+    pub rule: Option<KeepRule>,
+    /// Most bytes of archived versions; the oldest go first.
+    pub versions_bytes_max: Option<u64>,
+}
+
+/// What was removed, or would be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Thinned {
+    pub versions: u64,
+    /// Of volumes: requests, responses and revisits.
+    pub records: u64,
+    pub bytes: u64,
+    pub volumes_rewritten: u64,
+    /// Versions that stay and had their payload in one that went: they have it themselves now.
+    pub made_whole: u64,
+    /// Bytes of the versions that stay.
+    pub left_bytes: u64,
+    /// Those that lost most first.
+    pub sites: Vec<ThinnedSite>,
+    pub warnings: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ThinnedSite {
+    pub site: String,
+    pub versions: u64,
+    pub bytes: u64,
+}
+
+/// Visits of what one pass removes: 8 bytes each, twice that while the set grows.
+const PASS_VISITS_MAX: usize = 4_000_000;
+
+/// Removes what is not to be kept. Whoever calls holds the collection's lock.
+pub fn thin(
+    collection: &Collection,
+    lock: &CrawlLock,
+    keep: &Keep,
+    now: Timestamp,
+    progress: Progress<'_>,
+) -> Result<Thinned, StoreError> {
+    forget::finish(collection, lock, now, &mut *progress)?;
+    let (mut done, mut sites) = (Thinned::default(), BTreeMap::new());
+    for pass in 0.. {
+        let frontier = SqliteFrontier::open(&collection.database())?;
+        let chosen = frontier.choose_versions(keep, now, PASS_VISITS_MAX)?;
+        drop(frontier);
+        done.left_bytes = chosen.left_bytes;
+        if chosen.rows.is_empty() {
+            break;
+        }
+        done.versions += chosen.versions;
+        chosen.add_sites(&mut sites);
+        // Each pass has a moment of its own, by which a crash finds its rows again.
+        let at = Timestamp(now.0.saturating_add(pass));
+        one_pass(collection, chosen, at, &mut *progress, &mut done)?;
+    }
+    done.sites = ranked(sites);
+    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    frontier.change(now, |sql| {
+        let text = now.0.to_string();
+        sql.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)", [LAST, &text])
+    })?;
+    Ok(done)
+}
+
+/// Whether a day has passed since it was last done.
+pub fn is_due(collection: &Collection, now: Timestamp) -> Result<bool, StoreError> {
+    let frontier = SqliteFrontier::open(&collection.database())?;
+    let last: Option<String> = frontier
+        .connection
+        .query_row("SELECT value FROM meta WHERE name = ?1", [LAST], |row| row.get(0))
+        .optional()
+        .map_err(|e| frontier.error(e))?;
+    let last = last.and_then(|text| text.parse().ok()).map(Timestamp);
+    // A clock that was set back must not put it off for years.
+    Ok(last.is_none_or(|last| now.since(last) >= DAY || last > now))
+}
+
+/// The row of `meta` that says when it was last done.
+const LAST: &str = "thinned";
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// What [`thin`] would remove; nothing is changed. Bytes are those of the answers alone.
+pub fn would_thin(
+    collection: &Collection,
+    _lock: &CrawlLock,
+    keep: &Keep,
+    now: Timestamp,
+) -> Result<Thinned, StoreError> {
+    let frontier = SqliteFrontier::open(&collection.database())?;
+    let chosen = frontier.choose_versions(keep, now, usize::MAX)?;
+    let mut sites = BTreeMap::new();
+    chosen.add_sites(&mut sites);
+    Ok(Thinned {
+        versions: chosen.versions,
+        records: chosen.versions,
+        bytes: chosen.bytes,
+        left_bytes: chosen.left_bytes,
+        sites: ranked(sites),
+        ..Thinned::default()
+    })
+}
+
+fn one_pass(
+    collection: &Collection,
+    chosen: choose::Chosen,
+    at: Timestamp,
+    progress: Progress<'_>,
+    done: &mut Thinned,
+) -> Result<(), StoreError> {
+    let mut work = Work::of_captures(collection, chosen.captures, at, progress)?;
+    let mut found = work.look()?;
+    work.make_whole(&mut found)?;
+    work.frontier.thin_rows(&chosen.rows, at)?;
+    (work.progress)(Step::Rows)?;
+    work.remove_records(&found)?;
+    let removed = work.thinned()?;
+    done.records += removed.records;
+    done.bytes += removed.bytes;
+    done.volumes_rewritten += removed.volumes_rewritten;
+    done.made_whole += removed.made_whole;
+    done.warnings.extend(removed.warnings);
+    Ok(())
+}
+
+impl SqliteFrontier {
+    /// The rows lose their records and say when; the journal says that the records may still be there.
+    fn thin_rows(&mut self, rows: &[i64], at: Timestamp) -> Result<(), StoreError> {
+        self.change(at, |sql| {
+            let mut thin = sql.prepare(
+                "UPDATE visits SET thinned = ?2, record_volume = NULL, record_offset = NULL, \
+                 record_length = NULL, record_id = NULL WHERE seq = ?1",
+            )?;
+            for seq in rows {
+                thin.execute(params![seq, at.0])?;
+            }
+            let journal = Journal::Thinning { at };
+            journal
+                .write(sql)
+                .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+        })
+    }
+}
+
+fn ranked(sites: BTreeMap<String, (u64, u64)>) -> Vec<ThinnedSite> {
+    let of = |(site, (versions, bytes))| ThinnedSite { site, versions, bytes };
+    let mut list: Vec<ThinnedSite> = sites.into_iter().map(of).collect();
+    list.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.site.cmp(&b.site)));
+    list
+}

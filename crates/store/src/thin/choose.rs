@@ -1,0 +1,227 @@
+//! Which versions go, by what the database knows: page by page, the newest never.
+//!
+//! A version is a record: rows that carry the same one on (a full row is followed by another) go together.
+//! The budget is met by days: of all versions that the rule leaves, those of the oldest days go, each day whole,
+//! so that no list of all versions is needed.
+
+use std::collections::{BTreeMap, HashSet};
+
+use model::{StoreError, Timestamp};
+use rusqlite::{Connection, Row, params};
+
+use super::Keep;
+use crate::{
+    forget::capture_key,
+    frontier::{SqliteFrontier, unpack_times},
+    warc::date_text,
+};
+
+const DAY_MS: i64 = 86_400_000;
+
+/// What one pass removes.
+#[derive(Debug, Default)]
+pub(super) struct Chosen {
+    /// `visits.seq`.
+    pub(super) rows: Vec<i64>,
+    /// Of every visit of those rows: target and date of a record.
+    pub(super) captures: HashSet<u64>,
+    pub(super) versions: u64,
+    pub(super) bytes: u64,
+    /// Of all that stays.
+    pub(super) left_bytes: u64,
+    by_site: BTreeMap<i64, (u64, u64)>,
+    names: BTreeMap<i64, String>,
+}
+
+impl Chosen {
+    pub(super) fn add_sites(&self, sites: &mut BTreeMap<String, (u64, u64)>) {
+        for (site, (versions, bytes)) in &self.by_site {
+            let name = self.names.get(site).cloned().unwrap_or_default();
+            let sum = sites.entry(name).or_default();
+            *sum = (sum.0 + versions, sum.1 + bytes);
+        }
+    }
+}
+
+/// A record, with the rows that have it.
+struct Version {
+    first: Timestamp,
+    place: (i64, i64),
+    bytes: u64,
+    rows: Vec<i64>,
+    /// What the next visit is compared with.
+    at_hand: bool,
+}
+
+impl SqliteFrontier {
+    /// Stops when so many visits are chosen: the rest is for another pass.
+    pub(super) fn choose_versions(
+        &self,
+        keep: &Keep,
+        now: Timestamp,
+        visits_max: usize,
+    ) -> Result<Chosen, StoreError> {
+        choose(&self.connection, keep, now, visits_max).map_err(|e| self.error(e))
+    }
+}
+
+/// The records of rows that were thinned at this moment.
+pub(crate) fn captures_of(sql: &Connection, at: Timestamp) -> rusqlite::Result<HashSet<u64>> {
+    let mut captures = HashSet::new();
+    let mut statement = sql.prepare(
+        "SELECT p.url, v.first, v.times FROM visits v \
+         JOIN pages p ON p.site = v.site AND p.fp = v.fp WHERE v.thinned = ?1",
+    )?;
+    let mut rows = statement.query([at.0])?;
+    while let Some(row) = rows.next()? {
+        add_captures(row, 0, &mut captures)?;
+    }
+    Ok(captures)
+}
+
+fn choose(
+    sql: &Connection,
+    keep: &Keep,
+    now: Timestamp,
+    visits_max: usize,
+) -> rusqlite::Result<Chosen> {
+    // First what the rule leaves, by days; then, with the day before which the budget takes all, the rows.
+    let (mut total, mut days) = (0, BTreeMap::<i64, u64>::new());
+    each_page(sql, |_, versions| {
+        let goes = by_rule(keep, versions, now);
+        for (place, version) in versions.iter().enumerate().filter(|(p, _)| !goes.contains(p)) {
+            total += version.bytes;
+            if may_go(versions, place) {
+                *days.entry(version.first.0.div_euclid(DAY_MS)).or_default() += version.bytes;
+            }
+        }
+        Ok(())
+    })?;
+    let before = first_day_kept(keep, total, &days);
+    let mut chosen = Chosen::default();
+    let mut full = false;
+    each_page(sql, |site, versions| {
+        let goes = by_rule(keep, versions, now);
+        for (place, version) in versions.iter().enumerate() {
+            let old = version.first.0.div_euclid(DAY_MS) < before && may_go(versions, place);
+            if !(goes.contains(&place) || old) || full {
+                chosen.left_bytes += version.bytes;
+                continue;
+            }
+            chosen.take(sql, site, version, visits_max < usize::MAX)?;
+        }
+        full |= chosen.captures.len() >= visits_max;
+        Ok(())
+    })?;
+    for site in chosen.by_site.keys() {
+        let name =
+            sql.query_row("SELECT key FROM sites WHERE id = ?1", [site], |row| row.get(0))?;
+        chosen.names.insert(*site, name);
+    }
+    Ok(chosen)
+}
+
+impl Chosen {
+    fn take(
+        &mut self,
+        sql: &Connection,
+        site: i64,
+        version: &Version,
+        captures: bool,
+    ) -> rusqlite::Result<()> {
+        self.versions += 1;
+        self.bytes += version.bytes;
+        let sum = self.by_site.entry(site).or_default();
+        *sum = (sum.0 + 1, sum.1 + version.bytes);
+        self.rows.extend(&version.rows);
+        if !captures {
+            return Ok(());
+        }
+        let mut statement = sql.prepare_cached(
+            "SELECT p.url, v.first, v.times FROM visits v \
+             JOIN pages p ON p.site = v.site AND p.fp = v.fp WHERE v.seq = ?1",
+        )?;
+        for seq in &version.rows {
+            let captures = &mut self.captures;
+            statement.query_row(params![seq], |row| add_captures(row, 0, captures))?;
+        }
+        Ok(())
+    }
+}
+
+fn add_captures(row: &Row<'_>, column: usize, captures: &mut HashSet<u64>) -> rusqlite::Result<()> {
+    let url: String = row.get(column)?;
+    let first = Timestamp(row.get(column + 1)?);
+    let packed = row.get_ref(column + 2)?.as_blob_or_null()?.unwrap_or_default();
+    captures
+        .extend(unpack_times(first, packed).iter().map(|at| capture_key(&url, &date_text(*at))));
+    Ok(())
+}
+
+fn by_rule(keep: &Keep, versions: &[Version], now: Timestamp) -> HashSet<usize> {
+    let Some(rule) = &keep.rule else { return HashSet::new() };
+    let firsts: Vec<Timestamp> = versions.iter().map(|version| version.first).collect();
+    rule.goes(&firsts, now).into_iter().filter(|place| may_go(versions, *place)).collect()
+}
+
+/// The newest never goes, and never the one at hand.
+fn may_go(versions: &[Version], place: usize) -> bool {
+    place + 1 < versions.len() && !versions[place].at_hand
+}
+
+/// Versions of the days before it go, so that what is left keeps within the budget as far as it can.
+fn first_day_kept(keep: &Keep, total: u64, days: &BTreeMap<i64, u64>) -> i64 {
+    let Some(max) = keep.versions_bytes_max else { return i64::MIN };
+    let (mut left, mut before) = (total, i64::MIN);
+    for (day, bytes) in days {
+        if left <= max {
+            break;
+        }
+        left -= bytes;
+        before = day + 1;
+    }
+    before
+}
+
+/// Every page with content, its versions oldest first. The version at hand is the last of them.
+fn each_page(
+    sql: &Connection,
+    mut take: impl FnMut(i64, &[Version]) -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
+    let mut statement = sql.prepare(
+        "SELECT v.site, v.fp, v.seq, v.first, v.record_volume, v.record_offset, v.record_length, \
+         p.run IS v.seq FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp WHERE v.record_volume IS NOT NULL AND v.change IN (0, 1, 2, 7) \
+         AND v.status BETWEEN 200 AND 299 ORDER BY v.site, v.fp, v.seq",
+    )?;
+    let mut rows = statement.query([])?;
+    let (mut page, mut versions) = ((0, 0), Vec::<Version>::new());
+    while let Some(row) = rows.next()? {
+        let here = (row.get::<_, i64>(0)?, row.get::<_, i64>(1)?);
+        if here != page && !versions.is_empty() {
+            take(page.0, &versions)?;
+            versions.clear();
+        }
+        page = here;
+        let (seq, place) = (row.get(2)?, (row.get(4)?, row.get(5)?));
+        let at_hand: bool = row.get(7)?;
+        match versions.iter().position(|version| version.place == place) {
+            Some(known) => {
+                let mut version = versions.remove(known);
+                version.rows.push(seq);
+                version.at_hand |= at_hand;
+                versions.push(version);
+            }
+            None => versions.push(Version {
+                first: Timestamp(row.get(3)?),
+                place,
+                bytes: row.get::<_, i64>(6)? as u64,
+                rows: vec![seq],
+                at_hand,
+            }),
+        }
+    }
+    if !versions.is_empty() {
+        take(page.0, &versions)?;
+    }
+    Ok(())
+}

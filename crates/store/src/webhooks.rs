@@ -1,0 +1,351 @@
+//! Where webhooks stand: how far each has come in the changes, what is being tried, and what was given up.
+//!
+//! A webhook's place is a `seq` of `visits`. A batch is fixed (`upto`) before it is first sent, so that every
+//! try sends the same changes under the same id; the place moves on in the commit that notes the delivery. What
+//! is given up is kept as a stretch of `seq` and made again from the visits when it is wanted: a dead letter
+//! takes no room, and what was forgotten meanwhile is not in it.
+//!
+//! One process delivers at a time: it holds a lock of its own beside the crawl's.
+
+use std::{
+    fs::{File, TryLockError},
+    path::PathBuf,
+    time::Duration,
+};
+
+use model::{StoreError, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::Serialize;
+
+use crate::{
+    census::Census,
+    collection::Collection,
+    database::{open_writer, store_error},
+};
+
+/// Dead letters of one webhook; the two oldest become one stretch beyond that, so that none is lost.
+const DEAD_MAX: i64 = 10_000;
+/// An answer's text is for people to look at.
+const ERROR_BYTES_MAX: usize = 500;
+
+/// Changes the places; held by whoever delivers.
+#[derive(Debug)]
+pub struct WebhookLedger {
+    path: PathBuf,
+    sql: Connection,
+    _lock: File,
+}
+
+/// Where one webhook stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WebhookPlace {
+    pub name: String,
+    /// Everything up to this `seq` is delivered, given up or of no interest.
+    pub cursor: i64,
+    /// The batch that is being tried ends here.
+    pub upto: Option<i64>,
+    /// Of that batch.
+    pub tries: u32,
+    pub since: Option<Timestamp>,
+    /// Not to be tried before.
+    pub next: Timestamp,
+    /// What went wrong last; empty after a delivery.
+    pub error: String,
+    /// Changes that arrived, in all.
+    pub delivered: u64,
+    pub last: Option<Timestamp>,
+}
+
+/// Changes that were given up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DeadLetter {
+    pub id: i64,
+    pub webhook: String,
+    /// The changes behind this `seq` …
+    pub after: i64,
+    /// … and up to this one.
+    pub upto: i64,
+    pub changes: u64,
+    /// When it was first tried, and when it was given up.
+    pub since: Timestamp,
+    pub at: Timestamp,
+    pub tries: u32,
+    pub error: String,
+}
+
+impl WebhookLedger {
+    /// Refused while another process delivers.
+    pub fn open(collection: &Collection) -> Result<WebhookLedger, StoreError> {
+        let path = collection.dir().join("webhooks.lock");
+        let io = |e| StoreError::io("lock", &path, e);
+        let lock = File::options().write(true).create(true).truncate(false).open(&path);
+        let lock = lock.map_err(io)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let holder = "another process that delivers webhooks".to_owned();
+                return Err(StoreError::Busy { path: collection.dir().to_owned(), holder });
+            }
+            Err(TryLockError::Error(e)) => return Err(io(e)),
+        }
+        let path = collection.database();
+        let sql = open_writer(&path)?;
+        Ok(WebhookLedger { path, sql, _lock: lock })
+    }
+
+    /// A webhook that is new is told of what happens from now on.
+    pub fn enter(&mut self, name: &str) -> Result<WebhookPlace, StoreError> {
+        self.sql
+            .execute(
+                "INSERT OR IGNORE INTO webhooks (name, cursor) \
+                 VALUES (?1, (SELECT coalesce(max(seq), 0) FROM visits))",
+                [name],
+            )
+            .and_then(|_| place(&self.sql, name))
+            .map_err(|e| self.error(e))
+    }
+
+    /// The batch that is sent next ends here.
+    pub fn take(&mut self, name: &str, upto: i64, now: Timestamp) -> Result<(), StoreError> {
+        self.execute(
+            "UPDATE webhooks SET upto = ?2, tries = 0, since = ?3 WHERE name = ?1",
+            params![name, upto, now.0],
+        )
+    }
+
+    /// Nothing of interest up to here.
+    pub fn pass(&mut self, name: &str, seq: i64) -> Result<(), StoreError> {
+        self.execute(
+            "UPDATE webhooks SET cursor = ?2 WHERE name = ?1 AND upto IS NULL",
+            params![name, seq],
+        )
+    }
+
+    /// The batch arrived.
+    pub fn delivered(
+        &mut self,
+        name: &str,
+        changes: u64,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.execute(
+            "UPDATE webhooks SET cursor = coalesce(upto, cursor), upto = NULL, tries = 0, \
+             since = NULL, next = 0, error = '', delivered = delivered + ?2, last = ?3 \
+             WHERE name = ?1",
+            params![name, changes as i64, now.0],
+        )
+    }
+
+    pub fn failed(&mut self, name: &str, error: &str, next: Timestamp) -> Result<(), StoreError> {
+        self.execute(
+            "UPDATE webhooks SET tries = tries + 1, error = ?2, next = ?3 WHERE name = ?1",
+            params![name, short(error), next.0],
+        )
+    }
+
+    /// The batch is given up: it becomes a dead letter in the commit that moves on from it.
+    pub fn bury(&mut self, name: &str, changes: u64, now: Timestamp) -> Result<(), StoreError> {
+        let buried = (|| {
+            let work = self.sql.transaction()?;
+            work.execute(
+                "INSERT INTO dead_letters (webhook, after, upto, changes, since, at, tries, error) \
+                 SELECT name, cursor, upto, ?2, coalesce(since, ?3), ?3, tries, error \
+                 FROM webhooks WHERE name = ?1 AND upto IS NOT NULL",
+                params![name, changes as i64, now.0],
+            )?;
+            work.execute(
+                "UPDATE webhooks SET cursor = coalesce(upto, cursor), upto = NULL, tries = 0, \
+                 since = NULL WHERE name = ?1",
+                [name],
+            )?;
+            merge_oldest(&work, name)?;
+            work.commit()
+        })();
+        buried.map_err(|e| self.error(e))
+    }
+
+    /// A dead letter arrived after all: as far as this `seq`, or whole.
+    pub fn risen(&mut self, letter: &DeadLetter, upto: i64, sent: u64) -> Result<(), StoreError> {
+        if upto >= letter.upto {
+            return self.execute("DELETE FROM dead_letters WHERE id = ?1", params![letter.id]);
+        }
+        self.execute(
+            "UPDATE dead_letters SET after = ?2, changes = max(changes - ?3, 0) WHERE id = ?1",
+            params![letter.id, upto, sent as i64],
+        )
+    }
+
+    fn execute(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), StoreError> {
+        self.sql.execute(sql, values).map(drop).map_err(|e| self.error(e))
+    }
+
+    fn error(&self, error: rusqlite::Error) -> StoreError {
+        store_error(&self.path, error)
+    }
+}
+
+impl Census {
+    /// Where a webhook stands; `None` before its first crawl.
+    pub fn webhook(&self, name: &str) -> Result<Option<WebhookPlace>, StoreError> {
+        self.ask(|sql| place(sql, name).optional())
+    }
+
+    /// What was given up, of one webhook or of all, oldest first.
+    pub fn dead_letters(&self, webhook: Option<&str>) -> Result<Vec<DeadLetter>, StoreError> {
+        self.ask(|sql| {
+            sql.prepare_cached(
+                "SELECT id, webhook, after, upto, changes, since, at, tries, error \
+                 FROM dead_letters WHERE ?1 IS NULL OR webhook = ?1 ORDER BY id",
+            )?
+            .query_map([webhook], dead_letter)?
+            .collect()
+        })
+    }
+}
+
+/// How long to wait after so many tries: a second, doubled up to an hour.
+pub fn wait_after(tries: u32) -> Duration {
+    Duration::from_secs(1 << tries.min(12)).min(Duration::from_secs(3_600))
+}
+
+fn merge_oldest(sql: &Connection, name: &str) -> rusqlite::Result<()> {
+    let count: i64 =
+        sql.query_row("SELECT count(*) FROM dead_letters WHERE webhook = ?1", [name], |row| {
+            row.get(0)
+        })?;
+    if count <= DEAD_MAX {
+        return Ok(());
+    }
+    let ids: Vec<i64> = sql
+        .prepare("SELECT id FROM dead_letters WHERE webhook = ?1 ORDER BY id LIMIT 2")?
+        .query_map([name], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let [first, second] = ids[..] else { return Ok(()) };
+    sql.execute(
+        "UPDATE dead_letters AS d SET after = min(d.after, o.after), \
+         changes = d.changes + o.changes, since = min(d.since, o.since) \
+         FROM dead_letters AS o WHERE o.id = ?1 AND d.id = ?2",
+        params![first, second],
+    )?;
+    sql.execute("DELETE FROM dead_letters WHERE id = ?1", [first]).map(drop)
+}
+
+fn place(sql: &Connection, name: &str) -> rusqlite::Result<WebhookPlace> {
+    sql.prepare_cached(
+        "SELECT name, cursor, upto, tries, since, next, error, delivered, last \
+         FROM webhooks WHERE name = ?1",
+    )?
+    .query_row([name], |row| {
+        let moment = |column| row.get::<_, Option<i64>>(column).map(|at| at.map(Timestamp));
+        Ok(WebhookPlace {
+            name: row.get(0)?,
+            cursor: row.get(1)?,
+            upto: row.get(2)?,
+            tries: row.get(3)?,
+            since: moment(4)?,
+            next: Timestamp(row.get(5)?),
+            error: row.get(6)?,
+            delivered: row.get::<_, i64>(7)? as u64,
+            last: moment(8)?,
+        })
+    })
+}
+
+fn dead_letter(row: &Row<'_>) -> rusqlite::Result<DeadLetter> {
+    Ok(DeadLetter {
+        id: row.get(0)?,
+        webhook: row.get(1)?,
+        after: row.get(2)?,
+        upto: row.get(3)?,
+        changes: row.get::<_, i64>(4)? as u64,
+        since: Timestamp(row.get(5)?),
+        at: Timestamp(row.get(6)?),
+        tries: row.get(7)?,
+        error: row.get(8)?,
+    })
+}
+
+fn short(text: &str) -> &str {
+    &text[..text.floor_char_boundary(ERROR_BYTES_MAX)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn house() -> (tempfile::TempDir, Collection) {
+        let dir = tempfile::tempdir().unwrap();
+        let collection = Collection::create(&dir.path().join("harvest")).unwrap();
+        (dir, collection)
+    }
+
+    #[test]
+    fn what_is_given_up_is_kept_in_the_commit_that_moves_on() {
+        let (_dir, collection) = house();
+        let mut ledger = WebhookLedger::open(&collection).unwrap();
+        assert_eq!(ledger.enter("a").unwrap().cursor, 0);
+        ledger.take("a", 7, Timestamp(5)).unwrap();
+        ledger.pass("a", 99).unwrap();
+        ledger.failed("a", "no answer", Timestamp(9)).unwrap();
+        let place = ledger.enter("a").unwrap();
+        assert_eq!(
+            (place.cursor, place.upto, place.tries),
+            (0, Some(7), 1),
+            "it waits for its batch"
+        );
+        ledger.bury("a", 3, Timestamp(20)).unwrap();
+        let census = Census::open(&collection).unwrap();
+        let [letter] = &census.dead_letters(Some("a")).unwrap()[..] else { panic!("one") };
+        assert_eq!((letter.after, letter.upto, letter.changes, letter.tries), (0, 7, 3, 1));
+        assert_eq!((letter.since, letter.error.as_str()), (Timestamp(5), "no answer"));
+        assert_eq!(ledger.enter("a").unwrap().cursor, 7);
+        ledger.risen(letter, 4, 2).unwrap();
+        let [left] = &census.dead_letters(None).unwrap()[..] else { panic!("one") };
+        assert_eq!((left.after, left.changes), (4, 1));
+        ledger.risen(left, 7, 1).unwrap();
+        assert_eq!(census.dead_letters(None).unwrap(), []);
+    }
+
+    #[test]
+    fn too_many_dead_letters_become_stretches_and_none_is_lost() {
+        let (_dir, collection) = house();
+        let mut ledger = WebhookLedger::open(&collection).unwrap();
+        ledger.enter("a").unwrap();
+        ledger
+            .execute(
+                "INSERT INTO dead_letters (webhook, after, upto, changes, since, at, tries, error) \
+                 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \
+                 SELECT 'a', i - 1, i, 1, i, i, 1, '' FROM n",
+                [DEAD_MAX],
+            )
+            .unwrap();
+        ledger.pass("a", DEAD_MAX).unwrap();
+        for n in DEAD_MAX + 1..=DEAD_MAX + 5 {
+            ledger.take("a", n, Timestamp(n)).unwrap();
+            ledger.bury("a", 1, Timestamp(n)).unwrap();
+        }
+        let census = Census::open(&collection).unwrap();
+        let letters = census.dead_letters(Some("a")).unwrap();
+        assert_eq!(letters.len() as i64, DEAD_MAX);
+        assert_eq!(letters.iter().map(|letter| letter.changes as i64).sum::<i64>(), DEAD_MAX + 5);
+        assert!(letters.windows(2).all(|pair| pair[0].upto == pair[1].after), "no gap");
+        assert_eq!(letters[0].after, 0);
+    }
+
+    #[test]
+    fn only_one_process_delivers() {
+        let (_dir, collection) = house();
+        let ledger = WebhookLedger::open(&collection).unwrap();
+        let error = WebhookLedger::open(&collection).unwrap_err();
+        assert!(matches!(error, StoreError::Busy { .. }), "{error}");
+        drop(ledger);
+        WebhookLedger::open(&collection).unwrap();
+    }
+
+    #[test]
+    fn waits_grow_to_an_hour_and_no_further() {
+        let waits: Vec<u64> = (0..14).map(|tries| wait_after(tries).as_secs()).collect();
+        assert_eq!(waits[..4], [1, 2, 4, 8]);
+        assert_eq!(waits[12..], [3_600, 3_600]);
+    }
+}
