@@ -83,7 +83,6 @@ fn main() {
 fn lease(number: usize, now: Timestamp) -> SiteLease {
     let url = |page: usize| CrawlUrl::parse(&format!("http://site{number}.example/{page}"));
     let page = |at: usize| Page {
-        children: None,
         url: url(at).expect("a URL"),
         spider: SpiderId(0),
         state: PageState::Fetched,

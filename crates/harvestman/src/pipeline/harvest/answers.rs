@@ -315,6 +315,7 @@ impl Harvest {
             duplicate,
             again,
             lesson,
+            html: _,
         } = report;
         let fp = page.url.fingerprint();
         self.learn(&page, decided, delta, now);
