@@ -24,8 +24,8 @@ mod volumes;
 pub(crate) mod tests;
 
 pub(crate) use journal::{Journal, has_files, put_in_place};
-pub(crate) use volumes::capture_key;
 pub use targets::{Target, Targets};
+pub(crate) use volumes::capture_key;
 
 use std::{collections::HashSet, path::Path};
 

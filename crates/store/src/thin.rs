@@ -169,7 +169,9 @@ impl SqliteFrontier {
                 thin.execute(params![seq, at.0])?;
             }
             let journal = Journal::Thinning { at };
-            journal.write(sql).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+            journal
+                .write(sql)
+                .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
         })
     }
 }

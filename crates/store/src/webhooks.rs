@@ -122,7 +122,12 @@ impl WebhookLedger {
     }
 
     /// The batch arrived.
-    pub fn delivered(&mut self, name: &str, changes: u64, now: Timestamp) -> Result<(), StoreError> {
+    pub fn delivered(
+        &mut self,
+        name: &str,
+        changes: u64,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         self.execute(
             "UPDATE webhooks SET cursor = coalesce(upto, cursor), upto = NULL, tries = 0, \
              since = NULL, next = 0, error = '', delivered = delivered + ?2, last = ?3 \
@@ -204,11 +209,10 @@ pub fn wait_after(tries: u32) -> Duration {
 }
 
 fn merge_oldest(sql: &Connection, name: &str) -> rusqlite::Result<()> {
-    let count: i64 = sql.query_row(
-        "SELECT count(*) FROM dead_letters WHERE webhook = ?1",
-        [name],
-        |row| row.get(0),
-    )?;
+    let count: i64 =
+        sql.query_row("SELECT count(*) FROM dead_letters WHERE webhook = ?1", [name], |row| {
+            row.get(0)
+        })?;
     if count <= DEAD_MAX {
         return Ok(());
     }
@@ -284,7 +288,11 @@ mod tests {
         ledger.pass("a", 99).unwrap();
         ledger.failed("a", "no answer", Timestamp(9)).unwrap();
         let place = ledger.enter("a").unwrap();
-        assert_eq!((place.cursor, place.upto, place.tries), (0, Some(7), 1), "it waits for its batch");
+        assert_eq!(
+            (place.cursor, place.upto, place.tries),
+            (0, Some(7), 1),
+            "it waits for its batch"
+        );
         ledger.bury("a", 3, Timestamp(20)).unwrap();
         let census = Census::open(&collection).unwrap();
         let [letter] = &census.dead_letters(Some("a")).unwrap()[..] else { panic!("one") };

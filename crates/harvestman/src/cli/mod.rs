@@ -14,9 +14,9 @@ mod keep;
 mod seeds;
 mod shell;
 mod simulated;
-mod webhook;
 #[cfg(test)]
 mod tests;
+mod webhook;
 
 pub use ask::*;
 pub use crawl::*;

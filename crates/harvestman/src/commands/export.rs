@@ -135,11 +135,7 @@ fn moment(text: Option<&str>, now: Timestamp) -> Result<Option<Moment>, Failure>
     text.map(read).transpose()
 }
 
-fn tell(
-    context: &Context,
-    args: &ExportDirectoryArgs,
-    written: &Written,
-) -> Result<Exit, Failure> {
+fn tell(context: &Context, args: &ExportDirectoryArgs, written: &Written) -> Result<Exit, Failure> {
     let Written { versions, files, unreadable, .. } = written;
     if context.json {
         let out = args.out.display().to_string();

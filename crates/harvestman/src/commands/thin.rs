@@ -91,7 +91,9 @@ fn told(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let line = match step {
-        Step::Reading(done, all) => format!("read {} of {} of volumes …", bytes(*done), bytes(*all)),
+        Step::Reading(done, all) => {
+            format!("read {} of {} of volumes …", bytes(*done), bytes(*all))
+        }
         Step::Writing(done, all) => format!("{done} of {all} volumes written anew …"),
         _ => return Ok(()),
     };
@@ -120,15 +122,16 @@ fn tell(context: &Context, dry_run: bool, thinned: &Thinned) -> Result<(), Failu
 
 fn sentence(thinned: &Thinned, dry_run: bool) -> String {
     let verb = if dry_run { "would be removed" } else { "removed" };
-    let mut text = format!(
-        "{verb}: {} old versions ({})",
-        number(thinned.versions),
-        bytes(thinned.bytes),
-    );
+    let mut text =
+        format!("{verb}: {} old versions ({})", number(thinned.versions), bytes(thinned.bytes),);
     if !dry_run && thinned.versions > 0 {
         let _ = write!(text, " from {} volumes", number(thinned.volumes_rewritten));
     }
-    let _ = write!(text, "; {} of versions stay, and every visit stays in history", bytes(thinned.left_bytes));
+    let _ = write!(
+        text,
+        "; {} of versions stay, and every visit stays in history",
+        bytes(thinned.left_bytes)
+    );
     if dry_run {
         text.push_str("; nothing was changed");
     }

@@ -70,7 +70,8 @@ fn list(context: &Context, config: &Config) -> Result<Exit, Failure> {
         }
         let _ = writeln!(text, ", {} waiting, {} given up", number(waiting), number(dead));
         if !error.is_empty() {
-            let when = next.map_or(String::new(), |at| format!("; next try {}", times::until(at, now)));
+            let when =
+                next.map_or(String::new(), |at| format!("; next try {}", times::until(at, now)));
             let _ = writeln!(text, "    last trouble: {}{when}", printable(error));
         }
     }
@@ -78,7 +79,8 @@ fn list(context: &Context, config: &Config) -> Result<Exit, Failure> {
         return print(&format!("{}\n", Value::from(rows))).map(|()| Exit::Done);
     }
     if config.webhooks.is_empty() {
-        context.say("there is no webhook; docs/webhooks.md says how to write one into harvest.toml");
+        context
+            .say("there is no webhook; docs/webhooks.md says how to write one into harvest.toml");
     }
     print(&text).map(|()| Exit::Done)
 }
@@ -109,8 +111,13 @@ fn deliver(context: &Context, config: &Config) -> Result<Exit, Failure> {
     } else {
         context.say(&format!("{} changes delivered", number(delivered)));
         for failure in &failed {
-            let text = |name: &str| printable(failure[name].as_str().unwrap_or_default()).into_owned();
-            context.say(&format!("{} did not take its delivery: {}", text("webhook"), text("error")));
+            let text =
+                |name: &str| printable(failure[name].as_str().unwrap_or_default()).into_owned();
+            context.say(&format!(
+                "{} did not take its delivery: {}",
+                text("webhook"),
+                text("error")
+            ));
         }
     }
     Ok(if failed.is_empty() { Exit::Done } else { Exit::NothingFetched })
@@ -137,7 +144,8 @@ fn dead(context: &Context) -> Result<Exit, Failure> {
         let (webhook, error) = (printable(webhook), printable(error));
         let when = times::ago(*at, now);
         let changes = number(*changes);
-        let _ = writeln!(text, "{id:>5}  {webhook}  {changes} changes, {tries} tries, {when}: {error}");
+        let _ =
+            writeln!(text, "{id:>5}  {webhook}  {changes} changes, {tries} tries, {when}: {error}");
     }
     print(&text).map(|()| Exit::Done)
 }

@@ -188,12 +188,8 @@ impl GatherStage {
     /// adopts that writes the file.
     pub fn keep_file(&self, exchange: &Exchange, report: &PageReport) -> Result<(), StoreError> {
         let Some(directory) = &self.directory else { return Ok(()) };
-        let html = report.update.facts.as_ref().is_some_and(|facts| {
-            matches!(facts.media_type.as_str(), "text/html" | "application/xhtml+xml")
-                && !facts.noarchive
-        });
         let content = (200..300).contains(&exchange.status) && !exchange.body.is_empty();
-        if !html || !content || report.page.terms.requisite {
+        if !report.html || !content || report.page.terms.requisite {
             return Ok(());
         }
         directory.write(&exchange.url, exchange.started, &exchange.body)
@@ -240,6 +236,7 @@ impl GatherStage {
         let mut decisions = sorted.refused;
         decisions.extend(parts.refused);
         decisions.extend(refused);
+        let html = matches!(gathered.media_type.as_str(), "text/html" | "application/xhtml+xml");
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
         let report = PageReport {
             page,
@@ -250,6 +247,7 @@ impl GatherStage {
             links: gathered.links,
             duplicate,
             again,
+            html: html && !gathered.noarchive,
         };
         (report, decisions)
     }

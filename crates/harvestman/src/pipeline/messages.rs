@@ -113,6 +113,8 @@ pub struct PageReport {
     pub duplicate: bool,
     /// It redirected to itself and set a cookie: worth one more try with the cookie.
     pub again: bool,
+    /// HTML that does not ask to be kept out of archives.
+    pub html: bool,
 }
 
 /// To the writer.

@@ -8,9 +8,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use harvester::http::{DnsOptions, DnsResolver, HttpFetcher, HttpOptions, HttpProfile};
-use model::{
-    Clock, CrawlUrl, Fetch, FetchLimits, FetchRequest, Purpose, Resolve, SpiderId,
-};
+use model::{Clock, CrawlUrl, Fetch, FetchLimits, FetchRequest, Purpose, Resolve, SpiderId};
 use tokio::runtime::Runtime;
 
 use super::payload::Delivery;

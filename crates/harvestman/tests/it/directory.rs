@@ -53,7 +53,8 @@ fn site(edition: &Arc<AtomicUsize>) -> Raw {
         let links = "<a href=a>1</a><a href=A>2</a><a href=a/b.html>3</a><a href='x?q=../..'>4</a><a href=t.txt>5</a>";
         match path {
             "" | "A" | "a/b.html" | "x?q=../.." => {
-                let body = format!("<p>page /{path}</p>{}", if path.is_empty() { links } else { "" });
+                let body =
+                    format!("<p>page /{path}</p>{}", if path.is_empty() { links } else { "" });
                 reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
             }
             "a" => {
@@ -80,7 +81,10 @@ fn every_crawl_leaves_its_pages_as_files_and_export_makes_the_same_from_history(
     let kept = files(&root.join(first).join(&host));
     assert_eq!(kept.len(), 5, "{kept:?}");
     assert!(kept["index.html"].starts_with("<p>page /</p>"), "{kept:?}");
-    assert_eq!((&kept["a~.html"][..], &kept["a/b.html"][..]), ("<p>page /a edition 1</p>", "<p>page /a/b.html</p>"));
+    assert_eq!(
+        (&kept["a~.html"][..], &kept["a/b.html"][..]),
+        ("<p>page /a edition 1</p>", "<p>page /a/b.html</p>")
+    );
     assert!(kept.values().any(|body| body == "<p>page /A</p>"), "{kept:?}");
     assert!(kept.values().any(|body| body == "<p>page /x?q=../..</p>"), "{kept:?}");
 
@@ -102,7 +106,8 @@ fn every_crawl_leaves_its_pages_as_files_and_export_makes_the_same_from_history(
     let told = world.run(&["export", "directory", "--out", &out_text, "--json"]);
     assert_eq!(told.exits(0).json()["versions"], 6, "{told}");
     assert_eq!(files(&out.join(&names[1])).len(), 1, "only what was new then");
-    let told = world.run(&["export", "directory", "--out", &out_text, "--to", "1 day ago", "--json"]);
+    let told =
+        world.run(&["export", "directory", "--out", &out_text, "--to", "1 day ago", "--json"]);
     assert_eq!(told.exits(0).json()["versions"], 0, "{told}");
     world.run(&["export", "directory", "--out", &out_text, "--from", "soon"]).exits(2);
     world.run(&["export", "directory", "--out", &out_text, "--site", "x.test"]).exits(2);

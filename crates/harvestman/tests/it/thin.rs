@@ -22,7 +22,8 @@ fn old_versions_go_and_the_last_of_every_page_stays_readable() {
                 "127.0.0.1/" => served.load(Ordering::Relaxed),
                 _ => 0,
             };
-            let body = format!("<p>edition {number}</p>{}<a href=/still>s</a>", "words ".repeat(200));
+            let body =
+                format!("<p>edition {number}</p>{}<a href=/still>s</a>", "words ".repeat(200));
             reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
         }
         _ => reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),

@@ -256,7 +256,16 @@ mod tests {
             "x{190,210}",
         ];
         let path = prop::collection::vec(segment, 0..4);
-        let host = prop_oneof!["a", "A\\.b", "a:80", "a:8080", "a:443", "a,https", "\\[::1\\]", "10\\.0\\.0\\.1"];
+        let host = prop_oneof![
+            "a",
+            "A\\.b",
+            "a:80",
+            "a:8080",
+            "a:443",
+            "a,https",
+            "\\[::1\\]",
+            "10\\.0\\.0\\.1"
+        ];
         let url = ("https?", host, path, prop_oneof!["", "\\?", "\\?[aA=/.]{0,4}"]).prop_map(
             |(scheme, host, path, query)| format!("{scheme}://{host}/{}{query}", path.join("/")),
         );

@@ -81,7 +81,9 @@ fn what_is_forgotten_leaves_every_folder_and_others_stay() {
         pages.iter().for_each(|page| directory.write(&url(page), at, b"x").unwrap());
     }
     let count = || {
-        let files = |folder: &Path| pages.iter().filter(|p| folder.join(file_name(&url(p))).exists()).count();
+        let files = |folder: &Path| {
+            pages.iter().filter(|p| folder.join(file_name(&url(p))).exists()).count()
+        };
         fs::read_dir(&root).unwrap().map(|folder| files(&folder.unwrap().path())).sum::<usize>()
     };
     assert_eq!(count(), 14);

@@ -29,9 +29,7 @@ pub(crate) enum Journal {
         sites: Vec<i64>,
     },
     /// Rows that were thinned at this moment have no record any more; their records may be there.
-    Thinning {
-        at: Timestamp,
-    },
+    Thinning { at: Timestamp },
     /// Everything is gone but for what free space of the database holds.
     Sweeping,
 }

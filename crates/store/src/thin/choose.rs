@@ -114,7 +114,8 @@ fn choose(
         Ok(())
     })?;
     for site in chosen.by_site.keys() {
-        let name = sql.query_row("SELECT key FROM sites WHERE id = ?1", [site], |row| row.get(0))?;
+        let name =
+            sql.query_row("SELECT key FROM sites WHERE id = ?1", [site], |row| row.get(0))?;
         chosen.names.insert(*site, name);
     }
     Ok(chosen)
@@ -148,15 +149,12 @@ impl Chosen {
     }
 }
 
-fn add_captures(
-    row: &Row<'_>,
-    column: usize,
-    captures: &mut HashSet<u64>,
-) -> rusqlite::Result<()> {
+fn add_captures(row: &Row<'_>, column: usize, captures: &mut HashSet<u64>) -> rusqlite::Result<()> {
     let url: String = row.get(column)?;
     let first = Timestamp(row.get(column + 1)?);
     let packed = row.get_ref(column + 2)?.as_blob_or_null()?.unwrap_or_default();
-    captures.extend(unpack_times(first, packed).iter().map(|at| capture_key(&url, &date_text(*at))));
+    captures
+        .extend(unpack_times(first, packed).iter().map(|at| capture_key(&url, &date_text(*at))));
     Ok(())
 }
 

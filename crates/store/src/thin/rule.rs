@@ -149,7 +149,10 @@ mod tests {
         let left = stays(&rule("all 30d, then 1 per 7d"), 0..100);
         assert_eq!(left.iter().filter(|age| **age <= 30).count(), 31);
         let old: Vec<i64> = left.into_iter().filter(|age| *age > 30).collect();
-        assert!(old.windows(2).all(|pair| pair[0] - pair[1] == 7 || pair[1] == old[old.len() - 1]), "{old:?}");
+        assert!(
+            old.windows(2).all(|pair| pair[0] - pair[1] == 7 || pair[1] == old[old.len() - 1]),
+            "{old:?}"
+        );
         assert!((9..=11).contains(&old.len()), "{old:?}");
     }
 
@@ -164,9 +167,17 @@ mod tests {
 
     #[test]
     fn rules_that_say_nothing_clear_are_refused() {
-        for text in ["", "all", "30d", "all 30d", "all x, then 1 per 7d", "all 30d, then 0 per 7d",
-            "all 30d, then 1 per 0d", "all 30d, then 1 per 7d, then 1 per 30d", "all 1d, forever"]
-        {
+        for text in [
+            "",
+            "all",
+            "30d",
+            "all 30d",
+            "all x, then 1 per 7d",
+            "all 30d, then 0 per 7d",
+            "all 30d, then 1 per 0d",
+            "all 30d, then 1 per 7d, then 1 per 30d",
+            "all 1d, forever",
+        ] {
             assert!(KeepRule::parse(text, days).is_err(), "{text}");
         }
     }

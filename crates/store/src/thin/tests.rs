@@ -51,7 +51,8 @@ fn build(folder: &Path) {
         }
         archive.sync().unwrap();
         let mark = Some(archive.mark());
-        let settlement = Settlement { now: START, deltas: vec![delta], mark, ..Settlement::default() };
+        let settlement =
+            Settlement { now: START, deltas: vec![delta], mark, ..Settlement::default() };
         frontier.check_in(&settlement).unwrap();
     };
     let refers = |day: i64| RefersTo {
@@ -154,9 +155,16 @@ fn stopped_at_any_step_it_comes_to_the_same_end() {
     assert_eq!((done.records, done.made_whole), (4 * done.versions, 1), "{done:?}");
     assert!((10 + 7..=10 + 9 + 1).contains(&after.len()), "{}", after.len());
     assert!(after.iter().all(|(at, body)| before[at] == *body), "what stays is as it was");
-    assert!(after.contains_key(&(START.0 + 59 * DAY)) && after.contains_key(&(START.0 + 50 * DAY + 9_000)));
+    assert!(
+        after.contains_key(&(START.0 + 59 * DAY))
+            && after.contains_key(&(START.0 + 50 * DAY + 9_000))
+    );
     let visits = "SELECT count(*) FROM visits";
-    assert_eq!(number(whole.path(), visits), number(made.path(), visits), "history keeps its visits");
+    assert_eq!(
+        number(whole.path(), visits),
+        number(made.path(), visits),
+        "history keeps its visits"
+    );
     let thinned = "SELECT count(*) FROM visits WHERE thinned IS NOT NULL AND record_volume IS NULL";
     assert_eq!(number(whole.path(), thinned) as u64, done.versions);
     assert_eq!(run(whole.path(), &rule(), usize::MAX).unwrap().versions, 0, "once is enough");

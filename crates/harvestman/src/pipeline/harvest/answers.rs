@@ -294,6 +294,7 @@ impl Harvest {
             links,
             duplicate,
             again,
+            html: _,
         } = report;
         let fp = page.url.fingerprint();
         self.state.tally.count(&update, page.terms.requisite);
