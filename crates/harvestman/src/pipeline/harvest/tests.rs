@@ -7,8 +7,7 @@ use std::sync::{
 
 use harvester::workbench;
 use model::{
-    BoxFuture, Busy, CrawlUrl, NormalForm, Site, SiteClock, SiteCounters, SiteId, SiteKey,
-    SiteLease,
+    BoxFuture, Busy, CrawlUrl, NormalForm, Site, SiteClock, SiteCounters, SiteId, SiteLease,
 };
 use seeder::{Blocks, SpiderRules, UrlForm};
 use simweb::{LogOptions, SimFetcher, SimResolver, SimWeb, WebOptions};
