@@ -38,8 +38,9 @@ pub fn run(context: &Context, args: &SimulateArgs) -> Result<Exit, Failure> {
     let cases = cases(context, args)?;
     let mut show = Show::new(Mode::choose(context.quiet, context.verbose), &cases);
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let scores = contest::run(&cases, &contenders, threads, &mut |score, all| show.tell(score, all))
-        .map_err(fault)?;
+    let scores =
+        contest::run(&cases, &contenders, threads, &mut |score, all| show.tell(score, all))
+            .map_err(fault)?;
     show.end();
     if let Some(path) = &args.svg {
         fs::write(path, curve::svg(&cases, &scores)).map_err(|error| {
@@ -90,13 +91,11 @@ fn cases(context: &Context, args: &SimulateArgs) -> Result<Vec<Case>, Failure> {
     let mut cases = Vec::new();
     for population in populations(context, args)? {
         let population = Arc::new(population);
-        let announcements = args
-            .signals
-            .then(|| Arc::new(Announcements::generate(&population, args.seed)));
+        let announcements =
+            args.signals.then(|| Arc::new(Announcements::generate(&population, args.seed)));
         for (budget, visits_per_day) in budgets(&args.budget, &population)? {
-            let limits = args
-                .hosts_limited
-                .then(|| limits::draw(&population, visits_per_day, args.seed));
+            let limits =
+                args.hosts_limited.then(|| limits::draw(&population, visits_per_day, args.seed));
             cases.push(Case {
                 population: Arc::clone(&population),
                 budget,

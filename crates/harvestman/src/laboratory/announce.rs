@@ -82,9 +82,8 @@ mod tests {
         let population = recipe.make();
         let announcements = Announcements::generate(&population, 4);
         assert!(announcements.on(0).is_empty(), "nothing was told before the first day");
-        let mut pages: Vec<u32> = (0..=50)
-            .flat_map(|day| announcements.on(day).iter().map(|(page, _)| *page))
-            .collect();
+        let mut pages: Vec<u32> =
+            (0..=50).flat_map(|day| announcements.on(day).iter().map(|(page, _)| *page)).collect();
         pages.sort_unstable();
         let mut lying = 0;
         for of_page in pages.chunk_by(|a, b| a == b) {

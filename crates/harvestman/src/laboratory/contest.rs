@@ -103,8 +103,10 @@ pub fn run(
             scope.spawn(move || {
                 while let Some((case, contender)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let outcome = contender.run(&cases[*case]);
-                    let score = outcome.map(|outcome| {
-                        Score { case: *case, contender: *contender, outcome }
+                    let score = outcome.map(|outcome| Score {
+                        case: *case,
+                        contender: *contender,
+                        outcome,
                     });
                     // Whoever listens has gone after a failure.
                     if send.send(score).is_err() {

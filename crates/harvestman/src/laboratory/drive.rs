@@ -120,9 +120,9 @@ impl Drive<'_> {
     /// Some of the pages as they will be once they were fetched.
     fn sample(&self, leases: &[SiteLease], now: Timestamp) -> Vec<(Page, SiteHabit)> {
         let step = self.case.population.pages().div_ceil(SAMPLE).max(1);
-        let pages = leases.iter().flat_map(|lease| {
-            lease.pages.iter().map(|page| (page, &lease.site.habit))
-        });
+        let pages = leases
+            .iter()
+            .flat_map(|lease| lease.pages.iter().map(|page| (page, &lease.site.habit)));
         let after = |(page, site): (&Page, &SiteHabit)| {
             let update = self.visited(page, site, Sight::First { modified: None }, now);
             let habit = update.habit.unwrap_or(page.habit);
@@ -146,7 +146,8 @@ impl Drive<'_> {
             ..request(now)
         })?;
         let limits = self.case.limits.as_deref();
-        let polite = |site: &model::Site| limits.map_or(NO_LIMIT, |l| l[number_of(&site.key)].min(NO_LIMIT));
+        let polite =
+            |site: &model::Site| limits.map_or(NO_LIMIT, |l| l[number_of(&site.key)].min(NO_LIMIT));
         let stake = stake(self.case, self.policy);
         let chosen = self.planner.choose(&mut leases, &stake, &polite, now);
         let mut settled = Settlement { now, ..Settlement::default() };

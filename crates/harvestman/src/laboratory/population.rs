@@ -95,9 +95,8 @@ fn class_rate(mut share: f64) -> f64 {
 impl Recipe {
     pub fn make(&self) -> Population {
         let mut random = Random::part(self.seed, 1);
-        let site: Vec<u32> = (0..self.pages)
-            .map(|page| (page * self.sites / self.pages) as u32)
-            .collect();
+        let site: Vec<u32> =
+            (0..self.pages).map(|page| (page * self.sites / self.pages) as u32).collect();
         let of_site: Vec<f64> = (0..self.sites).map(|_| random.normal()).collect();
         let own = (1.0 - OF_SITE * OF_SITE).sqrt();
         let speed: Vec<f64> = site
@@ -116,10 +115,8 @@ impl Recipe {
         let count = speed.len() as f64;
         let spread = (speed.iter().map(|z| z * z).sum::<f64>() / count).sqrt();
         let own = (1.0 - self.correlation * self.correlation).sqrt();
-        let weight: Vec<f64> = speed
-            .iter()
-            .map(|z| self.correlation * z / spread + own * random.normal())
-            .collect();
+        let weight: Vec<f64> =
+            speed.iter().map(|z| self.correlation * z / spread + own * random.normal()).collect();
         let pareto = |rank: usize| (1.0 - (rank as f64 + 0.5) / count).powf(-1.0 / PARETO);
         averaging_one(ranks(&weight).into_iter().map(pareto).collect())
     }
@@ -163,15 +160,7 @@ mod tests {
     use super::*;
 
     fn recipe(law: Law) -> Recipe {
-        Recipe {
-            law,
-            pages: 20_000,
-            sites: 400,
-            days: 1,
-            seed: 1,
-            correlation: 0.0,
-            bursts: false,
-        }
+        Recipe { law, pages: 20_000, sites: 400, days: 1, seed: 1, correlation: 0.0, bursts: false }
     }
 
     #[test]

@@ -81,7 +81,8 @@ pub fn from_csv(name: &str, text: &str) -> Result<Population, String> {
     let mut list: Vec<Recorded> = order.iter().filter_map(|page| pages.remove(page)).collect();
     list.iter_mut().for_each(|page| page.changes.sort_unstable());
     let moments = || list.iter().flat_map(|page| page.changes.iter().copied());
-    let first = if dates.is_some() { moments().min().unwrap_or(0).div_euclid(DAY) * DAY } else { 0 };
+    let first =
+        if dates.is_some() { moments().min().unwrap_or(0).div_euclid(DAY) * DAY } else { 0 };
     let last = moments().max().unwrap_or(0);
     assemble(name, list, first, last)
 }
@@ -209,9 +210,11 @@ fn assemble(
         importance: averaging_one(pages.iter().map(|page| page.importance).collect()),
         site,
         // A moment before the first visit is none.
-        changes: Changes::of(pages.into_iter().map(|page| {
-            page.changes.into_iter().map(|at| (at - first).max(1)).collect()
-        })),
+        changes: Changes::of(
+            pages
+                .into_iter()
+                .map(|page| page.changes.into_iter().map(|at| (at - first).max(1)).collect()),
+        ),
     })
 }
 

@@ -11,15 +11,8 @@ use super::{
 };
 
 fn case(law: Law, share: f64) -> Case {
-    let recipe = Recipe {
-        law,
-        pages: 1_000,
-        sites: 20,
-        days: 40,
-        seed: 1,
-        correlation: 0.0,
-        bursts: false,
-    };
+    let recipe =
+        Recipe { law, pages: 1_000, sites: 20, days: 40, seed: 1, correlation: 0.0, bursts: false };
     let population = Arc::new(recipe.make());
     Case {
         visits_per_day: share * population.changes_per_day(),
@@ -44,8 +37,7 @@ fn figures(scores: &[Score], contender: Contender) -> Figures {
 
 #[test]
 fn value_is_near_the_oracle_and_before_profit_which_is_before_uniform() {
-    let contenders =
-        [Contender::Oracle, Contender::Value, Contender::Profit, Contender::Uniform];
+    let contenders = [Contender::Oracle, Contender::Value, Contender::Profit, Contender::Uniform];
     for law in Law::ALL {
         let case = case(law, 1.0);
         let scores = scores(std::slice::from_ref(&case), &contenders, 2);

@@ -10,8 +10,8 @@ use std::{
 
 use model::{
     Candidate, Change, Children, Condition, Counts, Fingerprint, Habit, LastVersion, NewPage, Page,
-    PageState, PageUpdate, Signal, Site, SiteClock, SiteCounters, SiteDelta, SiteHabit, SiteId, SiteKey,
-    SpiderId, Timestamp, Visit,
+    PageState, PageUpdate, Signal, Site, SiteClock, SiteCounters, SiteDelta, SiteHabit, SiteId,
+    SiteKey, SpiderId, Timestamp, Visit,
 };
 
 pub(super) const DAY: i64 = 86_400_000;
@@ -128,14 +128,14 @@ impl MemorySite {
         self.rows.iter().map(|row| &row.page)
     }
 
-    /// The n-th page, if it was fetched before and is no part of another.
-    pub fn fetched(&self, index: usize) -> Option<&Page> {
-        let row = self.rows.get(index)?;
-        (row.fetched && !row.page.terms.requisite).then_some(&row.page)
+    /// Pages that were fetched before and are no parts of others.
+    pub fn fetched(&self) -> impl Iterator<Item = &Page> {
+        let rows = self.rows.iter().filter(|row| row.fetched && !row.page.terms.requisite);
+        rows.map(|row| &row.page)
     }
 
-    pub fn named(&self, fp: Fingerprint) -> Option<&Page> {
-        self.by_fp.get(&fp).map(|index| &self.rows[*index as usize].page)
+    pub fn named(&self, fp: Fingerprint) -> Option<Page> {
+        self.by_fp.get(&fp).map(|index| self.lent(&self.rows[*index as usize]))
     }
 
     /// All fingerprints but those of parts of pages.
@@ -145,11 +145,9 @@ impl MemorySite {
     }
 
     fn is_open(&self, row: &Row, asleep: &[SpiderId]) -> bool {
-        let first_fetch = !row.fetched
-            && !row.page.terms.requisite
-            && row.page.state != PageState::Candidate;
-        !asleep.contains(&row.page.spider)
-            && !(first_fetch && self.full.contains(&row.page.spider))
+        let first_fetch =
+            !row.fetched && !row.page.terms.requisite && row.page.state != PageState::Candidate;
+        !asleep.contains(&row.page.spider) && !(first_fetch && self.full.contains(&row.page.spider))
     }
 
     /// When the first page of this queue is due that may be lent.
@@ -171,13 +169,18 @@ impl MemorySite {
         let room = half.max(max - kept_first);
         let kept_again = again.len().min(wish.again_max.unwrap_or(max)).min(room);
         let kept_first = kept_first.min(max - kept_again);
-        let more = firsts.len() > kept_first || wish.again_max.is_none() && again.len() > kept_again;
+        let more =
+            firsts.len() > kept_first || wish.again_max.is_none() && again.len() > kept_again;
         firsts.sort_unstable_by_key(|row| in_order(row));
         firsts.truncate(kept_first);
         again.truncate(kept_again);
         firsts.append(&mut again);
         firsts.sort_unstable_by_key(|row| in_order(row));
-        Lot { pages: firsts.into_iter().map(|row| self.lent(row)).collect(), firsts: kept_first, more }
+        Lot {
+            pages: firsts.into_iter().map(|row| self.lent(row)).collect(),
+            firsts: kept_first,
+            more,
+        }
     }
 
     /// What of one queue is due, earliest first.
@@ -247,12 +250,7 @@ impl MemorySite {
     }
 
     /// (It is new, it may be due earlier than before.)
-    pub fn meet(
-        &mut self,
-        found: &Candidate,
-        counts: &mut Counts,
-        now: Timestamp,
-    ) -> (bool, bool) {
+    pub fn meet(&mut self, found: &Candidate, counts: &mut Counts, now: Timestamp) -> (bool, bool) {
         self.site.seeded |= found.seed;
         let Some(index) = self.by_fp.get(&found.url.fingerprint()).copied() else {
             self.insert(candidate_page(found, now), counts);
@@ -338,7 +336,9 @@ impl MemorySite {
             row.page.due = update.due.unwrap_or(row.page.due);
             row.fetched |= update.state == PageState::Fetched;
             if let Some(habit) = update.habit {
-                row.page.habit = habit;
+                // What was told once is no news to the next poll, whatever the visit made of it.
+                let announced = habit.announced.max(row.page.habit.announced);
+                row.page.habit = Habit { announced, ..habit };
             }
             if let Some(children) = &update.children {
                 let kept = &children[..children.len().min(Children::MAX)];
@@ -409,9 +409,13 @@ impl MemorySite {
         }
     }
 
-    /// The page is due at `now`; false where it is not known.
+    /// The page is due at `now`; false where it is not known, or due already.
     pub fn call(&mut self, fp: Fingerprint, counts: &mut Counts, now: Timestamp) -> bool {
         let Some(index) = self.by_fp.get(&fp).copied() else { return false };
+        let row = &self.rows[index as usize];
+        if row.waits && row.page.due <= now {
+            return false;
+        }
         self.change(index, counts, |row| (row.page.due, row.waits) = (now, true));
         true
     }
