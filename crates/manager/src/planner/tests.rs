@@ -160,8 +160,14 @@ fn a_site_without_allowance_keeps_its_revisits_for_later() {
     let polite = |site: &Site| if site.id.0 == 1 { 720.0 } else { 1e9 };
     let chosen = planner.choose(&mut leases, &stake, &polite, NOW.plus(TICK));
     assert_eq!((leases[0].pages.len(), leases[1].pages.len()), (3, 20));
-    assert_eq!(chosen.left, 47);
+    assert_eq!((chosen.left, chosen.later.len()), (0, 47));
+    let mut dues: Vec<Timestamp> = chosen.later.iter().filter_map(|(_, u)| u.due).collect();
+    dues.sort();
+    assert!(dues[0] > NOW.plus(TICK), "not before the site has a visit for it");
+    let last = between(NOW.plus(TICK), dues[46]);
+    assert!((0.6..=1.0).contains(&last), "47 of 72 a day take most of a day: {last}");
     assert!(leases[0].site.habit.allowance < 1.0);
+    assert!(leases[0].site.habit.factor >= leases[1].site.habit.factor);
     let ask = planner.ask(NOW.plus(TICK * 2));
     assert!(ask.again_max > Some(200), "those in the way are asked for besides: {ask:?}");
 }

@@ -128,14 +128,14 @@ impl MemorySite {
         self.rows.iter().map(|row| &row.page)
     }
 
-    /// The n-th page, if it was fetched before and is no part of another.
-    pub fn fetched(&self, index: usize) -> Option<&Page> {
-        let row = self.rows.get(index)?;
-        (row.fetched && !row.page.terms.requisite).then_some(&row.page)
+    /// Pages that were fetched before and are no parts of others.
+    pub fn fetched(&self) -> impl Iterator<Item = &Page> {
+        let rows = self.rows.iter().filter(|row| row.fetched && !row.page.terms.requisite);
+        rows.map(|row| &row.page)
     }
 
-    pub fn named(&self, fp: Fingerprint) -> Option<&Page> {
-        self.by_fp.get(&fp).map(|index| &self.rows[*index as usize].page)
+    pub fn named(&self, fp: Fingerprint) -> Option<Page> {
+        self.by_fp.get(&fp).map(|index| self.lent(&self.rows[*index as usize]))
     }
 
     /// All fingerprints but those of parts of pages.
@@ -336,7 +336,9 @@ impl MemorySite {
             row.page.due = update.due.unwrap_or(row.page.due);
             row.fetched |= update.state == PageState::Fetched;
             if let Some(habit) = update.habit {
-                row.page.habit = habit;
+                // What was told once is no news to the next poll, whatever the visit made of it.
+                let announced = habit.announced.max(row.page.habit.announced);
+                row.page.habit = Habit { announced, ..habit };
             }
             if let Some(children) = &update.children {
                 let kept = &children[..children.len().min(Children::MAX)];
@@ -407,9 +409,13 @@ impl MemorySite {
         }
     }
 
-    /// The page is due at `now`; false where it is not known.
+    /// The page is due at `now`; false where it is not known, or due already.
     pub fn call(&mut self, fp: Fingerprint, counts: &mut Counts, now: Timestamp) -> bool {
         let Some(index) = self.by_fp.get(&fp).copied() else { return false };
+        let row = &self.rows[index as usize];
+        if row.waits && row.page.due <= now {
+            return false;
+        }
         self.change(index, counts, |row| (row.page.due, row.waits) = (now, true));
         true
     }
