@@ -93,6 +93,7 @@ fn lease(number: usize, now: Timestamp) -> SiteLease {
         failures: 0,
         terms: PageTerms::default(),
         habit: Habit { first: Some(now), seen: Some(now), price: 1.0, ..Habit::default() },
+        children: None,
         last: None,
     };
     SiteLease {
