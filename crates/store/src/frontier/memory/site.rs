@@ -145,9 +145,10 @@ impl MemorySite {
     }
 
     fn is_open(&self, row: &Row, asleep: &[SpiderId]) -> bool {
-        let first_fetch =
-            !row.fetched && !row.page.terms.requisite && row.page.state != PageState::Candidate;
-        !asleep.contains(&row.page.spider) && !(first_fetch && self.full.contains(&row.page.spider))
+        let page = &row.page;
+        let counts = !page.terms.requisite && page.state != PageState::Candidate;
+        let held_back = !row.fetched && counts && self.full.contains(&page.spider);
+        !held_back && !asleep.contains(&page.spider)
     }
 
     /// When the first page of this queue is due that may be lent.
