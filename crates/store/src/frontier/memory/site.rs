@@ -260,9 +260,12 @@ impl MemorySite {
         let mut awake = false;
         self.change(index, counts, |row| {
             let page = &mut row.page;
+            // Nothing takes the mark of a notice away.
+            page.terms.notice = found.terms.notice.or(page.terms.notice);
             if page.terms.requisite && !found.terms.requisite {
-                let seed = page.seed || found.seed;
+                let (seed, notice) = (page.seed || found.seed, page.terms.notice);
                 *page = Page { seed, ..candidate_page(found, now) };
+                page.terms.notice = notice;
                 (row.fetched, row.waits, awake) = (false, true, true);
                 return;
             }
@@ -308,11 +311,14 @@ impl MemorySite {
         };
         self.change(index, counts, |row| {
             let held = &mut row.page;
+            let notice = new.terms.notice.or(held.terms.notice);
+            held.terms.notice = notice;
             if new.terms.requisite && !held.terms.requisite {
                 return;
             }
             if held.terms.requisite && !new.terms.requisite {
                 *held = Page { seed: held.seed || new.seed, ..page };
+                held.terms.notice = notice;
                 (row.fetched, row.waits) = (false, true);
                 return;
             }
@@ -454,6 +460,12 @@ fn keep_version(page: &mut Page, visit: &Visit, update: &PageUpdate) {
             last.visited = visit.at;
             last.seen += 1;
             last.fresh = false;
+            // It holds until the version is seen again.
+            last.sketch = last.sketch.take().map(|_| Vec::new());
+        }
+    } else if visit.change == Change::Gone {
+        if let Some(last) = &mut page.last {
+            last.gone = true;
         }
     } else if visit.change.is_version() || visit.change == Change::Unchanged {
         let facts = update.facts.as_ref();
