@@ -11,7 +11,10 @@ const LEFT: f64 = 44.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 40.0;
-const LEGEND: f64 = 44.0;
+/// The legend: the width of an entry, the height of a line of them, and what is left free above and below.
+const ENTRY: f64 = 110.0;
+const LINE: f64 = 18.0;
+const LEGEND: f64 = 26.0;
 /// Panels side by side.
 const ACROSS: usize = 3;
 
@@ -19,7 +22,11 @@ pub fn svg(cases: &[Case], scores: &[Score]) -> String {
     let across = cases.len().clamp(1, ACROSS);
     let down = cases.len().div_ceil(across).max(1);
     let (wide, high) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
-    let (width, height) = (across as f64 * wide, down as f64 * high + LEGEND);
+    let width = across as f64 * wide;
+    let names = present(scores);
+    let in_line = (((width - LEFT) / ENTRY) as usize).max(1);
+    let top = down as f64 * high;
+    let height = top + LEGEND + names.len().div_ceil(in_line) as f64 * LINE;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\" role=\"img\">\n\
@@ -33,7 +40,7 @@ pub fn svg(cases: &[Case], scores: &[Score]) -> String {
         panel(&mut svg, case, &of_case);
         svg.push_str("</g>\n");
     }
-    legend(&mut svg, scores, width, height - LEGEND);
+    legend(&mut svg, &names, in_line, top);
     svg.push_str("</svg>\n");
     svg
 }
@@ -113,21 +120,23 @@ fn panel(svg: &mut String, case: &Case, scores: &[&Score]) {
     }
 }
 
-fn legend(svg: &mut String, scores: &[Score], width: f64, top: f64) {
-    let present = |contender: &Contender| scores.iter().any(|score| score.contender == *contender);
-    let names: Vec<Contender> = Contender::ALL.into_iter().filter(present).collect();
-    let step = ((width - LEFT) / names.len().max(1) as f64).min(120.0);
-    for (at, contender) in names.into_iter().enumerate() {
-        let x = LEFT + at as f64 * step;
+fn present(scores: &[Score]) -> Vec<Contender> {
+    let is_there = |contender: &Contender| scores.iter().any(|score| score.contender == *contender);
+    Contender::ALL.into_iter().filter(is_there).collect()
+}
+
+fn legend(svg: &mut String, names: &[Contender], in_line: usize, top: f64) {
+    for (at, contender) in names.iter().enumerate() {
+        let x = LEFT + (at % in_line) as f64 * ENTRY;
+        let y = top + LEGEND / 2.0 + (at / in_line) as f64 * LINE;
         let word = contender.word();
         let _ = writeln!(
             svg,
             "<polyline class=\"line {word}\" points=\"{x:.1},{y:.1} {end:.1},{y:.1}\"/>\
              <text x=\"{text:.1}\" y=\"{base:.1}\">{word}</text>",
-            y = top + 20.0,
             end = x + 20.0,
             text = x + 25.0,
-            base = top + 24.0,
+            base = y + 4.0,
         );
     }
 }
