@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use model::{CrawlUrl, FailureKind, SiteId, SiteKey, StoreError, Timestamp};
+use model::{CrawlUrl, FailureKind, Origin, SiteId, SiteKey, StoreError, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
@@ -161,6 +161,21 @@ impl SqliteFrontier {
             Ok(row.get::<_, Option<i64>>(0)?.map(Timestamp))
         });
         found.optional().map_err(|e| self.error(e))
+    }
+
+    /// When the copy of an origin's robots.txt was got.
+    pub fn robots_fetched(&self, origin: &Origin) -> Result<Option<Timestamp>, StoreError> {
+        let read = || -> rusqlite::Result<Option<Timestamp>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT r.fetched FROM sites s JOIN robots r ON r.site = s.id \
+                 WHERE s.key = ?1 AND r.origin = ?2",
+            )?;
+            let key = origin.robots_url().site();
+            let found = statement
+                .query_row([key.as_str(), origin.as_str()], |row| row.get(0).map(Timestamp));
+            found.optional()
+        };
+        read().map_err(|e| self.error(e))
     }
 
     /// Of pages that were due at `made`, how many are so still: of a folder that harvests a batch made then,
