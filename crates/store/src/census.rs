@@ -18,8 +18,8 @@ use crate::{
     collection::Collection,
     database::{open_reader, store_error},
     frontier::{
-        BatchRow, FACTS, ROBOTS, Seed, facts_from_row, list_batches, load_totals, record_from_row, robots_from_row,
-        unpack_times,
+        BatchRow, FACTS, ROBOTS, Seed, facts_from_row, list_batches, load_totals, record_from_row,
+        robots_from_row, unpack_times,
     },
     migrate::schema_of,
     runs::Run,

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
     time::Duration,
 };
 
@@ -18,7 +19,6 @@ use crate::pipeline::{
     door::Doorkeeper,
     spiders::{Spider, Spiders},
 };
-use std::sync::Arc;
 
 /// Of a site, where no policy says how many: WIRE's figure.
 const SITE_PAGES: usize = 500;
@@ -173,12 +173,7 @@ impl Choice<'_> {
         pages.iter().map(of).max().unwrap_or_default()
     }
 
-    fn request(
-        &self,
-        only: Option<Vec<SiteKey>>,
-        paused: Vec<SpiderId>,
-        left: usize,
-    ) -> CheckOut {
+    fn request(&self, only: Option<Vec<SiteKey>>, paused: Vec<SpiderId>, left: usize) -> CheckOut {
         CheckOut {
             now: self.now,
             holder: BatchRow::holder(self.batch),

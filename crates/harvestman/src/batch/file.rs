@@ -40,6 +40,8 @@ pub struct Header {
     pub pages: u64,
     /// How the collection behaves towards sites: keys of the configuration.
     pub manners: BTreeMap<String, Value>,
+    /// What it keeps away from.
+    pub blocks: Vec<String>,
 }
 
 /// A site with those of its pages that are to be visited.
@@ -128,10 +130,7 @@ pub fn write(path: &Path, header: &Header, sites: &[SiteLine]) -> Result<(), Fai
     synced.map_err(|error| {
         // What is half written is of no use to anybody; that it stays harms nobody either.
         let _ = fs::remove_file(&part);
-        Failure::fault(
-            format!("cannot write {}: {error}", path.display()),
-            io_advice(error.kind()),
-        )
+        Failure::fault(format!("cannot write {}: {error}", path.display()), io_advice(error.kind()))
     })
 }
 
@@ -181,6 +180,7 @@ impl BatchFile {
             sites: 0,
             pages: 0,
             manners: BTreeMap::new(),
+            blocks: Vec::new(),
         };
         let mut batch = BatchFile { header, path, reader, line: 0 };
         let text = batch.next_line()?.ok_or_else(|| batch.wrong("it is empty"))?;
@@ -191,16 +191,14 @@ impl BatchFile {
         if header["version"] != VERSION {
             return Err(batch.wrong("it was written by another version of this program"));
         }
-        batch.header =
-            serde_json::from_value(header).map_err(|e| batch.wrong(&e.to_string()))?;
+        batch.header = serde_json::from_value(header).map_err(|e| batch.wrong(&e.to_string()))?;
         Ok(batch)
     }
 
     /// The next site, with its pages as URLs of that site.
     pub fn next_site(&mut self) -> Result<Option<(SiteLine, Vec<CrawlUrl>)>, Failure> {
         let Some(text) = self.next_line()? else { return Ok(None) };
-        let site: SiteLine =
-            serde_json::from_str(&text).map_err(|e| self.wrong(&e.to_string()))?;
+        let site: SiteLine = serde_json::from_str(&text).map_err(|e| self.wrong(&e.to_string()))?;
         let mut urls = Vec::with_capacity(site.pages.len());
         for page in &site.pages {
             let url = CrawlUrl::parse(&page.url).ok();
@@ -245,6 +243,7 @@ mod tests {
             sites: 1,
             pages: 1,
             manners: BTreeMap::from([("etiquette.delay".to_owned(), Value::from("5s"))]),
+            blocks: vec![".b.example".to_owned()],
         }
     }
 

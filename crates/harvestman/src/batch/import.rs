@@ -14,8 +14,7 @@ use std::{
 };
 
 use model::{
-    ArchiveEntry, Clock, CrawlUrl, EntryKind, Gate, Purpose, SiteKey, StoreError,
-    Timestamp,
+    ArchiveEntry, Clock, CrawlUrl, EntryKind, Gate, Purpose, SiteKey, StoreError, Timestamp,
 };
 use serde::Serialize;
 use store::{
@@ -80,7 +79,11 @@ pub fn import(
     let mut home = Home::open(context, &clock)?;
     let row = known(&mut home, &away.header, context, now)?;
     if row.state == BatchState::Imported {
-        return Ok(Imported { batch: row.id, before: row.ended.or(Some(now)), ..Imported::default() });
+        return Ok(Imported {
+            batch: row.id,
+            before: row.ended.or(Some(now)),
+            ..Imported::default()
+        });
     }
     if not_visited > 0 && !partial {
         return Err(Failure::usage(
@@ -93,7 +96,8 @@ pub fn import(
     if row.state != BatchState::Importing {
         done.lost_sites = away.sites()?.difference(&out).map(ToString::to_string).collect();
     }
-    let importer = Importer { home: &mut home, moment: &moment, done: &mut done, left: HashSet::new() };
+    let importer =
+        Importer { home: &mut home, moment: &moment, done: &mut done, left: HashSet::new() };
     importer.run(&away)?;
     home.house.archive.seal()?;
     home.house.frontier.close_batch(row.id, BatchState::Imported, now)?;
@@ -201,7 +205,9 @@ impl Importer<'_> {
     fn is_wanted(&mut self, adopted: &Adopted) -> Result<bool, Failure> {
         let (url, at) = (&adopted.exchange.url, adopted.exchange.started);
         match adopted.exchange.purpose {
-            Purpose::Robots => return Ok(url.path() == "/robots.txt" && self.is_new_robots(url, at)?),
+            Purpose::Robots => {
+                return Ok(url.path() == "/robots.txt" && self.is_new_robots(url, at)?);
+            }
             Purpose::Login => return Ok(false),
             Purpose::Page | Purpose::Sitemap => {}
         }

@@ -48,7 +48,8 @@ impl Home {
         let setup = Setup::new(&config, &paths)?;
         let real: Arc<dyn Clock> = Arc::new(RealClock::new());
         let network = Network::new(&setup, &config, &real)?;
-        let mut steering = Steering::new(paths, flags, config.clone(), setup.blocks.clone(), network);
+        let mut steering =
+            Steering::new(paths, flags, config.clone(), setup.blocks.clone(), network);
         steering.set(&[SpiderRow::default()])?;
         let mut house = House::open(&crawl, &setup, &mut steering, clock)?;
         house.recover(&crawl, clock)?;

@@ -17,10 +17,9 @@ use model::{
     PageUpdate, Release, Settlement, SiteClock, SiteDelta, SiteKey, SiteLease, Timestamp, Visit,
     limits,
 };
+use seeder::Block;
 use serde_json::Value;
-use store::{
-    collection::Collection, frontier::SqliteFrontier, spiders::DEFAULT_SPIDER,
-};
+use store::{collection::Collection, frontier::SqliteFrontier, spiders::DEFAULT_SPIDER};
 
 use super::file::{BatchFile, Header, LastLine, PageLine, SiteLine};
 use crate::{
@@ -125,10 +124,7 @@ pub fn prepare(dir: &Path, mut batch: BatchFile, now: Timestamp) -> Result<Heade
         ));
     }
     let io = |error: std::io::Error| {
-        Failure::fault(
-            format!("cannot make {}: {error}", dir.display()),
-            io_advice(error.kind()),
-        )
+        Failure::fault(format!("cannot make {}: {error}", dir.display()), io_advice(error.kind()))
     };
     fs::create_dir_all(dir).map_err(io)?;
     fs::write(dir.join(UNFINISHED), "this folder is being made; give the same command again\n")
@@ -159,6 +155,14 @@ fn fill(dir: &Path, batch: &mut BatchFile, now: Timestamp) -> Result<Pauses, Fai
     let _lock = collection.lock()?;
     let mut frontier = SqliteFrontier::open(&collection.database())?;
     frontier.recover_leases(now)?;
+    let blocks = &batch.header.blocks;
+    if let Some(text) = blocks.iter().find(|text| Block::parse(text).is_err()) {
+        return Err(Failure::usage(
+            format!("the batch keeps away from {text:?}, and this is nothing to keep away from"),
+            "export it anew with the same version of this program",
+        ));
+    }
+    frontier.block(blocks, "as at home", now)?;
     let (made, mut pauses) = (batch.header.made, Pauses::new());
     while let Some((site, urls)) = batch.next_site()? {
         enter(&mut frontier, &site, &urls, made, now)?;

@@ -1,9 +1,9 @@
 //! `batch`: part of the collection goes out to be harvested elsewhere, and comes home.
 
-use std::{fmt::Write, path::Path, sync::Arc};
+use std::{collections::BTreeMap, fmt::Write, path::Path, sync::Arc};
 
 use harvester::clock::RealClock;
-use model::{Clock, Timestamp};
+use model::{Clock, SpiderId, Timestamp};
 use serde_json::{Value, json};
 use store::{
     census::Census,
@@ -55,7 +55,8 @@ fn list(context: &Context) -> Result<Exit, Failure> {
     let mut text = String::new();
     for row in rows {
         let (sites, pages) = (number(row.sites), number(row.pages));
-        let _ = write!(text, "{:>4}  {:<9}  {pages} pages of {sites} sites", row.id, row.state.word());
+        let _ =
+            write!(text, "{:>4}  {:<9}  {pages} pages of {sites} sites", row.id, row.state.word());
         let _ = match (row.state, row.ended) {
             (BatchState::Out, _) => writeln!(
                 text,
@@ -91,6 +92,7 @@ fn export(context: &Context, args: &BatchExportArgs) -> Result<Exit, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
     let mut home = Home::open(context, &clock)?;
     let spider = spider(&home, args.spider.as_deref())?;
+    let manners = manners(&home, spider)?;
     let now = clock.now();
     let frontier = &mut home.house.frontier;
     let (made, until) = (now, now.plus(lease));
@@ -104,7 +106,8 @@ fn export(context: &Context, args: &BatchExportArgs) -> Result<Exit, Failure> {
         now,
         lease,
     };
-    let manners = outpost::manners(&home.config);
+    let mut blocks = Vec::new();
+    frontier.each_block(|entry| blocks.push(entry.pattern))?;
     let collection = frontier.collection_id(now)?;
     let lent = choice.lend(frontier).map_err(Failure::from).and_then(|sites| {
         let pages = sites.iter().map(|site| site.pages.len() as u64).sum();
@@ -119,6 +122,7 @@ fn export(context: &Context, args: &BatchExportArgs) -> Result<Exit, Failure> {
             sites: count,
             pages,
             manners,
+            blocks,
         };
         write(&args.file, &header, &sites)?;
         Ok(header)
@@ -145,11 +149,25 @@ fn write(path: &Path, header: &Header, sites: &[SiteLine]) -> Result<(), Failure
     file::write(path, header, sites)
 }
 
-fn spider(home: &Home, name: Option<&str>) -> Result<Option<model::SpiderId>, Failure> {
+fn spider(home: &Home, name: Option<&str>) -> Result<Option<SpiderId>, Failure> {
     let Some(name) = name else { return Ok(None) };
     let found = home.house.stage.spiders.named(name);
     found.map(|spider| Some(spider.id)).ok_or_else(|| {
         Failure::usage(format!("there is no spider {name}"), "harvestman spider lists them")
+    })
+}
+
+/// Those of the one spider whose pages go out; where several do, those they have in common.
+fn manners(home: &Home, spider: Option<SpiderId>) -> Result<BTreeMap<String, Value>, Failure> {
+    let rows = home.house.frontier.spiders()?;
+    let only = match (spider, &rows[..]) {
+        (Some(id), _) => rows.iter().find(|row| row.id == id),
+        (None, [row]) => Some(row),
+        (None, _) => None,
+    };
+    Ok(match only {
+        Some(row) => outpost::manners(&home.config.for_spider(&row.name, &row.settings)?.config),
+        None => outpost::manners(&home.config),
     })
 }
 

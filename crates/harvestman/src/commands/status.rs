@@ -121,12 +121,8 @@ impl Report {
         }
         if self.sites_out() > 0 {
             let (batches, sites) = (self.batches_out().count() as u64, self.sites_out());
-            let _ = writeln!(
-                text,
-                "batches     {} out, with {} sites",
-                number(batches),
-                number(sites)
-            );
+            let _ =
+                writeln!(text, "batches     {} out, with {} sites", number(batches), number(sites));
         }
         for spending in &self.spending {
             let _ = writeln!(text, "budget      {}", spending.words());

@@ -227,10 +227,7 @@ impl Adopter<'_> {
 
     /// Gives the site back at once; that its pause is owed in full was noted when its lease was released.
     fn delta(&self, adopted: &Adopted, lease: &SiteLease) -> SiteDelta {
-        SiteDelta {
-            clock: told(adopted, &lease.site.clock, self.clock.now()),
-            ..self.back(lease)
-        }
+        SiteDelta { clock: told(adopted, &lease.site.clock, self.clock.now()), ..self.back(lease) }
     }
 
     fn settle(
