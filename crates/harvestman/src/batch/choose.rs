@@ -22,6 +22,8 @@ use crate::pipeline::{
 
 /// Of a site, where no policy says how many: WIRE's figure.
 const SITE_PAGES: usize = 500;
+/// Sites with nothing to visit that are looked at: where all is found and nothing judged, a batch is no help.
+const IDLE_MAX: usize = 100_000;
 /// Sites lent in one transaction.
 const SITES_AT_ONCE: usize = 1_000;
 
@@ -103,7 +105,7 @@ impl Choice<'_> {
         let others: Vec<SpiderId> =
             all.iter().map(|spider| spider.id).filter(|id| !mine.contains(id)).collect();
         let mut idle = Vec::new();
-        while left > 0 && !mine.is_empty() {
+        while left > 0 && !mine.is_empty() && idle.len() < IDLE_MAX {
             let leases = frontier.check_out(&self.request(None, others.clone(), left))?;
             if leases.is_empty() {
                 break;

@@ -1,6 +1,6 @@
 //! `batch`: part of the collection goes out to be harvested elsewhere, and comes home.
 
-use std::{collections::BTreeMap, fmt::Write, path::Path, sync::Arc};
+use std::{collections::BTreeMap, fmt::Write, path::Path, sync::Arc, time::Duration};
 
 use harvester::clock::RealClock;
 use model::{Clock, SpiderId, Timestamp};
@@ -29,6 +29,8 @@ use crate::{
     times,
 };
 
+/// Whoever needs longer has forgotten the batch.
+const LEASE_MAX: Duration = Duration::from_secs(366 * 86_400);
 /// Sites and visits named in the text; `--json` has all.
 const NAMED: usize = 10;
 
@@ -80,9 +82,7 @@ fn row_json(row: &BatchRow) -> Value {
 }
 
 fn export(context: &Context, args: &BatchExportArgs) -> Result<Exit, Failure> {
-    let lease = units::parse_time(&args.lease).map_err(|what| {
-        Failure::usage(format!("--lease {:?}: {what}", args.lease), "write a time such as 7d")
-    })?;
+    let lease = lease(&args.lease)?;
     if args.file.exists() {
         return Err(Failure::usage(
             format!("{} is there already", args.file.display()),
@@ -136,6 +136,17 @@ fn export(context: &Context, args: &BatchExportArgs) -> Result<Exit, Failure> {
             frontier.close_batch(batch, BatchState::Cancelled, now)?;
             Err(failure)
         }
+    }
+}
+
+fn lease(text: &str) -> Result<Duration, Failure> {
+    let refuse =
+        |what: &str| Failure::usage(format!("--lease {text:?}: {what}"), "write a time such as 7d");
+    match units::parse_time(text) {
+        Ok(lease) if lease < Duration::from_secs(1) => Err(refuse("it is too short")),
+        Ok(lease) if lease > LEASE_MAX => Err(refuse("it is longer than a year")),
+        Ok(lease) => Ok(lease),
+        Err(what) => Err(refuse(&what)),
     }
 }
 

@@ -293,6 +293,8 @@ fn without_profit_a_batch_is_what_is_due_of_one_spider() {
     world.run(&["spider", "add", "other", &seeds[1]]).exits(0);
     world.run(&["crawl", "--pages", "3"]).exits(0);
     world.run(&["batch", "export", "b.jsonl", "--spider", "nobody"]).exits(2);
+    world.run(&["batch", "export", "b.jsonl", "--lease", "soon"]).exits(2).says(&["such as 7d"]);
+    assert_eq!(world.run(&["batch", "list", "--json"]).exits(0).json(), Value::from([0; 0]));
     let made = world.run(&["batch", "export", "b.jsonl", "--pages", "2", "--json"]).exits(0).json();
     assert_eq!(made["pages"], 2, "{made}");
     world.run(&["batch", "export", "b.jsonl"]).exits(2).says(&["is there already"]);
