@@ -24,6 +24,8 @@ const NEARLY_LONGEST: f64 = 0.89;
 /// Pages past their longest period that have to wait for their share come back after this part of it, so
 /// that they do not stand before all others.
 const FORCED_LATER: f64 = 0.05;
+/// Pages that wait for their site come again after a minute at the earliest.
+const SPREAD_LEAST_DAYS: f64 = 1.0 / 1440.0;
 /// Where first visits and others share a budget and both wait, first visits have at least and at most so much.
 const DISCOVERY_SHARE: (f64, f64) = (0.1, 0.6);
 
@@ -273,7 +275,7 @@ impl Glance<'_> {
         let now_worth = worth.at(age);
         let mut due = page.due;
         let mut bound = None;
-        let overtaken = due <= self.now && now_worth < OVERTAKEN * price;
+        let overtaken = worth.heard.is_some() && due <= self.now && now_worth < OVERTAKEN * price;
         if page.habit.price > 0.0 && (overtaken || moved(price, page)) {
             let guess = Some(between(seen, page.due)).filter(|guess| *guess > 0.0);
             let period = due::period(value, &worth, price, guess);
@@ -466,9 +468,11 @@ impl Choice {
             let mut visits = 1.0 - self.allowances[lease];
             for offer in of_site.iter().filter(|offer| offer.due <= now) {
                 let page = &leases[lease].pages[offer.page as usize];
-                let days = (visits / self.rates[lease].max(1e-9)).min(offer.period.max(1.0));
+                let most = offer.period.max(1.0);
+                let days = (visits / self.rates[lease].max(1e-9)).clamp(SPREAD_LEAST_DAYS, most);
                 let fate = &mut self.fates[lease][offer.page as usize];
-                *fate = Fate::Later(now.plus(wait(days)), page.habit.price);
+                let price = Some(page.habit.price).filter(|price| price.is_finite());
+                *fate = Fate::Later(now.plus(wait(days)), price.unwrap_or(0.0));
                 visits += 1.0;
             }
         }

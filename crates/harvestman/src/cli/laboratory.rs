@@ -23,7 +23,7 @@ pub struct SimulateArgs {
     pub full: bool,
 
     /// Another draw of everything that is left to chance
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 2)]
     pub seed: u64,
 
     /// How often a policy may choose what to visit

@@ -120,7 +120,7 @@ mod tests {
             site.sitemap = Trust { signals, hits, ..Trust::default() };
             judged(vec![signal], &site)[0].believed
         };
-        assert!(!after(0.0, 0.0) && !after(9.0, 9.0));
+        assert!(!after(0.0, 0.0) && !after(1.0, 1.0));
         assert!(after(10.0, 9.0));
         assert!(!after(100.0, 10.0), "a liar");
     }

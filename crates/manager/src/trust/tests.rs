@@ -23,15 +23,13 @@ fn trust_starts_at_none_and_is_earned_by_announcements_that_come_true() {
     let mut site = SiteHabit::default();
     let habit = announced();
     assert_eq!(heard(&habit, &site), None);
-    for _ in 0..9 {
-        visit(&mut site, &habit, 1.0, true);
-    }
-    assert_eq!(heard(&habit, &site), None, "nine say nothing");
-    for _ in 0..10 {
+    visit(&mut site, &habit, 1.0, true);
+    assert_eq!(heard(&habit, &site), None, "one says nothing");
+    for _ in 0..19 {
         visit(&mut site, &habit, 1.0, true);
     }
     let heard = heard(&habit, &site).expect("trusted");
-    assert!(heard.precision > 0.8 && heard.recall > 0.8 && heard.count == 1, "{heard:?}");
+    assert!(heard.precision > 0.8 && heard.recall > 0.6 && heard.count == 1, "{heard:?}");
 }
 
 #[test]

@@ -397,7 +397,7 @@ fn restless_pages_liars_and_pages_that_come_and_go_are_what_they_are_called() {
         options.change = ChangeModel::every(minute);
         options.put("s0.sim.test/hazard/restless", Hazard::Restless);
         options.put("s0.sim.test", Hazard::NeverModified);
-        options.put("s0.sim.test/there", Hazard::Vanishing { every: 3 * minute, lasting: minute });
+        options.put("s1.sim.test/there", Hazard::Vanishing { every: 3 * minute, lasting: minute });
     });
     let at = |request: &Request<'_>, minutes: u32| {
         web.answer(request, web.options().origin.plus(minute * minutes))
@@ -414,7 +414,7 @@ fn restless_pages_liars_and_pages_that_come_and_go_are_what_they_are_called() {
     assert_ne!(at(&ask, 0).body, at(&ask, 60).body, "it has changed");
     assert_eq!(at(&Request { if_none_match: Some("\"x\""), ..ask }, 60).status, 304);
     let statuses: Vec<u16> =
-        (0..4).map(|n| at(&Request::get("s0.sim.test", "/there"), n).status).collect();
+        (0..4).map(|n| at(&Request::get("s1.sim.test", "/there"), n).status).collect();
     assert_eq!(statuses[0], 404);
     assert_eq!(statuses[3], 404);
 }

@@ -1,3 +1,5 @@
+//! Pages as files: their folders, what a link in their place does, and how they are forgotten.
+
 use std::fs;
 
 use super::*;

@@ -322,7 +322,7 @@ impl Frontier for MemoryFrontier {
             return Err(StoreError::Fenced { site: request.site.0.to_string() });
         };
         if !request.only.is_empty() {
-            return Ok(request.only.iter().filter_map(|fp| site.named(*fp)).cloned().collect());
+            return Ok(request.only.iter().filter_map(|fp| site.named(*fp)).collect());
         }
         let wish = Wish {
             asleep: &request.paused,
@@ -370,19 +370,14 @@ impl Frontier for MemoryFrontier {
         pages_max: usize,
         draw: u64,
     ) -> Result<Vec<(Page, SiteHabit)>, StoreError> {
-        let mut found = Vec::new();
-        let pages = self.sites.iter().map(MemorySite::len).sum::<usize>();
-        let step = pages.div_ceil(pages_max.max(1)).max(1);
-        let mut skip = draw as usize % step;
-        for site in &self.sites {
-            while skip < site.len() {
-                let page = site.fetched(skip);
-                found.extend(page.map(|page| (page.clone(), site.site.habit.clone())));
-                skip += step;
-            }
-            skip -= site.len();
-        }
-        Ok(found)
+        let sites = self.sites.iter();
+        let all: Vec<(&Page, &SiteHabit)> =
+            sites.flat_map(|site| site.fetched().map(|page| (page, &site.site.habit))).collect();
+        let wanted = all.len().min(pages_max);
+        let begin = (draw % all.len().max(1) as u64) as usize;
+        // Evenly over all of them, from a place that was drawn.
+        let one = |n: usize| all[(begin + n * all.len() / wanted) % all.len()];
+        Ok((0..wanted).map(one).map(|(page, habit)| (page.clone(), habit.clone())).collect())
     }
 
     fn survey(

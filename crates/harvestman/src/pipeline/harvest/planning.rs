@@ -40,6 +40,8 @@ pub struct Planning {
     budgets: Budgets,
     /// When the planner wants to be asked again.
     next: Timestamp,
+    /// The last check-out asked for pages to be seen again.
+    asked: bool,
     /// When pages to be seen again are to be asked for, where visits are held to a budget.
     pub(super) again_at: Option<Timestamp>,
     /// Pages to come back to when the price was last reckoned from a sample.
@@ -93,6 +95,7 @@ impl Planning {
             by_value: true,
             budgets,
             next: now,
+            asked: false,
             again_at: None,
             sampled_at: 0,
             sampling: false,
@@ -117,7 +120,7 @@ impl Planning {
     /// What is to be asked of the frontier now.
     pub fn ask(&mut self, now: Timestamp) -> Ask {
         let mut ask = self.planner.ask(now);
-        self.next = ask.next;
+        (self.next, self.asked) = (ask.next, ask.again_max != Some(0));
         if !self.by_value {
             // Pages with a rule of their own come at their moment.
             ask.slack = Duration::ZERO;
@@ -149,8 +152,9 @@ impl Planning {
     /// for where too little is due the price has to fall; but those that have a rule of their own at their
     /// moment, or nearly.
     pub fn wait_for(&mut self, due: Timestamp, now: Timestamp) {
-        // What was due and did not come, or was left, could not be paid for.
-        let own = if due > now { due.max(now.plus(OWN_RULE_EVERY)) } else { self.next };
+        // What was asked for, was due, and did not come or was left, could not be paid for.
+        let unpaid = self.asked && due <= now;
+        let own = if unpaid { self.next } else { due.max(now.plus(OWN_RULE_EVERY)) };
         self.again_at = match (self.by_value, self.planner.has_own_rules()) {
             (true, false) => Some(self.next),
             (true, true) => Some(own.min(self.next)),

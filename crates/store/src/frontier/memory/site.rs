@@ -128,14 +128,14 @@ impl MemorySite {
         self.rows.iter().map(|row| &row.page)
     }
 
-    /// The n-th page, if it was fetched before and is no part of another.
-    pub fn fetched(&self, index: usize) -> Option<&Page> {
-        let row = self.rows.get(index)?;
-        (row.fetched && !row.page.terms.requisite).then_some(&row.page)
+    /// Pages that were fetched before and are no parts of others.
+    pub fn fetched(&self) -> impl Iterator<Item = &Page> {
+        let rows = self.rows.iter().filter(|row| row.fetched && !row.page.terms.requisite);
+        rows.map(|row| &row.page)
     }
 
-    pub fn named(&self, fp: Fingerprint) -> Option<&Page> {
-        self.by_fp.get(&fp).map(|index| &self.rows[*index as usize].page)
+    pub fn named(&self, fp: Fingerprint) -> Option<Page> {
+        self.by_fp.get(&fp).map(|index| self.lent(&self.rows[*index as usize]))
     }
 
     /// All fingerprints but those of parts of pages.
@@ -145,9 +145,10 @@ impl MemorySite {
     }
 
     fn is_open(&self, row: &Row, asleep: &[SpiderId]) -> bool {
-        let first_fetch =
-            !row.fetched && !row.page.terms.requisite && row.page.state != PageState::Candidate;
-        !asleep.contains(&row.page.spider) && !(first_fetch && self.full.contains(&row.page.spider))
+        let page = &row.page;
+        let counts = !page.terms.requisite && page.state != PageState::Candidate;
+        let held_back = !row.fetched && counts && self.full.contains(&page.spider);
+        !held_back && !asleep.contains(&page.spider)
     }
 
     /// When the first page of this queue is due that may be lent.
@@ -259,9 +260,12 @@ impl MemorySite {
         let mut awake = false;
         self.change(index, counts, |row| {
             let page = &mut row.page;
+            // Nothing takes the mark of a notice away.
+            page.terms.notice = found.terms.notice.or(page.terms.notice);
             if page.terms.requisite && !found.terms.requisite {
-                let seed = page.seed || found.seed;
+                let (seed, notice) = (page.seed || found.seed, page.terms.notice);
                 *page = Page { seed, ..candidate_page(found, now) };
+                page.terms.notice = notice;
                 (row.fetched, row.waits, awake) = (false, true, true);
                 return;
             }
@@ -307,11 +311,14 @@ impl MemorySite {
         };
         self.change(index, counts, |row| {
             let held = &mut row.page;
+            let notice = new.terms.notice.or(held.terms.notice);
+            held.terms.notice = notice;
             if new.terms.requisite && !held.terms.requisite {
                 return;
             }
             if held.terms.requisite && !new.terms.requisite {
                 *held = Page { seed: held.seed || new.seed, ..page };
+                held.terms.notice = notice;
                 (row.fetched, row.waits) = (false, true);
                 return;
             }
@@ -336,7 +343,9 @@ impl MemorySite {
             row.page.due = update.due.unwrap_or(row.page.due);
             row.fetched |= update.state == PageState::Fetched;
             if let Some(habit) = update.habit {
-                row.page.habit = habit;
+                // What was told once is no news to the next poll, whatever the visit made of it.
+                let announced = habit.announced.max(row.page.habit.announced);
+                row.page.habit = Habit { announced, ..habit };
             }
             if let Some(children) = &update.children {
                 let kept = &children[..children.len().min(Children::MAX)];
@@ -407,9 +416,13 @@ impl MemorySite {
         }
     }
 
-    /// The page is due at `now`; false where it is not known.
+    /// The page is due at `now`; false where it is not known, or due already.
     pub fn call(&mut self, fp: Fingerprint, counts: &mut Counts, now: Timestamp) -> bool {
         let Some(index) = self.by_fp.get(&fp).copied() else { return false };
+        let row = &self.rows[index as usize];
+        if row.waits && row.page.due <= now {
+            return false;
+        }
         self.change(index, counts, |row| (row.page.due, row.waits) = (now, true));
         true
     }
@@ -447,6 +460,12 @@ fn keep_version(page: &mut Page, visit: &Visit, update: &PageUpdate) {
             last.visited = visit.at;
             last.seen += 1;
             last.fresh = false;
+            // It holds until the version is seen again.
+            last.sketch = last.sketch.take().map(|_| Vec::new());
+        }
+    } else if visit.change == Change::Gone {
+        if let Some(last) = &mut page.last {
+            last.gone = true;
         }
     } else if visit.change.is_version() || visit.change == Change::Unchanged {
         let facts = update.facts.as_ref();
