@@ -6,7 +6,7 @@
 //! records that the next start of whatever command adopts.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     fs::File,
     io::BufReader,
     path::Path,
@@ -14,13 +14,14 @@ use std::{
 };
 
 use model::{
-    ArchiveEntry, Clock, CrawlUrl, EntryKind, Gate, Purpose, SiteKey, StoreError, Timestamp,
+    ArchiveEntry, Clock, CrawlUrl, EntryKind, Fingerprint, Gate, Purpose, SiteKey, StoreError,
+    Timestamp,
 };
 use serde::Serialize;
 use store::{
     collection::Collection,
-    frontier::{BatchState, SqliteFrontier},
-    warc::{Adopted, Pairs, ReadError, Volumes},
+    frontier::{BatchState, FailedVisit, SqliteFrontier},
+    warc::{Adopted, Pairs, ReadError, VolumeFileName, Volumes},
 };
 
 use super::{Home, Moment, file::Header, outpost};
@@ -96,9 +97,7 @@ pub fn import(
     if row.state != BatchState::Importing {
         done.lost_sites = away.sites()?.difference(&out).map(ToString::to_string).collect();
     }
-    let importer =
-        Importer { home: &mut home, moment: &moment, done: &mut done, left: HashSet::new() };
-    importer.run(&away)?;
+    Importer::new(&mut home, &moment, &away, &mut done)?.run()?;
     home.house.archive.seal()?;
     home.house.frontier.close_batch(row.id, BatchState::Imported, now)?;
     Ok(done)
@@ -152,39 +151,89 @@ impl Away {
 struct Importer<'a> {
     home: &'a mut Home,
     moment: &'a Moment,
+    away: &'a Away,
     done: &'a mut Imported,
+    /// In the archive at home and not settled yet.
+    taken: Vec<Adopted>,
+    /// Visits that have no record, by page.
+    failed: HashMap<Fingerprint, Vec<FailedVisit>>,
     /// URLs of which a record was not taken.
     left: HashSet<String>,
 }
 
-impl Importer<'_> {
-    fn run(mut self, away: &Away) -> Result<(), Failure> {
-        let mut taken = Vec::new();
-        for volume in Volumes::new(away.collection.volumes()).list()? {
-            let path = &volume.path;
-            let file = File::open(path).map_err(|e| StoreError::io("read", path, e))?;
-            for pair in Pairs::starting_at(BufReader::new(file), 0) {
-                let pair = match pair {
-                    Ok(pair) => pair,
-                    Err(ReadError::Io(e)) => return Err(StoreError::io("read", path, e).into()),
-                    // An open volume ends where its process was killed.
-                    Err(_) if !volume.sealed => break,
-                    Err(damage) => {
-                        self.done.damage.push(format!("{}: {damage}", path.display()));
-                        break;
-                    }
-                };
-                match Adopted::from_pair(volume.number, &pair) {
-                    Ok(adopted) => taken.extend(self.archive(adopted)?),
-                    Err(what) => self.done.damage.push(format!("{}: {what}", path.display())),
+impl<'a> Importer<'a> {
+    fn new(
+        home: &'a mut Home,
+        moment: &'a Moment,
+        away: &'a Away,
+        done: &'a mut Imported,
+    ) -> Result<Importer<'a>, Failure> {
+        let mut failed: HashMap<Fingerprint, Vec<FailedVisit>> = HashMap::new();
+        for visit in away.frontier.failed_visits(away.header.made)? {
+            failed.entry(visit.url.fingerprint()).or_default().push(visit);
+        }
+        failed.values_mut().for_each(|visits| visits.sort_by_key(|visit| visit.at));
+        let (taken, left) = (Vec::new(), HashSet::new());
+        Ok(Importer { home, moment, away, done, taken, failed, left })
+    }
+
+    fn run(mut self) -> Result<(), Failure> {
+        for volume in Volumes::new(self.away.collection.volumes()).list()? {
+            self.volume(&volume)?;
+        }
+        self.settle()?;
+        let rest: Vec<FailedVisit> = self.failed.drain().flat_map(|(_, visits)| visits).collect();
+        rest.iter().try_for_each(|visit| self.fail(visit))
+    }
+
+    fn volume(&mut self, volume: &VolumeFileName) -> Result<(), Failure> {
+        let path = &volume.path;
+        let file = File::open(path).map_err(|e| StoreError::io("read", path, e))?;
+        for pair in Pairs::starting_at(BufReader::new(file), 0) {
+            let pair = match pair {
+                Ok(pair) => pair,
+                Err(ReadError::Io(e)) => return Err(StoreError::io("read", path, e).into()),
+                // An open volume ends where its process was killed.
+                Err(_) if !volume.sealed => break,
+                Err(damage) => {
+                    self.done.damage.push(format!("{}: {damage}", path.display()));
+                    break;
                 }
-                if taken.len() >= RECORDS_AT_ONCE {
-                    self.settle(&mut taken)?;
-                }
+            };
+            match Adopted::from_pair(volume.number, &pair) {
+                Ok(adopted) => self.take(adopted)?,
+                Err(what) => self.done.damage.push(format!("{}: {what}", path.display())),
             }
         }
-        self.settle(&mut taken)?;
-        self.failures(away)
+        Ok(())
+    }
+
+    fn take(&mut self, adopted: Adopted) -> Result<(), Failure> {
+        self.failures_before(&adopted.exchange.url, adopted.exchange.started)?;
+        let archived = self.archive(adopted)?;
+        self.taken.extend(archived);
+        if self.taken.len() >= RECORDS_AT_ONCE { self.settle() } else { Ok(()) }
+    }
+
+    /// History tells a page's visits in the order they were made.
+    fn failures_before(&mut self, url: &CrawlUrl, at: Timestamp) -> Result<(), Failure> {
+        let Some(failed) = self.failed.get_mut(&url.fingerprint()) else { return Ok(()) };
+        let later = failed.partition_point(|visit| visit.at < at);
+        let earlier: Vec<FailedVisit> = failed.drain(..later).collect();
+        if !earlier.is_empty() {
+            self.settle()?;
+        }
+        earlier.iter().try_for_each(|visit| self.fail(visit))
+    }
+
+    /// A visit without an answer has no record.
+    fn fail(&mut self, visit: &FailedVisit) -> Result<(), Failure> {
+        if self.is_news(&visit.url, visit.at)? {
+            self.moment.set(visit.at.plus(visit.elapsed));
+            let settled = adopter(self.home, self.moment).fail(visit)?;
+            self.done.failed += u64::from(settled);
+        }
+        Ok(())
     }
 
     /// Copies the record into the archive at home, if it is news there.
@@ -230,11 +279,13 @@ impl Importer<'_> {
             self.leave(url, at, BLOCKED);
             return Ok(false);
         }
+        let away = self.away.frontier.last_visit(url)?;
         match self.home.house.frontier.last_visit(url)? {
             None => self.leave(url, at, UNKNOWN),
-            Some(Some(last)) if last == at => self.done.there += 1,
-            Some(Some(last)) if last > at => self.leave(url, at, NEWER),
-            Some(_) => return Ok(true),
+            Some(last) if last < Some(at) => return Ok(true),
+            // The newest of the batch is in, so those before it are.
+            Some(last) if last == Some(at) || last == away.flatten() => self.done.there += 1,
+            Some(_) => self.leave(url, at, NEWER),
         }
         Ok(false)
     }
@@ -250,28 +301,16 @@ impl Importer<'_> {
     }
 
     /// On disk first, then each in a transaction of its own.
-    fn settle(&mut self, taken: &mut Vec<Adopted>) -> Result<(), Failure> {
+    fn settle(&mut self) -> Result<(), Failure> {
         self.home.house.archive.sync()?;
         let mut adoptions = Adoptions::default();
-        for adopted in taken.drain(..) {
+        for adopted in self.taken.drain(..) {
             let exchange = &adopted.exchange;
             self.moment.set(exchange.started.plus(exchange.timing.total));
             adopter(self.home, self.moment).adopt(adopted, &mut adoptions)?;
         }
         self.done.pages += adoptions.pages;
         self.done.robots += adoptions.robots;
-        Ok(())
-    }
-
-    /// Visits without an answer have no record.
-    fn failures(&mut self, away: &Away) -> Result<(), Failure> {
-        for visit in away.frontier.failed_visits(away.header.made)? {
-            if self.is_news(&visit.url, visit.at)? {
-                self.moment.set(visit.at.plus(visit.elapsed));
-                let settled = adopter(self.home, self.moment).fail(&visit)?;
-                self.done.failed += u64::from(settled);
-            }
-        }
         Ok(())
     }
 }

@@ -167,12 +167,24 @@ fn changes_failures_and_new_links_of_a_batch_are_as_if_seen_at_home() {
     let asked: Vec<String> = raw.heard().iter().map(|asked| asked.place.clone()).collect();
     assert_eq!(raw.asked().len() - before, 5, "{asked:?}");
     assert!(!asked.iter().any(|place| place.ends_with("/new") || place.ends_with("/elsewhere")));
+    // As if the first try had failed: waiting for the second takes a minute.
+    rusqlite::Connection::open(world.temp.path().join("away/crawl.db"))
+        .unwrap()
+        .execute(
+            "INSERT INTO visits (site, fp, change, status, failure, first, last, wire_bytes, \
+             body_bytes, content_hash, text_hash, simhash, latency, elapsed) \
+             SELECT site, fp, 4, 0, 'reset', visited - 1, visited - 1, 0, 0, 0, 0, 0, 0, 0 \
+             FROM pages WHERE url = ?1",
+            [url("")],
+        )
+        .unwrap();
     let done = world.run(&["batch", "import", "away", "--json"]).exits(0).json();
-    assert_eq!((&done["pages"], &done["failed"]), (&4.into(), &1.into()), "{done}");
+    assert_eq!((&done["pages"], &done["failed"]), (&4.into(), &2.into()), "{done}");
+    assert_eq!(done["left"], Value::from([0; 0]), "{done}");
     let changes = |path: &str| -> Vec<String> {
         world.rows(&format!("SELECT change FROM v_visits WHERE url = '{}' ORDER BY seq", url(path)))
     };
-    assert_eq!(changes(""), ["first", "changed"]);
+    assert_eq!(changes(""), ["first", "failed", "changed"]);
     assert_eq!(changes("still"), ["first"]);
     assert_eq!(
         world.number(&format!("SELECT count FROM v_visits WHERE url = '{}'", url("still"))),
