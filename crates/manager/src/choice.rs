@@ -59,8 +59,10 @@ pub struct Choice {
     /// Revisits that each lease's site still allows, and how many a day.
     allowances: Vec<f64>,
     rates: Vec<f64>,
-    /// Pages to be seen again that came, and those with a rule of their own among all.
+    /// Pages to be seen again that came and may be chosen; that came and may not, for it is too soon or the
+    /// hour of their last visit; and that have a rule of their own.
     came: usize,
+    vain: usize,
     own_rules: usize,
 }
 
@@ -78,6 +80,7 @@ impl Choice {
             allowances: Vec::with_capacity(leases.len()),
             rates: Vec::with_capacity(leases.len()),
             came: 0,
+            vain: 0,
             own_rules: 0,
         };
         for (index, lease) in leases.iter_mut().enumerate() {
@@ -108,9 +111,11 @@ impl Choice {
             let stake = stake(page);
             let account = planner.index(stake.purse);
             let seen = glance.page(page, &stake, account);
-            if !seen.first {
-                self.came += 1;
-                self.own_rules += usize::from(seen.own_rule);
+            match (seen.first, seen.own_rule, seen.offered) {
+                (true, ..) => {}
+                (_, true, _) => self.own_rules += 1,
+                (_, _, true) => self.came += 1,
+                (_, _, false) => self.vain += 1,
             }
             fates[at] = seen.fate;
             if seen.offered {
@@ -150,12 +155,13 @@ pub fn make(
             blocked.extend(offers.into_iter().filter(|offer| choice.is_blocked(offer)));
         }
         choice.spread(leases, &mut blocked, now);
-        let came = choice.came.saturating_sub(choice.own_rules + blocked.len());
+        let came = choice.came.saturating_sub(blocked.len());
         if wanted > 0 {
             planner.move_slack(wanted, came);
         }
         let is_later = |fate: &&Fate| matches!(fate, Fate::Later(..));
-        planner.vain = choice.fates.iter().flatten().filter(is_later).count();
+        let later = choice.fates.iter().flatten().filter(is_later).count();
+        planner.vain = later.max(choice.vain);
         planner.met_own_rules(choice.own_rules);
     }
     for (index, (lease, fates)) in leases.iter_mut().zip(&choice.fates).enumerate() {

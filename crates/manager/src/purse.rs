@@ -1,7 +1,7 @@
 //! What may be spent: budgets as buckets that fill with time and hold little.
 //!
-//! A bucket never holds more than [`CARRY_TICKS`] of the longest time between two choices: after a long sleep,
-//! or a clock set forward, there is no storm of requests. A clock set back fills nothing and takes nothing.
+//! A bucket never holds more than [`CARRY_TICKS`] of the longest time between two choices, or a few visits: after a
+//! long sleep, or a clock set forward, there is no storm of requests. A clock set back fills nothing and takes nothing.
 
 use std::time::Duration;
 
@@ -15,8 +15,9 @@ use crate::{
 
 /// What was not spent is carried over for so many ticks: one late tick makes nobody poorer …
 pub const CARRY_TICKS: f64 = 2.0;
-/// … and so many visits in any case: where they are few, one that comes late is not lost.
-const VISITS_LEAST: f64 = 2.0;
+/// … and so many visits in any case: where they are few there may be nothing to choose for some ticks, because it
+/// is the hour of their last visits, and what was not spent then is not lost.
+const VISITS_LEAST: f64 = 8.0;
 /// Pages without a budget are seen again every so many days, on average.
 pub const DEFAULT_PERIOD_DAYS: f64 = 7.0;
 

@@ -382,15 +382,17 @@ impl Stay {
         Some(DAY.as_secs_f64() / period.as_secs_f64())
     }
 
-    /// Every change of the time as `url,seconds since the start,importance`.
+    /// Every change of the time as `url,days since the start,importance`, as the laboratory reads it.
     fn changes(&self) -> String {
-        let mut lines = String::from("url,seconds,importance\n");
+        let mut lines = String::from("page,change_time,importance\n");
         for page in self.by_page.keys() {
             let (url, weight) = (self.web.url(*page), self.weight(*page));
             let mut at = START;
+            // One that never changes is a page, too.
+            lines.push_str(&format!("{url},,{weight}\n"));
             while let Some(next) = self.web.next_change(*page, at).filter(|next| *next < self.end) {
-                let seconds = next.since(START).as_secs_f64();
-                lines.push_str(&format!("{url},{seconds},{weight}\n"));
+                let days = next.since(START).as_secs_f64() / DAY.as_secs_f64();
+                lines.push_str(&format!("{url},{days:.6},{weight}\n"));
                 at = next;
             }
         }
