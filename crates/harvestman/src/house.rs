@@ -41,7 +41,7 @@ pub struct House {
     pub links: LinkWriter,
     pub stage: Arc<GatherStage>,
     recovery: Option<Recovery>,
-    body_bytes_max: u64,
+    pub body_bytes_max: u64,
 }
 
 impl House {

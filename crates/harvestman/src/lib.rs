@@ -5,6 +5,7 @@
 
 mod access;
 mod archived;
+mod batch;
 pub mod cli;
 pub mod commands;
 pub mod config;

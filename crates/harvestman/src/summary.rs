@@ -165,10 +165,13 @@ impl Summary {
         }
         match &self.next_due {
             Some(when) => format!("to go on: {resume} (the next page is due {})", printable(when)),
-            // Only a single pass can begin afresh.
+            // Only a single pass can begin afresh, and not that of a batch.
             None if self.forever => "nothing is left to fetch; `harvestman crawl --fresh` visits \
                                      everything again"
                 .to_owned(),
+            None if !self.resume.split(' ').any(|word| word == "crawl") => {
+                "nothing is left to fetch".to_owned()
+            }
             None => {
                 format!("nothing is left to fetch; to visit everything again: {resume} --fresh")
             }

@@ -173,6 +173,24 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
+    const ALL: [FailureKind; 11] = [
+        FailureKind::DnsUnknown,
+        FailureKind::DnsTrouble,
+        FailureKind::AddressRefused,
+        FailureKind::ConnectRefused,
+        FailureKind::ConnectTimeout,
+        FailureKind::Tls,
+        FailureKind::Proxy,
+        FailureKind::Reset,
+        FailureKind::Timeout,
+        FailureKind::BadHttp,
+        FailureKind::Aborted,
+    ];
+
+    pub fn from_word(word: &str) -> Option<FailureKind> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
     /// In one word, as the database and the display have it.
     pub fn word(self) -> &'static str {
         match self {

@@ -18,8 +18,8 @@ use crate::{
     collection::Collection,
     database::{open_reader, store_error},
     frontier::{
-        FACTS, ROBOTS, Seed, facts_from_row, load_totals, record_from_row, robots_from_row,
-        unpack_times,
+        BatchRow, FACTS, ROBOTS, Seed, facts_from_row, list_batches, load_totals, record_from_row,
+        robots_from_row, unpack_times,
     },
     migrate::schema_of,
     runs::Run,
@@ -132,6 +132,11 @@ impl Census {
         let sql = open_reader(&path)?;
         schema_of(&sql, &path)?;
         Ok(Census { collection: collection.clone(), path, sql })
+    }
+
+    /// All batches, the newest first.
+    pub fn batches(&self) -> Result<Vec<BatchRow>, StoreError> {
+        list_batches(&self.sql).map_err(|e| store_error(&self.path, e))
     }
 
     pub fn counts(&self) -> Result<Counts, StoreError> {

@@ -7,6 +7,7 @@
 use clap::{Parser, Subcommand};
 
 mod ask;
+mod batch;
 mod crawl;
 mod export;
 mod history;
@@ -20,6 +21,7 @@ mod tests;
 mod webhook;
 
 pub use ask::*;
+pub use batch::*;
 pub use crawl::*;
 pub use export::*;
 pub use history::*;
@@ -255,6 +257,18 @@ Webhooks are [[webhook]] tables in harvest.toml; a crawl delivers as it goes. Se
   harvestman export directory --out pages
   harvestman export directory --out today --from yesterday --site example.org")]
     Export(ExportArgs),
+
+    /// Harvest part of the collection on another machine: a closed unit out, its visits back
+    #[command(after_help = "Examples:
+  harvestman batch export monday.batch --pages 50000
+  harvestman batch harvest monday.batch --out monday      on the other machine
+  harvestman batch import monday
+  harvestman batch list
+  harvestman batch cancel 3
+
+While a batch is out its sites are visited by nobody else; when its time is over they are due again.
+See docs/batch.md.")]
+    Batch(BatchArgs),
 
     /// Verify a collection: database, volumes and links agree
     #[command(after_help = "Examples:

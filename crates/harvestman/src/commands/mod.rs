@@ -17,6 +17,7 @@ use crate::{
 };
 
 mod announcements;
+mod batch;
 mod block;
 mod changes;
 mod check;
@@ -154,6 +155,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Report(args) => report::run(&context, &args),
         Command::Webhook(args) => webhook::run(&context, &args),
         Command::Export(args) => export::run(&context, &args),
+        Command::Batch(args) => batch::run(&context, args.command.as_ref()),
         Command::Check(args) => check::run(&context, &args),
         Command::Simweb(args) => simweb::run(&context, &args),
         Command::Simulate(args) => simulate::run(&context, &args),
@@ -222,6 +224,7 @@ mod tests {
             include_str!("../../../../docs/webhooks.md"),
             include_str!("../../../../docs/thinning.md"),
             include_str!("../../../../docs/history.md"),
+            include_str!("../../../../docs/batch.md"),
         ];
         let mut seen = 0;
         for line in pages.iter().flat_map(|page| page.lines()) {

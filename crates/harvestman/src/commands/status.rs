@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use store::{
     census::{Census, SiteEntry},
     collection::Collection,
+    frontier::BatchRow,
     runs::{Run, RunState},
     spiders::SpiderRow,
 };
@@ -36,6 +37,7 @@ pub fn run(context: &Context) -> Result<Exit, Failure> {
         next_due: census.next_pages(1)?.first().and_then(|page| page.due),
         spending: outlook::saved(&census)?.map(|saved| saved.spending).unwrap_or_default(),
         folder: collection.dir().display().to_string(),
+        batches: census.batches()?,
         now: RealClock::new().now(),
     };
     print(&if context.json { format!("{:#}\n", report.json()) } else { report.text() })?;
@@ -51,6 +53,7 @@ struct Report {
     next_due: Option<Timestamp>,
     spending: Vec<Spending>,
     folder: String,
+    batches: Vec<BatchRow>,
     now: Timestamp,
 }
 
@@ -83,6 +86,7 @@ impl Report {
             "next_due": self.next_due.map(times::iso),
             "budget": self.spending.iter().map(Spending::json).collect::<Vec<Value>>(),
             "refused": self.refusals.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+            "batches": { "out": self.batches_out().count(), "sites_out": self.sites_out() },
             "run": self.run.as_ref().map(|run| json!({
                 "started": times::iso(run.started), "ended": run.ended.map(times::iso),
                 "seconds": self.seconds(run), "pages_per_second": self.rate(run), "pid": run.pid,
@@ -115,6 +119,11 @@ impl Report {
         if let Some(due) = self.next_due {
             let _ = writeln!(text, "next due    {}", times::until(due, self.now));
         }
+        if self.sites_out() > 0 {
+            let (batches, sites) = (self.batches_out().count() as u64, self.sites_out());
+            let _ =
+                writeln!(text, "batches     {} out, with {} sites", number(batches), number(sites));
+        }
         for spending in &self.spending {
             let _ = writeln!(text, "budget      {}", spending.words());
         }
@@ -122,6 +131,14 @@ impl Report {
         self.write_refusals(&mut text);
         self.write_sites(&mut text);
         text
+    }
+
+    fn batches_out(&self) -> impl Iterator<Item = &BatchRow> {
+        self.batches.iter().filter(|batch| batch.sites_out > 0)
+    }
+
+    fn sites_out(&self) -> u64 {
+        self.batches_out().map(|batch| batch.sites_out).sum()
     }
 
     fn write_run(&self, text: &mut String) {

@@ -13,10 +13,11 @@ use harvester::{
     workbench::retry_after,
 };
 use model::{
-    Archive, Candidate, CheckOut, Clock, CrawlUrl, EntryKind, Frontier, Page, Refill, Release,
-    Settlement, SiteClock, SiteDelta, SiteLease, StoreError, Timestamp, limits,
+    Archive, Candidate, CheckOut, Clock, CrawlUrl, EntryKind, FetchFailure, Frontier, Page, Refill,
+    Release, Settlement, SiteClock, SiteDelta, SiteLease, StoreError, Timestamp, Timing, limits,
 };
 use store::{
+    frontier::FailedVisit,
     links::LinkWriter,
     spiders::DEFAULT_SPIDER,
     warc::{Adopted, Recovery},
@@ -26,8 +27,8 @@ use super::{
     gather::{Filed, GatherStage},
     messages::PageReport,
     notices,
-    returning::Stakes,
-    settle::Seen,
+    returning::{self, Stakes},
+    settle::{self, Seen},
     spiders::Spider,
 };
 
@@ -66,10 +67,10 @@ impl Adopter<'_> {
         Ok(done)
     }
 
-    fn adopt(&mut self, mut adopted: Adopted, done: &mut Adoptions) -> Result<(), StoreError> {
+    pub fn adopt(&mut self, mut adopted: Adopted, done: &mut Adoptions) -> Result<(), StoreError> {
         let exchange = &mut adopted.exchange;
         decode_body(exchange, self.body_bytes_max);
-        let lease = self.lease(&adopted)?;
+        let lease = self.lease(&adopted.exchange.url)?;
         let Some(lease) = lease else {
             done.strays += 1;
             return self.settle(&adopted, None, Settlement::default());
@@ -78,7 +79,7 @@ impl Adopter<'_> {
             done.robots += 1;
             return self.adopt_robots(&adopted, &lease);
         }
-        match self.page(&adopted, &lease)? {
+        match self.page(&adopted.exchange.url, &lease)? {
             Some(page) => {
                 done.pages += 1;
                 self.adopt_page(&adopted, page, &lease)
@@ -94,7 +95,7 @@ impl Adopter<'_> {
         }
     }
 
-    fn lease(&mut self, adopted: &Adopted) -> Result<Option<SiteLease>, StoreError> {
+    fn lease(&mut self, url: &CrawlUrl) -> Result<Option<SiteLease>, StoreError> {
         let request = CheckOut {
             now: self.clock.now(),
             holder: self.holder.to_owned(),
@@ -108,12 +109,12 @@ impl Adopter<'_> {
             paused: Vec::new(),
             requisites_only: false,
             seeded_first: false,
-            only: Some(vec![adopted.exchange.url.site()]),
+            only: Some(vec![url.site()]),
         };
         Ok(self.frontier.check_out(&request)?.pop())
     }
 
-    fn page(&mut self, adopted: &Adopted, lease: &SiteLease) -> Result<Option<Page>, StoreError> {
+    fn page(&mut self, url: &CrawlUrl, lease: &SiteLease) -> Result<Option<Page>, StoreError> {
         let request = Refill {
             site: lease.site.id,
             fence: lease.fence,
@@ -122,7 +123,7 @@ impl Adopter<'_> {
             again: true,
             paused: Vec::new(),
             except: Vec::new(),
-            only: vec![adopted.exchange.url.fingerprint()],
+            only: vec![url.fingerprint()],
         };
         Ok(self.frontier.refill(&request)?.pop())
     }
@@ -196,13 +197,37 @@ impl Adopter<'_> {
         self.settle(adopted, Some((&report, lease)), settlement)
     }
 
+    /// Settles a visit that was made elsewhere and brought no answer; `false` where its page is not there.
+    pub fn fail(&mut self, visit: &FailedVisit) -> Result<bool, StoreError> {
+        let Some(lease) = self.lease(&visit.url)? else { return Ok(false) };
+        let now = self.clock.now();
+        let mut delta = self.back(&lease);
+        let page = self.page(&visit.url, &lease)?;
+        if let Some(page) = &page {
+            let after = after_visit(Err(visit.kind), page.failures, now).page;
+            let timing = Timing { total: visit.elapsed, ..Timing::default() };
+            let failure =
+                FetchFailure { kind: visit.kind, detail: String::new(), address: None, timing };
+            let mut update = settle::failed(page, &failure, &after, now);
+            let stake = self.stage.spiders.of(page.spider).stake_of(page);
+            let price = f64::from(page.habit.price);
+            let stakes = Stakes { stake, price, site: lease.site.habit.clone() };
+            returning::decide(page, &mut update, &after, None, &stakes, now);
+            delta.updates.push(update);
+        }
+        let deltas = vec![delta];
+        self.frontier.check_in(&Settlement { now, deltas, ..Settlement::default() })?;
+        Ok(page.is_some())
+    }
+
+    fn back(&self, lease: &SiteLease) -> SiteDelta {
+        let release = Release::NotBefore(lease.until.minus(limits::LEASE));
+        SiteDelta::empty(lease.site.id, lease.site.key.clone(), lease.fence, release)
+    }
+
     /// Gives the site back at once; that its pause is owed in full was noted when its lease was released.
     fn delta(&self, adopted: &Adopted, lease: &SiteLease) -> SiteDelta {
-        let release = Release::NotBefore(lease.until.minus(limits::LEASE));
-        SiteDelta {
-            clock: told(adopted, &lease.site.clock, self.clock.now()),
-            ..SiteDelta::empty(lease.site.id, lease.site.key.clone(), lease.fence, release)
-        }
+        SiteDelta { clock: told(adopted, &lease.site.clock, self.clock.now()), ..self.back(lease) }
     }
 
     fn settle(

@@ -10,6 +10,7 @@ mod access;
 mod archive;
 mod audit;
 mod bad_input;
+mod batch;
 mod block;
 mod changes;
 mod check;

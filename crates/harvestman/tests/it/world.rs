@@ -7,7 +7,7 @@
 use std::{
     fmt,
     io::{Read, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::Arc,
     thread::JoinHandle,
@@ -91,7 +91,7 @@ impl World {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_harvestman"));
         command.arg("-C").arg(&self.folder).args(args).current_dir(self.temp.path());
-        if matches!(args.first(), Some(&("crawl" | "run"))) {
+        if matches!(args, ["crawl" | "run", ..] | ["batch", "harvest", ..]) {
             for rule in simweb::resolve_rules(self.server(), &self.web) {
                 command.args(["--resolve", &rule]);
             }
@@ -131,12 +131,7 @@ impl World {
 
     /// The first column of all rows of a query on `crawl.db`.
     pub fn rows<T: FromSql>(&self, sql: &str) -> Vec<T> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let database = Connection::open_with_flags(self.folder.join("crawl.db"), flags).unwrap();
-        database.busy_timeout(Duration::from_secs(10)).unwrap();
-        let mut statement = database.prepare(sql).unwrap();
-        let rows = statement.query_map([], |row| row.get(0)).unwrap();
-        rows.collect::<Result<Vec<T>, _>>().unwrap()
+        rows_of(&self.folder.join("crawl.db"), sql)
     }
 
     /// The one number a query answers.
@@ -160,6 +155,16 @@ impl Drop for World {
             self.runtime.block_on(server.stop());
         }
     }
+}
+
+/// The first column of all rows of a query on a database.
+pub fn rows_of<T: FromSql>(database: &Path, sql: &str) -> Vec<T> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let database = Connection::open_with_flags(database, flags).unwrap();
+    database.busy_timeout(Duration::from_secs(10)).unwrap();
+    let mut statement = database.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| row.get(0)).unwrap();
+    rows.collect::<Result<Vec<T>, _>>().unwrap()
 }
 
 /// Each language's prose is made when it is first needed, which stops the server for a fifth of a second:

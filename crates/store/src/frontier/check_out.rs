@@ -77,7 +77,12 @@ pub(super) fn release(work: &mut Work<'_>, until: Timestamp) -> Result<u64, Faul
         let found = statement.query_map([until.0], |row| row.get(0).map(SiteId))?;
         found.collect::<Result<_, _>>()?
     };
-    for id in &over {
+    take_back(work, &over)
+}
+
+/// The leases of these sites are over.
+pub(super) fn take_back(work: &mut Work<'_>, over: &[SiteId]) -> Result<u64, Fault> {
+    for id in over {
         let dues = earliest(work.sql, *id, &closed(work, *id)?)?;
         work.sql
             .prepare_cached(

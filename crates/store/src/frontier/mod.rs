@@ -2,11 +2,12 @@
 //!
 //! [`sqlite`] owns the connection and the transactions; [`check_out`] lends sites with what is [`due`], [`check_in`] settles
 //! what happened, [`habits`] and [`children`] keep how pages change, [`clock`] mends what a wrong clock put off, [`admit`] takes candidates in, [`history`] keeps visits and folds the unchanged ones,
-//! [`tally`] keeps the counters, [`asleep`] and [`limits`] say what is not lent out, [`forget`] takes out what must
+//! [`tally`] keeps the counters, [`asleep`] and [`limits`] say what is not lent out, [`batches`] lends for long, [`forget`] takes out what must
 //! not be kept, [`verify`] counts everything again. `suite` says how any backend must behave.
 
 mod admit;
 mod asleep;
+mod batches;
 mod cache;
 mod check_in;
 mod check_out;
@@ -35,6 +36,7 @@ pub(crate) mod suite;
 #[cfg(test)]
 mod tests;
 
+pub use batches::{BatchRow, BatchState, FailedVisit};
 pub use history::unpack_times;
 pub use lift::Lifted;
 pub use memory::MemoryFrontier;
@@ -42,6 +44,7 @@ pub use sqlite::{Marks, SqliteFrontier};
 pub use start::{RecordExtent, Seed};
 pub use verify::{Finding, Topic};
 
+pub(crate) use batches::list_batches;
 pub(crate) use forget::FILES;
 pub(crate) use habits::outlook;
 pub(crate) use rows::{FACTS, ROBOTS, facts_from_row, record_from_row, robots_from_row};

@@ -14,6 +14,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::{
     admit,
     asleep::Asleep,
+    batches,
     cache::{SiteIds, StoredFingerprints},
     check_in, check_out,
     clock::NEWEST_STEP,
@@ -87,10 +88,10 @@ impl SqliteFrontier {
         })
     }
 
-    /// Before crawling: all leases are of a process that is dead (the caller holds the lock). Their
-    /// sites are due again and owe their full pause.
+    /// Before crawling: all leases but those of batches are of a process that is dead (the caller holds the
+    /// lock). Their sites are due again and owe their full pause.
     pub fn recover_leases(&mut self, now: Timestamp) -> Result<u64, StoreError> {
-        self.transact(now, |work| check_out::release(work, Timestamp(i64::MAX)))
+        self.transact(now, |work| batches::release_others(work, now))
     }
 
     /// Where the archive and the link segments were when the last settlement was made.

@@ -294,6 +294,18 @@ CREATE TABLE dead_letters (
 );
 CREATE INDEX dead_letters_webhook ON dead_letters (webhook, id);
 
+-- Batches: sites lent out for long, to be harvested elsewhere. Which they are is with the sites: leased, with
+-- the holder `batch:` and this number.
+CREATE TABLE batches (
+    id    INTEGER PRIMARY KEY AUTOINCREMENT,
+    made  INTEGER NOT NULL,
+    until INTEGER NOT NULL,               -- end of the leases
+    state TEXT NOT NULL CHECK (state IN ('out', 'importing', 'imported', 'cancelled')),
+    sites INTEGER NOT NULL DEFAULT 0,     -- as they were lent
+    pages INTEGER NOT NULL DEFAULT 0,
+    ended INTEGER                         -- when it was imported or cancelled
+);
+
 -- What `status` shows, kept in step by every transaction.
 CREATE TABLE totals (
     one               INTEGER PRIMARY KEY CHECK (one = 1),

@@ -1,0 +1,329 @@
+//! A harvested batch comes home: its records enter the archive and are settled as those are that a crash left
+//! behind, in the order they were made, each as at the moment of its visit.
+//!
+//! A page whose last visit at home is not older than a record has that record, or a newer one: so what was taken
+//! is not taken again, however often an import is interrupted. A kill between archive and database leaves
+//! records that the next start of whatever command adopts.
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    fs::File,
+    io::BufReader,
+    path::Path,
+    sync::Arc,
+};
+
+use model::{
+    ArchiveEntry, Clock, CrawlUrl, EntryKind, Fingerprint, Gate, Purpose, SiteKey, StoreError,
+    Timestamp,
+};
+use serde::Serialize;
+use store::{
+    collection::Collection,
+    frontier::{BatchState, FailedVisit, SqliteFrontier},
+    warc::{Adopted, Pairs, ReadError, VolumeFileName, Volumes},
+};
+
+use super::{Home, Moment, file::Header, outpost};
+use crate::{
+    commands::Context,
+    exit::Failure,
+    pipeline::adopt::{Adopter, Adoptions},
+};
+
+/// Records that are synced together: a sync each would take longer than all else.
+const RECORDS_AT_ONCE: usize = 64;
+
+/// How an import went.
+#[derive(Debug, Default, Serialize)]
+pub struct Imported {
+    pub batch: i64,
+    /// It was imported then, and nothing was done now.
+    pub before: Option<Timestamp>,
+    pub pages: u64,
+    pub failed: u64,
+    pub robots: u64,
+    /// Taken by an earlier import that was interrupted.
+    pub there: u64,
+    /// Sites whose lease was over: given to somebody else, or given back.
+    pub lost_sites: Vec<String>,
+    /// Visits that were not taken, and why.
+    pub left: Vec<Left>,
+    /// Pages of the batch that were not visited.
+    pub not_visited: u64,
+    pub damage: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Left {
+    pub url: String,
+    pub at: Timestamp,
+    pub why: &'static str,
+}
+
+const NEWER: &str = "it was visited at home since";
+const UNKNOWN: &str = "it is no page of the collection any more";
+const BLOCKED: &str = "it is kept away from";
+const REFERS: &str = "it refers to a record that was not taken";
+
+/// `partial`: also where pages are still to be visited.
+pub fn import(
+    context: &Context,
+    dir: &Path,
+    partial: bool,
+    now: Timestamp,
+) -> Result<Imported, Failure> {
+    let away = Away::open(dir)?;
+    let not_visited = away.frontier.still_due_since(away.header.made)?;
+    let moment = Arc::new(Moment::at(now));
+    let clock: Arc<dyn Clock> = moment.clone();
+    let mut home = Home::open(context, &clock)?;
+    let row = known(&mut home, &away.header, context, now)?;
+    if row.state == BatchState::Imported {
+        return Ok(Imported {
+            batch: row.id,
+            before: row.ended.or(Some(now)),
+            ..Imported::default()
+        });
+    }
+    if not_visited > 0 && !partial {
+        return Err(Failure::usage(
+            format!("{not_visited} pages of the batch are still to be visited"),
+            "go on with harvestman batch harvest, or bring home what is there with --partial",
+        ));
+    }
+    let mut done = Imported { batch: row.id, not_visited, ..Imported::default() };
+    let out = home.house.frontier.close_batch(row.id, BatchState::Importing, now)?;
+    if row.state != BatchState::Importing {
+        done.lost_sites = away.sites()?.difference(&out).map(ToString::to_string).collect();
+    }
+    Importer::new(&mut home, &moment, &away, &mut done)?.run()?;
+    home.house.archive.seal()?;
+    home.house.frontier.close_batch(row.id, BatchState::Imported, now)?;
+    Ok(done)
+}
+
+fn known(
+    home: &mut Home,
+    header: &Header,
+    context: &Context,
+    now: Timestamp,
+) -> Result<store::frontier::BatchRow, Failure> {
+    let frontier = &mut home.house.frontier;
+    let rows = frontier.batches()?;
+    let same = frontier.collection_id(now)? == header.collection;
+    rows.into_iter().find(|row| same && row.id == header.batch).ok_or_else(|| {
+        Failure::usage(
+            format!("the batch is none of {}", context.folder.display()),
+            "name the collection that it was exported from with -C",
+        )
+    })
+}
+
+/// The folder in which the batch was harvested.
+struct Away {
+    header: Header,
+    collection: Collection,
+    frontier: SqliteFrontier,
+    _lock: store::collection::CrawlLock,
+}
+
+impl Away {
+    fn open(dir: &Path) -> Result<Away, Failure> {
+        let collection = Collection::open(dir)?;
+        let lock = collection.lock()?;
+        let header = outpost::harvested(dir)?.ok_or_else(|| {
+            Failure::usage(
+                format!("{} holds no batch", dir.display()),
+                "name a folder that harvestman batch harvest has filled",
+            )
+        })?;
+        let frontier = SqliteFrontier::open(&collection.database())?;
+        Ok(Away { header, collection, frontier, _lock: lock })
+    }
+
+    fn sites(&self) -> Result<BTreeSet<SiteKey>, Failure> {
+        let seeds = self.frontier.seeds()?;
+        Ok(seeds.iter().map(|seed| seed.url.site()).collect())
+    }
+}
+
+struct Importer<'a> {
+    home: &'a mut Home,
+    moment: &'a Moment,
+    away: &'a Away,
+    done: &'a mut Imported,
+    /// In the archive at home and not settled yet.
+    taken: Vec<Adopted>,
+    /// Visits that have no record, by page.
+    failed: HashMap<Fingerprint, Vec<FailedVisit>>,
+    /// URLs of which a record was not taken.
+    left: HashSet<String>,
+}
+
+impl<'a> Importer<'a> {
+    fn new(
+        home: &'a mut Home,
+        moment: &'a Moment,
+        away: &'a Away,
+        done: &'a mut Imported,
+    ) -> Result<Importer<'a>, Failure> {
+        let mut failed: HashMap<Fingerprint, Vec<FailedVisit>> = HashMap::new();
+        for visit in away.frontier.failed_visits(away.header.made)? {
+            failed.entry(visit.url.fingerprint()).or_default().push(visit);
+        }
+        failed.values_mut().for_each(|visits| visits.sort_by_key(|visit| visit.at));
+        let (taken, left) = (Vec::new(), HashSet::new());
+        Ok(Importer { home, moment, away, done, taken, failed, left })
+    }
+
+    fn run(mut self) -> Result<(), Failure> {
+        for volume in Volumes::new(self.away.collection.volumes()).list()? {
+            self.volume(&volume)?;
+        }
+        self.settle()?;
+        let rest: Vec<FailedVisit> = self.failed.drain().flat_map(|(_, visits)| visits).collect();
+        rest.iter().try_for_each(|visit| self.fail(visit))
+    }
+
+    fn volume(&mut self, volume: &VolumeFileName) -> Result<(), Failure> {
+        let path = &volume.path;
+        let file = File::open(path).map_err(|e| StoreError::io("read", path, e))?;
+        for pair in Pairs::starting_at(BufReader::new(file), 0) {
+            let pair = match pair {
+                Ok(pair) => pair,
+                Err(ReadError::Io(e)) => return Err(StoreError::io("read", path, e).into()),
+                // An open volume ends where its process was killed.
+                Err(_) if !volume.sealed => break,
+                Err(damage) => {
+                    self.done.damage.push(format!("{}: {damage}", path.display()));
+                    break;
+                }
+            };
+            match Adopted::from_pair(volume.number, &pair) {
+                Ok(adopted) => self.take(adopted)?,
+                Err(what) => self.done.damage.push(format!("{}: {what}", path.display())),
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, adopted: Adopted) -> Result<(), Failure> {
+        self.failures_before(&adopted.exchange.url, adopted.exchange.started)?;
+        let archived = self.archive(adopted)?;
+        self.taken.extend(archived);
+        if self.taken.len() >= RECORDS_AT_ONCE { self.settle() } else { Ok(()) }
+    }
+
+    /// History tells a page's visits in the order they were made.
+    fn failures_before(&mut self, url: &CrawlUrl, at: Timestamp) -> Result<(), Failure> {
+        let Some(failed) = self.failed.get_mut(&url.fingerprint()) else { return Ok(()) };
+        let later = failed.partition_point(|visit| visit.at < at);
+        let earlier: Vec<FailedVisit> = failed.drain(..later).collect();
+        if !earlier.is_empty() {
+            self.settle()?;
+        }
+        earlier.iter().try_for_each(|visit| self.fail(visit))
+    }
+
+    /// A visit without an answer has no record.
+    fn fail(&mut self, visit: &FailedVisit) -> Result<(), Failure> {
+        if self.is_news(&visit.url, visit.at)? {
+            self.moment.set(visit.at.plus(visit.elapsed));
+            let settled = adopter(self.home, self.moment).fail(visit)?;
+            self.done.failed += u64::from(settled);
+        }
+        Ok(())
+    }
+
+    /// Copies the record into the archive at home, if it is news there.
+    fn archive(&mut self, adopted: Adopted) -> Result<Option<Adopted>, Failure> {
+        if !self.is_wanted(&adopted)? {
+            return Ok(None);
+        }
+        let entry = ArchiveEntry {
+            exchange: &adopted.exchange,
+            record_id: adopted.record_id,
+            payload_digest: adopted.payload_digest,
+            kind: adopted.kind.clone(),
+        };
+        let location = self.home.house.archive.append(&entry)?;
+        Ok(Some(Adopted { location, ..adopted }))
+    }
+
+    fn is_wanted(&mut self, adopted: &Adopted) -> Result<bool, Failure> {
+        let (url, at) = (&adopted.exchange.url, adopted.exchange.started);
+        match adopted.exchange.purpose {
+            Purpose::Robots => {
+                return Ok(url.path() == "/robots.txt" && self.is_new_robots(url, at)?);
+            }
+            Purpose::Login => return Ok(false),
+            Purpose::Page | Purpose::Sitemap => {}
+        }
+        if !self.is_news(url, at)? {
+            return Ok(false);
+        }
+        if let EntryKind::SamePayload(refers) = &adopted.kind
+            && refers.target_uri != url.as_str()
+            && self.left.contains(&refers.target_uri)
+        {
+            self.leave(url, at, REFERS);
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Whether the page is there, may be, and has not been visited since.
+    fn is_news(&mut self, url: &CrawlUrl, at: Timestamp) -> Result<bool, Failure> {
+        if self.home.house.stage.spiders.blocks.refuses_url(url).is_some() {
+            self.leave(url, at, BLOCKED);
+            return Ok(false);
+        }
+        let away = self.away.frontier.last_visit(url)?;
+        match self.home.house.frontier.last_visit(url)? {
+            None => self.leave(url, at, UNKNOWN),
+            Some(last) if last < Some(at) => return Ok(true),
+            // The newest of the batch is in, so those before it are.
+            Some(last) if last == Some(at) || last == away.flatten() => self.done.there += 1,
+            Some(_) => self.leave(url, at, NEWER),
+        }
+        Ok(false)
+    }
+
+    fn is_new_robots(&self, url: &CrawlUrl, at: Timestamp) -> Result<bool, Failure> {
+        let found = self.home.house.frontier.robots_fetched(&url.origin())?;
+        Ok(found.is_none_or(|fetched| fetched < at))
+    }
+
+    fn leave(&mut self, url: &CrawlUrl, at: Timestamp, why: &'static str) {
+        self.left.insert(url.as_str().to_owned());
+        self.done.left.push(Left { url: url.as_str().to_owned(), at, why });
+    }
+
+    /// On disk first, then each in a transaction of its own.
+    fn settle(&mut self) -> Result<(), Failure> {
+        self.home.house.archive.sync()?;
+        let mut adoptions = Adoptions::default();
+        for adopted in self.taken.drain(..) {
+            let exchange = &adopted.exchange;
+            self.moment.set(exchange.started.plus(exchange.timing.total));
+            adopter(self.home, self.moment).adopt(adopted, &mut adoptions)?;
+        }
+        self.done.pages += adoptions.pages;
+        self.done.robots += adoptions.robots;
+        Ok(())
+    }
+}
+
+fn adopter<'a>(home: &'a mut Home, moment: &'a Moment) -> Adopter<'a> {
+    let house = &mut home.house;
+    Adopter {
+        frontier: &mut house.frontier,
+        archive: &house.archive,
+        links: &mut house.links,
+        stage: &house.stage,
+        clock: moment,
+        holder: "import",
+        body_bytes_max: house.body_bytes_max,
+    }
+}

@@ -1,0 +1,321 @@
+//! `batch`: part of the collection goes out to be harvested elsewhere, and comes home.
+
+use std::{collections::BTreeMap, fmt::Write, path::Path, sync::Arc, time::Duration};
+
+use harvester::clock::RealClock;
+use model::{Clock, SpiderId, Timestamp};
+use serde_json::{Value, json};
+use store::{
+    census::Census,
+    collection::Collection,
+    frontier::{BatchRow, BatchState, SqliteFrontier},
+};
+
+use super::Context;
+use crate::{
+    batch::{
+        Home,
+        choose::Choice,
+        file::{self, BatchFile, FORMAT, Header, SiteLine, VERSION},
+        import::{self, Imported},
+        outpost,
+    },
+    cli::{BatchCommand, BatchExportArgs, BatchHarvestArgs},
+    config::units,
+    crawling::Crawl,
+    exit::{Exit, Failure},
+    progress::number,
+    terminal::{print, printable},
+    times,
+};
+
+/// Whoever needs longer has forgotten the batch.
+const LEASE_MAX: Duration = Duration::from_secs(366 * 86_400);
+/// Sites and visits named in the text; `--json` has all.
+const NAMED: usize = 10;
+
+pub fn run(context: &Context, command: Option<&BatchCommand>) -> Result<Exit, Failure> {
+    match command.unwrap_or(&BatchCommand::List) {
+        BatchCommand::List => list(context),
+        BatchCommand::Export(args) => export(context, args),
+        BatchCommand::Harvest(args) => harvest(context, args),
+        BatchCommand::Import { dir, partial } => import(context, dir, *partial),
+        BatchCommand::Cancel { id } => cancel(context, *id),
+    }
+}
+
+fn list(context: &Context) -> Result<Exit, Failure> {
+    let rows = Census::open(&Collection::open(&context.folder)?)?.batches()?;
+    let now = RealClock::new().now();
+    if context.json {
+        let rows: Vec<Value> = rows.iter().map(row_json).collect();
+        return print(&format!("{}\n", Value::from(rows))).map(|()| Exit::Done);
+    }
+    if rows.is_empty() {
+        context.say("there is no batch; make one with harvestman batch export FILE");
+    }
+    let mut text = String::new();
+    for row in rows {
+        let (sites, pages) = (number(row.sites), number(row.pages));
+        let _ =
+            write!(text, "{:>4}  {:<9}  {pages} pages of {sites} sites", row.id, row.state.word());
+        let _ = match (row.state, row.ended) {
+            (BatchState::Out, _) => writeln!(
+                text,
+                "; {} sites out, their leases end {}",
+                number(row.sites_out),
+                times::until(row.until, now)
+            ),
+            (_, Some(ended)) => writeln!(text, "; {}", times::ago(ended, now)),
+            (_, None) => writeln!(text, "; give the import again"),
+        };
+    }
+    print(&text).map(|()| Exit::Done)
+}
+
+fn row_json(row: &BatchRow) -> Value {
+    json!({
+        "id": row.id, "state": row.state.word(), "made": times::iso(row.made),
+        "until": times::iso(row.until), "sites": row.sites, "pages": row.pages,
+        "sites_out": row.sites_out, "ended": row.ended.map(times::iso),
+    })
+}
+
+fn export(context: &Context, args: &BatchExportArgs) -> Result<Exit, Failure> {
+    let lease = lease(&args.lease)?;
+    if args.file.exists() {
+        return Err(Failure::usage(
+            format!("{} is there already", args.file.display()),
+            "name a new file, or remove that one",
+        ));
+    }
+    let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
+    let mut home = Home::open(context, &clock)?;
+    let spider = spider(&home, args.spider.as_deref())?;
+    let manners = manners(&home, spider)?;
+    let now = clock.now();
+    let frontier = &mut home.house.frontier;
+    let (made, until) = (now, now.plus(lease));
+    let batch = frontier.begin_batch(now, until)?;
+    let choice = Choice {
+        spiders: &home.house.stage.spiders,
+        terms: &*home.terms,
+        spider,
+        pages_max: args.pages.map(|pages| pages as usize),
+        batch,
+        now,
+        lease,
+    };
+    let mut blocks = Vec::new();
+    frontier.each_block(|entry| blocks.push(entry.pattern))?;
+    let collection = frontier.collection_id(now)?;
+    let lent = choice.lend(frontier).map_err(Failure::from).and_then(|sites| {
+        let pages = sites.iter().map(|site| site.pages.len() as u64).sum();
+        let (format, count) = (FORMAT.to_owned(), sites.len() as u64);
+        let header = Header {
+            format,
+            version: VERSION,
+            collection,
+            batch,
+            made,
+            until,
+            sites: count,
+            pages,
+            manners,
+            blocks,
+        };
+        write(&args.file, &header, &sites)?;
+        Ok(header)
+    });
+    match lent {
+        Ok(header) => {
+            frontier.batch_holds(batch, (header.sites, header.pages), now)?;
+            exported(context, args, &header, now)
+        }
+        Err(failure) => {
+            frontier.close_batch(batch, BatchState::Cancelled, now)?;
+            Err(failure)
+        }
+    }
+}
+
+fn lease(text: &str) -> Result<Duration, Failure> {
+    let refuse =
+        |what: &str| Failure::usage(format!("--lease {text:?}: {what}"), "write a time such as 7d");
+    match units::parse_time(text) {
+        Ok(lease) if lease < Duration::from_secs(1) => Err(refuse("it is too short")),
+        Ok(lease) if lease > LEASE_MAX => Err(refuse("it is longer than a year")),
+        Ok(lease) => Ok(lease),
+        Err(what) => Err(refuse(&what)),
+    }
+}
+
+fn write(path: &Path, header: &Header, sites: &[SiteLine]) -> Result<(), Failure> {
+    if sites.is_empty() {
+        return Err(Failure::usage(
+            "no page is due that could go into a batch",
+            "harvestman status says when the next one is",
+        ));
+    }
+    file::write(path, header, sites)
+}
+
+fn spider(home: &Home, name: Option<&str>) -> Result<Option<SpiderId>, Failure> {
+    let Some(name) = name else { return Ok(None) };
+    let found = home.house.stage.spiders.named(name);
+    found.map(|spider| Some(spider.id)).ok_or_else(|| {
+        Failure::usage(format!("there is no spider {name}"), "harvestman spider lists them")
+    })
+}
+
+/// Those of the one spider whose pages go out; where several do, those they have in common.
+fn manners(home: &Home, spider: Option<SpiderId>) -> Result<BTreeMap<String, Value>, Failure> {
+    let rows = home.house.frontier.spiders()?;
+    let only = match (spider, &rows[..]) {
+        (Some(id), _) => rows.iter().find(|row| row.id == id),
+        (None, [row]) => Some(row),
+        (None, _) => None,
+    };
+    Ok(match only {
+        Some(row) => outpost::manners(&home.config.for_spider(&row.name, &row.settings)?.config),
+        None => outpost::manners(&home.config),
+    })
+}
+
+fn exported(
+    context: &Context,
+    args: &BatchExportArgs,
+    header: &Header,
+    now: Timestamp,
+) -> Result<Exit, Failure> {
+    if context.json {
+        let answer = json!({
+            "batch": header.batch, "file": args.file.display().to_string(),
+            "sites": header.sites, "pages": header.pages, "until": times::iso(header.until),
+        });
+        return print(&format!("{answer}\n")).map(|()| Exit::Done);
+    }
+    let (file, end) = (args.file.display(), times::until(header.until, now));
+    context.say(&format!(
+        "batch {}: {} pages of {} sites; nobody else visits them until it is back (the leases end {end})",
+        header.batch,
+        number(header.pages),
+        number(header.sites)
+    ));
+    context.say(&format!("harvest it:  harvestman batch harvest {file} --out DIR"));
+    Ok(Exit::Done)
+}
+
+fn harvest(context: &Context, args: &BatchHarvestArgs) -> Result<Exit, Failure> {
+    let now = RealClock::new().now();
+    let batch = BatchFile::open(&args.file)?;
+    if batch.header.until <= now {
+        let ended = times::iso(batch.header.until);
+        return Err(Failure::usage(
+            format!("the leases of this batch ended at {ended}: others may visit its sites"),
+            "bring home what was harvested, and export a new batch",
+        ));
+    }
+    let header = outpost::prepare(&args.out, batch, now)?;
+    let context = Context { folder: args.out.clone(), named: true, ..context.clone() };
+    let flags = outpost::flags(args.flags(), &header, now);
+    let crawl = Crawl {
+        context: &context,
+        config: context.config(flags.clone())?,
+        paths: args.out.clone(),
+        flags,
+        seeds: Vec::new(),
+        fresh: false,
+        forever: false,
+        preview: None,
+    };
+    let exit = crawl.run();
+    let frontier = SqliteFrontier::open(&Collection::open(&args.out)?.database())?;
+    let left = frontier.still_due_since(header.made)?;
+    let dir = args.out.display();
+    context.say(&match left {
+        0 => format!("the batch is harvested; bring it home:  harvestman batch import {dir}"),
+        left => format!(
+            "{} of {} pages are still to be visited; the same command goes on",
+            number(left),
+            number(header.pages)
+        ),
+    });
+    exit
+}
+
+fn import(context: &Context, dir: &Path, partial: bool) -> Result<Exit, Failure> {
+    let now = RealClock::new().now();
+    let done = import::import(context, dir, partial, now)?;
+    if context.json {
+        let answer = serde_json::to_value(&done).unwrap_or_default();
+        return print(&format!("{answer}\n")).map(|()| Exit::Done);
+    }
+    imported(context, dir, &done, now);
+    Ok(Exit::Done)
+}
+
+fn imported(context: &Context, dir: &Path, done: &Imported, now: Timestamp) {
+    if let Some(before) = done.before {
+        let when = times::ago(before, now);
+        context.say(&format!(
+            "batch {} was imported already, {when}; nothing was changed",
+            done.batch
+        ));
+        return;
+    }
+    let there = match done.there {
+        0 => String::new(),
+        there => format!(" ({} more were there already)", number(there)),
+    };
+    context.say(&format!(
+        "batch {}: {} visits and {} failed ones taken{there}; its sites are given back",
+        done.batch,
+        number(done.pages),
+        number(done.failed)
+    ));
+    if done.not_visited > 0 {
+        context.say(&format!("{} pages were not visited and stay due", number(done.not_visited)));
+    }
+    for site in done.lost_sites.iter().take(NAMED) {
+        context.say(&format!("the lease of {} was over", printable(site)));
+    }
+    if done.lost_sites.len() > NAMED {
+        let more = number((done.lost_sites.len() - NAMED) as u64);
+        context.say(&format!("so were those of {more} more sites"));
+    }
+    for left in done.left.iter().take(NAMED) {
+        let at = times::iso(left.at);
+        context.say(&format!("not taken: {} of {at}: {}", printable(&left.url), left.why));
+    }
+    if done.left.len() > NAMED {
+        let more = number((done.left.len() - NAMED) as u64);
+        context.say(&format!("{more} more visits were not taken; --json names all"));
+    }
+    done.damage.iter().for_each(|what| context.say(&printable(what)));
+    if !(done.left.is_empty() && done.damage.is_empty()) {
+        context.say(&format!("what was not taken stays in {}", dir.display()));
+    }
+}
+
+fn cancel(context: &Context, id: i64) -> Result<Exit, Failure> {
+    let collection = Collection::open(&context.folder)?;
+    let _lock = collection.lock()?;
+    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let row = frontier.batches()?.into_iter().find(|row| row.id == id).ok_or_else(|| {
+        Failure::usage(format!("there is no batch {id}"), "harvestman batch list has them")
+    })?;
+    if row.state != BatchState::Out {
+        return Err(Failure::usage(
+            format!("batch {id} is not out: it is {}", row.state.word()),
+            "nothing was changed",
+        ));
+    }
+    let sites = frontier.close_batch(id, BatchState::Cancelled, RealClock::new().now())?.len();
+    if context.json {
+        print(&format!("{}\n", json!({ "batch": id, "sites": sites })))?;
+    } else {
+        context.say(&format!("batch {id} is cancelled: {} sites given back", number(sites as u64)));
+    }
+    Ok(Exit::Done)
+}

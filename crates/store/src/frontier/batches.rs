@@ -1,0 +1,350 @@
+//! Batches: sites lent out for days, to be harvested where the collection cannot be reached, and their way back.
+//!
+//! A site is out with a batch while it is leased and its holder is that batch. Such leases outlive the process
+//! that gave them; when they run out, their sites are due again like any other.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use model::{CrawlUrl, FailureKind, Origin, SiteId, SiteKey, StoreError, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::Serialize;
+
+use super::{
+    check_out::take_back,
+    rows::{Fault, damaged, span, stored_fp},
+    sqlite::{SqliteFrontier, Work},
+};
+use crate::warc::draw;
+
+/// Where the collection's own name is kept.
+const COLLECTION_ID: &str = "collection-id";
+/// Where a folder that harvests a batch keeps what the batch says of itself.
+const HARVESTED: &str = "batch";
+
+/// A batch as the collection remembers it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BatchRow {
+    pub id: i64,
+    pub made: Timestamp,
+    /// When its leases end.
+    pub until: Timestamp,
+    pub state: BatchState,
+    /// As they were lent.
+    pub sites: u64,
+    pub pages: u64,
+    /// Sites that are out with it now.
+    pub sites_out: u64,
+    /// When it was imported or cancelled.
+    pub ended: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BatchState {
+    Out,
+    /// Its sites were given back, and some of its visits may be in.
+    Importing,
+    Imported,
+    Cancelled,
+}
+
+impl BatchState {
+    const ALL: [BatchState; 4] =
+        [BatchState::Out, BatchState::Importing, BatchState::Imported, BatchState::Cancelled];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            BatchState::Out => "out",
+            BatchState::Importing => "importing",
+            BatchState::Imported => "imported",
+            BatchState::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// A visit without an answer, of which there is no record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedVisit {
+    pub url: CrawlUrl,
+    pub at: Timestamp,
+    pub kind: FailureKind,
+    pub elapsed: Duration,
+}
+
+impl SqliteFrontier {
+    /// What tells this collection from others, made when it is first asked for.
+    pub fn collection_id(&mut self, now: Timestamp) -> Result<String, StoreError> {
+        let (high, low) = draw();
+        let fresh = format!("{high:016x}{low:016x}");
+        self.change(now, |sql| {
+            let keep = "INSERT OR IGNORE INTO meta (name, value) VALUES (?1, ?2)";
+            sql.prepare_cached(keep)?.execute([COLLECTION_ID, &fresh])?;
+            let mut read = sql.prepare_cached("SELECT value FROM meta WHERE name = ?1")?;
+            read.query_row([COLLECTION_ID], |row| row.get(0))
+        })
+    }
+
+    /// What the batch said of itself that this collection was made to harvest.
+    pub fn harvested_batch(&self) -> Result<Option<String>, StoreError> {
+        self.connection
+            .prepare_cached("SELECT value FROM meta WHERE name = ?1")
+            .and_then(|mut s| s.query_row([HARVESTED], |row| row.get(0)).optional())
+            .map_err(|e| self.error(e))
+    }
+
+    pub fn harvests_batch(&mut self, text: &str, now: Timestamp) -> Result<(), StoreError> {
+        self.change(now, |sql| {
+            sql.prepare_cached("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)")?
+                .execute([HARVESTED, text])
+                .map(drop)
+        })
+    }
+
+    /// Begins a batch. Its sites are those that its [`BatchRow::holder`] checks out.
+    pub fn begin_batch(&mut self, now: Timestamp, until: Timestamp) -> Result<i64, StoreError> {
+        self.change(now, |sql| {
+            sql.prepare_cached("INSERT INTO batches (made, until, state) VALUES (?1, ?2, 'out')")?
+                .insert([now.0, until.0])
+        })
+    }
+
+    /// How much was lent.
+    pub fn batch_holds(
+        &mut self,
+        id: i64,
+        (sites, pages): (u64, u64),
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.change(now, |sql| {
+            sql.prepare_cached("UPDATE batches SET sites = ?2, pages = ?3 WHERE id = ?1")?
+                .execute(params![id, sites as i64, pages as i64])
+                .map(drop)
+        })
+    }
+
+    /// All batches, the newest first.
+    pub fn batches(&self) -> Result<Vec<BatchRow>, StoreError> {
+        list_batches(&self.connection).map_err(|e| self.error(e))
+    }
+
+    /// The batch ends, or goes over into another state: its sites are given back. Which of them were still out
+    /// with it is the answer.
+    pub fn close_batch(
+        &mut self,
+        id: i64,
+        state: BatchState,
+        now: Timestamp,
+    ) -> Result<BTreeSet<SiteKey>, StoreError> {
+        self.transact(now, |work| {
+            let out = sites_of(work.sql, id)?;
+            let ids: Vec<SiteId> = out.iter().map(|(id, _)| *id).collect();
+            take_back(work, &ids)?;
+            let ended = matches!(state, BatchState::Imported | BatchState::Cancelled);
+            work.sql
+                .prepare_cached("UPDATE batches SET state = ?2, ended = ?3 WHERE id = ?1")?
+                .execute(params![id, state.word(), ended.then_some(now.0)])?;
+            Ok(out.into_iter().map(|(_, key)| key).collect())
+        })
+    }
+
+    /// When a page was last visited; the outer `None`: there is no such page.
+    pub fn last_visit(&self, url: &CrawlUrl) -> Result<Option<Option<Timestamp>>, StoreError> {
+        let mut read = self
+            .connection
+            .prepare_cached(
+                "SELECT p.visited FROM pages p JOIN sites s ON s.id = p.site \
+                 WHERE s.key = ?1 AND p.fp = ?2",
+            )
+            .map_err(|e| self.error(e))?;
+        let key = url.site();
+        let found = read.query_row(params![key.as_str(), stored_fp(url.fingerprint())], |row| {
+            Ok(row.get::<_, Option<i64>>(0)?.map(Timestamp))
+        });
+        found.optional().map_err(|e| self.error(e))
+    }
+
+    /// When the copy of an origin's robots.txt was got.
+    pub fn robots_fetched(&self, origin: &Origin) -> Result<Option<Timestamp>, StoreError> {
+        let read = || -> rusqlite::Result<Option<Timestamp>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT r.fetched FROM sites s JOIN robots r ON r.site = s.id \
+                 WHERE s.key = ?1 AND r.origin = ?2",
+            )?;
+            let key = origin.robots_url().site();
+            let found = statement
+                .query_row([key.as_str(), origin.as_str()], |row| row.get(0).map(Timestamp));
+            found.optional()
+        };
+        read().map_err(|e| self.error(e))
+    }
+
+    /// Of pages that were due at `made`, how many are so still: of a folder that harvests a batch made then,
+    /// those that are still to be visited.
+    pub fn still_due_since(&self, made: Timestamp) -> Result<u64, StoreError> {
+        let query = "SELECT count(*) FROM pages WHERE due IS NOT NULL AND due <= ?1 \
+                     AND state BETWEEN 1 AND 5";
+        self.connection
+            .query_row(query, [made.0], |row| row.get::<_, i64>(0))
+            .map(|count| count.max(0) as u64)
+            .map_err(|e| self.error(e))
+    }
+
+    /// Visits after `since` that brought no answer, in the order they were made.
+    pub fn failed_visits(&self, since: Timestamp) -> Result<Vec<FailedVisit>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<FailedVisit>> {
+            let mut statement = self.connection.prepare(
+                "SELECT p.url, v.first, v.failure, v.elapsed FROM visits v \
+                 JOIN pages p ON p.site = v.site AND p.fp = v.fp \
+                 WHERE v.failure IS NOT NULL AND v.first > ?1 ORDER BY v.seq",
+            )?;
+            statement.query_map([since.0], failed_visit)?.collect()
+        };
+        read().map_err(|e| self.error(e))
+    }
+}
+
+impl BatchRow {
+    /// Who holds the sites of a batch.
+    pub fn holder(id: i64) -> String {
+        format!("batch:{id}")
+    }
+
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<BatchRow> {
+        let word = row.get_ref(3)?.as_str()?;
+        let state = BatchState::ALL.into_iter().find(|state| state.word() == word);
+        Ok(BatchRow {
+            id: row.get(0)?,
+            made: Timestamp(row.get(1)?),
+            until: Timestamp(row.get(2)?),
+            state: state.ok_or_else(|| damaged(format!("batch state {word} is unknown")))?,
+            sites: row.get::<_, i64>(4)?.max(0) as u64,
+            pages: row.get::<_, i64>(5)?.max(0) as u64,
+            ended: row.get::<_, Option<i64>>(6)?.map(Timestamp),
+            sites_out: row.get::<_, i64>(7)?.max(0) as u64,
+        })
+    }
+}
+
+pub(crate) fn list_batches(sql: &Connection) -> rusqlite::Result<Vec<BatchRow>> {
+    let mut statement = sql.prepare_cached(
+        "SELECT b.id, b.made, b.until, b.state, b.sites, b.pages, b.ended, \
+         (SELECT count(*) FROM sites WHERE leased = 1 AND holder = 'batch:' || b.id) \
+         FROM batches b ORDER BY b.id DESC",
+    )?;
+    statement.query_map([], BatchRow::from_row)?.collect()
+}
+
+/// Leases of processes that are dead, and of batches whose time is over.
+pub(super) fn release_others(work: &mut Work<'_>, now: Timestamp) -> Result<u64, Fault> {
+    let over: Vec<SiteId> = {
+        let mut statement = work.sql.prepare_cached(
+            "SELECT id FROM sites WHERE leased = 1 \
+             AND (due <= ?1 OR holder IS NULL OR holder NOT LIKE 'batch:%')",
+        )?;
+        let found = statement.query_map([now.0], |row| row.get(0).map(SiteId))?;
+        found.collect::<Result<_, _>>()?
+    };
+    take_back(work, &over)
+}
+
+fn sites_of(sql: &Connection, id: i64) -> Result<Vec<(SiteId, SiteKey)>, Fault> {
+    let mut statement =
+        sql.prepare_cached("SELECT id, key FROM sites WHERE leased = 1 AND holder = ?1")?;
+    let sites = statement.query_map([BatchRow::holder(id)], |row| {
+        Ok((SiteId(row.get(0)?), SiteKey::stored(row.get_ref(1)?.as_str()?)))
+    })?;
+    Ok(sites.collect::<Result<_, _>>()?)
+}
+
+fn failed_visit(row: &Row<'_>) -> rusqlite::Result<FailedVisit> {
+    let (text, word) = (row.get_ref(0)?.as_str()?, row.get_ref(2)?.as_str()?);
+    Ok(FailedVisit {
+        url: CrawlUrl::stored(text).map_err(|e| damaged(format!("page {text}: {e}")))?,
+        at: Timestamp(row.get(1)?),
+        kind: FailureKind::from_word(word)
+            .ok_or_else(|| damaged(format!("failure {word} is unknown")))?,
+        elapsed: span(row.get(3)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Candidate, CheckOut, Frontier, PageTerms, SpiderId};
+
+    use super::*;
+
+    fn lend(frontier: &mut SqliteFrontier, holder: &str, host: &str, now: Timestamp) -> usize {
+        let request = CheckOut {
+            now,
+            holder: holder.to_owned(),
+            lease: Duration::from_secs(10),
+            sites_max: 1,
+            pages_max: 0,
+            slack: Duration::ZERO,
+            firsts: true,
+            again_max: None,
+            known_max: 0,
+            paused: Vec::new(),
+            requisites_only: false,
+            seeded_first: false,
+            only: Some(vec![SiteKey::stored(host)]),
+        };
+        frontier.check_out(&request).unwrap().len()
+    }
+
+    fn with_sites(hosts: &[&str]) -> SqliteFrontier {
+        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let candidate = |host: &&str| Candidate {
+            url: CrawlUrl::parse(&format!("http://{host}/")).unwrap(),
+            spider: SpiderId(1),
+            level: 0,
+            hops: 0,
+            seed: true,
+            terms: PageTerms::default(),
+            referrer: None,
+        };
+        let candidates: Vec<Candidate> = hosts.iter().map(candidate).collect();
+        frontier.admit(&candidates, Timestamp(1)).unwrap();
+        frontier
+    }
+
+    #[test]
+    fn a_batch_outlives_the_process_and_ends_with_its_lease() {
+        let mut frontier = with_sites(&["a.example", "b.example"]);
+        let id = frontier.begin_batch(Timestamp(1), Timestamp(10_001)).unwrap();
+        assert_eq!(lend(&mut frontier, &BatchRow::holder(id), "a.example", Timestamp(1)), 1);
+        assert_eq!(lend(&mut frontier, "process 1", "b.example", Timestamp(1)), 1);
+        assert_eq!(frontier.recover_leases(Timestamp(2)).unwrap(), 1, "the process is dead");
+        assert_eq!(frontier.batches().unwrap()[0].sites_out, 1);
+        assert_eq!(lend(&mut frontier, "process 2", "a.example", Timestamp(3)), 0);
+        assert_eq!(frontier.recover_leases(Timestamp(10_001)).unwrap(), 1, "its time is over");
+        assert_eq!(frontier.batches().unwrap()[0].sites_out, 0);
+    }
+
+    #[test]
+    fn closing_a_batch_gives_back_what_is_still_its_own() {
+        let mut frontier = with_sites(&["a.example", "b.example"]);
+        let id = frontier.begin_batch(Timestamp(1), Timestamp(10_001)).unwrap();
+        for host in ["a.example", "b.example"] {
+            lend(&mut frontier, &BatchRow::holder(id), host, Timestamp(1));
+        }
+        // Its time runs out, and one of the sites goes to somebody else.
+        frontier.release_expired(Timestamp(10_001)).unwrap();
+        lend(&mut frontier, &BatchRow::holder(id), "a.example", Timestamp(10_002));
+        lend(&mut frontier, "process 2", "b.example", Timestamp(10_002));
+        let out = frontier.close_batch(id, BatchState::Cancelled, Timestamp(10_003)).unwrap();
+        assert_eq!(out, BTreeSet::from([SiteKey::stored("a.example")]));
+        let row = &frontier.batches().unwrap()[0];
+        assert_eq!((row.state, row.ended), (BatchState::Cancelled, Some(Timestamp(10_003))));
+        assert_eq!(lend(&mut frontier, "process 2", "a.example", Timestamp(10_004)), 1);
+        assert_eq!(lend(&mut frontier, "process 3", "b.example", Timestamp(10_004)), 0);
+    }
+
+    #[test]
+    fn a_collection_has_one_name_for_good() {
+        let mut frontier = with_sites(&[]);
+        let name = frontier.collection_id(Timestamp(1)).unwrap();
+        assert_eq!(frontier.collection_id(Timestamp(2)).unwrap(), name);
+        assert_ne!(with_sites(&[]).collection_id(Timestamp(1)).unwrap(), name);
+    }
+}
