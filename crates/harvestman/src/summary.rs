@@ -166,9 +166,9 @@ impl Summary {
         match &self.next_due {
             Some(when) => format!("to go on: {resume} (the next page is due {})", printable(when)),
             // Only a single pass can begin afresh, and not that of a batch.
-            None if self.forever => "nothing is left to fetch; `harvestman crawl --fresh` visits \
-                                     everything again"
-                .to_owned(),
+            None if self.forever => {
+                format!("no page waits for its first visit; to go on coming back: {resume}")
+            }
             None if !self.resume.split(' ').any(|word| word == "crawl") => {
                 "nothing is left to fetch".to_owned()
             }

@@ -15,7 +15,7 @@ use store::{
     history::{ChangeEntry, ChangeFilter},
 };
 
-use super::{Context, decisions::site_of, spider};
+use super::{Context, decisions::known_site, spider};
 use crate::{
     archived::{Archived, gathered},
     cli::ChangesArgs,
@@ -99,7 +99,7 @@ impl Asked<'_> {
         let named = args.spider.as_deref().map(|name| spider::find(census.spiders()?, name));
         let filter = ChangeFilter {
             spider: named.transpose()?.map(|row| row.id),
-            site: args.site.as_deref().map(site_of).transpose()?,
+            site: args.site.as_deref().map(|site| known_site(&census, site)).transpose()?,
             since,
         };
         let after = match (args.after, since) {

@@ -48,6 +48,19 @@ fn known_reason(word: &str) -> Result<RefusalReason, Failure> {
     })
 }
 
+/// The site that is meant, if the collection knows it: a mistyped one has no news for ever.
+pub(super) fn known_site(census: &Census, text: &str) -> Result<String, Failure> {
+    let site = site_of(text)?;
+    match census.site(&site)? {
+        Some(_) => Ok(site),
+        None => Err(Failure::usage(
+            format!("there is no site {site:?}"),
+            "give a host as the collection has it, with its port if that is unusual, such as \
+             example.org or example.org:8080",
+        )),
+    }
+}
+
 /// A site as somebody types it: its key, a host, or a URL of it.
 pub(super) fn site_of(text: &str) -> Result<String, Failure> {
     let url = parse_seed(text).map_err(|why| Failure::bad_url(text, &why))?;

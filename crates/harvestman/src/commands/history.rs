@@ -123,6 +123,8 @@ fn write_run(text: &mut String, run: &Run) {
     );
     if let Some(record) = run.record {
         let _ = write!(text, " (volume {} at {})", record.volume, record.offset);
+    } else if matches!(run.found, Found::Content { .. }) {
+        text.push_str(" (its content is no longer kept)");
     }
     text.push('\n');
 }

@@ -11,7 +11,7 @@ use store::{
     history::{Adaptation, AdaptationFilter},
 };
 
-use super::{Context, decisions::site_of, spider};
+use super::{Context, decisions::known_site, spider};
 use crate::{
     cli::{AdaptationArgs, Report, ReportArgs},
     exit::{Exit, Failure},
@@ -34,7 +34,7 @@ fn adaptation(context: &Context, args: &AdaptationArgs) -> Result<Exit, Failure>
     let named = args.spider.as_deref().map(|name| spider::find(census.spiders()?, name));
     let filter = AdaptationFilter {
         spider: named.transpose()?.map(|row| row.id),
-        site: args.site.as_deref().map(site_of).transpose()?,
+        site: args.site.as_deref().map(|site| known_site(&census, site)).transpose()?,
         all: args.pages,
     };
     let rows = census.adaptation(&filter, args.limit)?;
