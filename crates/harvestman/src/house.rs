@@ -20,7 +20,7 @@ use crate::{
     crawling::Crawl,
     exit::Failure,
     pipeline::{
-        adopt::{Adopter, Adoptions},
+        adopt::{self, Adopter, Adoptions},
         desk::Desk,
         gather::GatherStage,
         harvest::{read_seeds, seed_candidate},
@@ -132,7 +132,9 @@ impl House {
         for warning in &recovery.warnings {
             crawl.context.say(&format!("recovery: {warning}"));
         }
+        let saved = self.frontier.planner_state()?;
         let mut adopter = Adopter {
+            prices: adopt::prices(saved.as_deref(), &self.stage.spiders, clock.now()),
             frontier: &mut self.frontier,
             archive: &self.archive,
             links: &mut self.links,
