@@ -11,6 +11,7 @@ use store::{
     frontier::SqliteFrontier,
     links::LinkWriter,
     spiders::DEFAULT_SPIDER,
+    thin,
     warc::{RecordIds, Recovery, WarcArchive},
 };
 
@@ -19,7 +20,7 @@ use crate::{
     crawling::Crawl,
     exit::Failure,
     pipeline::{
-        adopt::{Adopter, Adoptions},
+        adopt::{self, Adopter, Adoptions},
         desk::Desk,
         gather::GatherStage,
         harvest::{read_seeds, seed_candidate},
@@ -57,15 +58,17 @@ impl House {
             false => Collection::open_or_create(folder)?,
         };
         let lock = collection.lock()?;
+        // First of all: every other change moves what the collection knows of time.
+        let plausible = look_at_clock(crawl, &collection, clock.now())?;
         finish_forgetting(crawl.context, &collection, &lock, clock.now())?;
-        if crawl.forever {
-            thin_at_start(crawl.context, &crawl.config, &collection, &lock)?;
+        match crawl.forever {
+            true if plausible => {
+                thin_at_start(crawl.context, &crawl.config, &collection, &lock)?;
+            }
+            true => leave_versions(crawl, &collection, clock.now())?,
+            false => {}
         }
         let mut frontier = SqliteFrontier::open(&collection.database())?;
-        // First of all: every other change moves what the collection knows of time.
-        if let Some(word) = timekeeping::set_right(&mut frontier, clock.now())? {
-            crawl.context.say(&word);
-        }
         frontier.set_sites_max(crawl.config.crawl.sites);
         frontier.recover_leases(clock.now())?;
         frontier.each_block(|entry| {
@@ -129,7 +132,9 @@ impl House {
         for warning in &recovery.warnings {
             crawl.context.say(&format!("recovery: {warning}"));
         }
+        let saved = self.frontier.planner_state()?;
         let mut adopter = Adopter {
+            prices: adopt::prices(saved.as_deref(), &self.stage.spiders, clock.now()),
             frontier: &mut self.frontier,
             archive: &self.archive,
             links: &mut self.links,
@@ -261,6 +266,37 @@ impl House {
         self.frontier.admit(&candidates, now)?;
         Ok(candidates.len())
     }
+}
+
+/// Puts right what a clock that was set wrong has done, and says so; whether the clock may be gone by.
+fn look_at_clock(
+    crawl: &Crawl<'_>,
+    collection: &Collection,
+    now: Timestamp,
+) -> Result<bool, Failure> {
+    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let plausible = timekeeping::is_plausible(frontier.newest(), now);
+    if let Some(word) = timekeeping::set_right(&mut frontier, now)? {
+        crawl.context.say(&word);
+    }
+    Ok(plausible)
+}
+
+/// What is removed for its age by a clock that is wrong cannot be brought back.
+fn leave_versions(
+    crawl: &Crawl<'_>,
+    collection: &Collection,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let store = &crawl.config.store;
+    if store.keep.is_some() || store.versions_bytes_max.is_some() {
+        thin::put_off(collection, now)?;
+        crawl.context.say(
+            "because of the clock old versions are not removed now; when it is right, \
+             \"harvestman thin\" does it, or a start of run a day later",
+        );
+    }
+    Ok(())
 }
 
 /// Pages as files too, where that is asked for; what is only looked at is kept nowhere.

@@ -23,7 +23,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     access::{self, Network},
-    config::{self, Config, FlagValues, Overrides, SpiderConfig},
+    config::{self, Config, FlagValues, Overrides, Revisit, SpiderConfig},
     exit::Failure,
     pipeline::{
         course::{Bounds, Budgets, Course, Fingerprints, Helm},
@@ -60,6 +60,7 @@ impl Steering {
     pub fn set(&mut self, rows: &[SpiderRow]) -> Result<Course, Failure> {
         let mut spiders = Vec::with_capacity(rows.len());
         let mut purses = vec![(COMMON, revisiting::common_budget(&self.config.revisit))];
+        let mut returning = Vec::new();
         let (mut by_spider, mut profiles) = (BTreeMap::new(), Vec::with_capacity(rows.len()));
         for row in rows {
             let SpiderConfig { config, own } = self.config.for_spider(&row.name, &row.settings)?;
@@ -74,6 +75,9 @@ impl Steering {
             let purse = revisiting::own_purse(row.id, &own);
             let paid_by = purse.as_ref().map_or(COMMON, |(purse, _)| *purse);
             purses.extend(purse);
+            if comes_by_itself(&config.revisit) {
+                returning.push(row.id);
+            }
             spiders.push((self.spider(row, paid_by, &config)?, bounds));
             profiles.push((row.id, access::profile(&config, &self.folder, &row.name)?, config));
         }
@@ -86,7 +90,7 @@ impl Steering {
             bytes_max: self.config.crawl.bytes,
             fetches_max: self.config.etiquette.max_fetches,
             seeded_first: self.config.crawl.expansion == config::Expansion::After,
-            fingerprint: self.fingerprint(rows),
+            fingerprint: Fingerprints { returning, ..self.fingerprint(rows) },
             budgets: Budgets { purses, site_share: self.config.revisit.site_share },
         })
     }
@@ -129,7 +133,17 @@ impl Steering {
                 note(format!("\n{}: {key}={value}", row.name), key);
             }
         }
-        Fingerprints { terms: xxh3_64(terms.as_bytes()), borders: xxh3_64(borders.as_bytes()) }
+        let (terms, borders) = (xxh3_64(terms.as_bytes()), xxh3_64(borders.as_bytes()));
+        Fingerprints { terms, borders, ..Fingerprints::default() }
+    }
+}
+
+/// Whether the policy gives every page a due; others leave pages to batches or to their seeds, or alone.
+fn comes_by_itself(revisit: &Revisit) -> bool {
+    match revisit.policy {
+        config::Policy::Value | config::Policy::Fixed => true,
+        config::Policy::Frequency => !revisit.frequency_on_seeds,
+        config::Policy::Profit | config::Policy::Once => false,
     }
 }
 

@@ -15,6 +15,12 @@ const ROUND: Duration = Duration::from_secs(7 * 86_400);
 /// A collection that rested for longer is worth a word: perhaps it is the clock.
 const LONG_REST: Duration = Duration::from_secs(180 * 86_400);
 
+/// Whether the clock may be gone by where something is removed for its age: it is not behind what the collection
+/// has seen, nor so far ahead that it may be wrong. `newest`: before anything was changed today.
+pub fn is_plausible(newest: Timestamp, now: Timestamp) -> bool {
+    newest == Timestamp::ZERO || newest <= now.plus(TOLERATED) && now.since(newest) <= LONG_REST
+}
+
 /// Puts right what a clock that was set back would freeze; what there is to say about the clock, if anything.
 pub fn set_right(
     frontier: &mut SqliteFrontier,
@@ -46,4 +52,24 @@ pub fn set_right(
 fn days(span: Duration) -> String {
     let unit = if span < Duration::from_secs(2 * 86_400) { 3_600 } else { 86_400 };
     time_text(Duration::from_secs(span.as_secs() / unit * unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_plausible_within_an_hour_back_and_half_a_year_on() {
+        let newest = Timestamp::ZERO.plus(LONG_REST * 10);
+        for (now, plausible) in [
+            (newest, true),
+            (newest.minus(TOLERATED), true),
+            (newest.minus(TOLERATED * 2), false),
+            (newest.plus(LONG_REST), true),
+            (newest.plus(LONG_REST + TOLERATED), false),
+        ] {
+            assert_eq!(is_plausible(newest, now), plausible, "{newest:?} {now:?}");
+        }
+        assert!(is_plausible(Timestamp::ZERO, newest), "a new collection has seen nothing");
+    }
 }

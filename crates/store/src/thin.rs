@@ -89,11 +89,7 @@ pub fn thin(
         one_pass(collection, chosen, at, &mut *progress, &mut done)?;
     }
     done.sites = ranked(sites);
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
-    frontier.change(now, |sql| {
-        let text = now.0.to_string();
-        sql.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)", [LAST, &text])
-    })?;
+    note_done(&mut SqliteFrontier::open(&collection.database())?, now)?;
     Ok(done)
 }
 
@@ -108,6 +104,19 @@ pub fn is_due(collection: &Collection, now: Timestamp) -> Result<bool, StoreErro
     let last = last.and_then(|text| text.parse().ok()).map(Timestamp);
     // A clock that was set back must not put it off for years.
     Ok(last.is_none_or(|last| now.since(last) >= DAY || last > now))
+}
+
+/// It is not due before another day has passed.
+pub fn put_off(collection: &Collection, now: Timestamp) -> Result<(), StoreError> {
+    note_done(&mut SqliteFrontier::open(&collection.database())?, now)
+}
+
+fn note_done(frontier: &mut SqliteFrontier, now: Timestamp) -> Result<(), StoreError> {
+    frontier.change(now, |sql| {
+        let text = now.0.to_string();
+        sql.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)", [LAST, &text])
+            .map(drop)
+    })
 }
 
 /// The row of `meta` that says when it was last done.

@@ -12,6 +12,7 @@ use harvester::{
     robots,
     workbench::retry_after,
 };
+use manager::{Budget, Planner, PlannerOptions};
 use model::{
     Archive, Candidate, CheckOut, Clock, CrawlUrl, EntryKind, FetchFailure, Frontier, Page, Refill,
     Release, Settlement, SiteClock, SiteDelta, SiteLease, StoreError, Timestamp, Timing, limits,
@@ -25,14 +26,17 @@ use store::{
 
 use super::{
     gather::{Filed, GatherStage},
+    harvest::Saved,
     messages::PageReport,
     notices,
     returning::{self, Stakes},
     settle::{self, Seen},
-    spiders::Spider,
+    spiders::{Spider, Spiders},
 };
 
 pub struct Adopter<'a> {
+    /// What visits cost when the process died.
+    pub prices: Planner,
     pub frontier: &'a mut dyn Frontier,
     pub archive: &'a Arc<dyn Archive>,
     pub links: &'a mut LinkWriter,
@@ -40,6 +44,19 @@ pub struct Adopter<'a> {
     pub clock: &'a dyn Clock,
     pub holder: &'a str,
     pub body_bytes_max: u64,
+}
+
+/// The prices that an earlier process wrote down (`saved`); where it did not, those at which a usual page is seen
+/// once a week. For nothing, every page would be worth a visit as often as may be.
+pub fn prices(saved: Option<&str>, spiders: &Spiders, now: Timestamp) -> Planner {
+    let purses = spiders.all().into_iter().map(|spider| (spider.returns.purse, Budget::default()));
+    let options = PlannerOptions { purses: purses.collect(), ..PlannerOptions::default() };
+    let mut planner = Planner::new(options, now);
+    let saved = saved.and_then(|text| serde_json::from_str::<Saved>(text).ok());
+    if let Some(saved) = saved {
+        planner.restore(&saved.planner);
+    }
+    planner
 }
 
 /// What adoption did, for the log and the user.
@@ -174,18 +191,23 @@ impl Adopter<'_> {
             seen,
             revisit: !matches!(adopted.kind, EntryKind::Response),
         };
-        // At the price of its last visit: when it is due, it is reckoned at that of the day.
-        let stake = self.stage.spiders.of(page.spider).stake_of(&page);
-        let price = f64::from(page.habit.price);
+        let spider = self.stage.spiders.of(page.spider);
+        let (stake, turn) = (spider.stake_of(&page), spider.turn_of(&page));
+        let price = self.prices.price(stake.purse);
         let mut site = lease.site.habit.clone();
         let before = page.habit;
         let stakes = Stakes { stake, price, site: site.clone() };
         let (report, decisions) = self.stage.read(exchange, page, &filed, after, &stakes);
         self.stage.keep_file(exchange, &report)?;
-        manager::learn(&mut site, &before, report.decided.sight, self.clock.now());
+        let now = self.clock.now();
+        manager::learn(&mut site, &before, report.decided.sight, now);
+        report.lesson.learn(&mut site, now);
         let mut delta = SiteDelta { habit: Some(site), ..self.delta(adopted, lease) };
         delta.updates.push(report.update.clone());
         delta.duplicates += u64::from(report.duplicate);
+        if report.decided.call_children {
+            delta.call_children.push((report.update.fp, now.minus(turn)));
+        }
         // As candidates: their sites' next holder admits them, so that limits stay exact.
         let notice = &report.notice;
         delta.signals = notices::judged(notice.signals.clone(), &lease.site.habit);

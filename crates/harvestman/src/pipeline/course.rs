@@ -34,12 +34,14 @@ pub struct Budgets {
 }
 
 /// Of the configuration, as far as it concerns the store.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprints {
     /// Of everything that limits depend on.
     pub terms: u64,
     /// Of what says who may enter.
     pub borders: u64,
+    /// Spiders whose policy has every page come back by itself.
+    pub returning: Vec<SpiderId>,
 }
 
 /// How much one spider may do.

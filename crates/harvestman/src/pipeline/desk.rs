@@ -109,7 +109,8 @@ impl Desk for SqliteFrontier {
 
     fn limits_are(&mut self, fingerprint: Fingerprints, now: Timestamp) -> Result<(), StoreError> {
         self.terms_changed(fingerprint.terms, now)?;
-        self.borders_changed(fingerprint.borders, now)
+        self.borders_changed(fingerprint.borders, now)?;
+        self.returning_are(&fingerprint.returning, now).map(drop)
     }
 
     fn planner_state(&mut self) -> Result<Option<String>, StoreError> {

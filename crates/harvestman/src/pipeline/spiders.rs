@@ -8,6 +8,7 @@ use std::{
     borrow::Cow,
     collections::BTreeMap,
     sync::{Arc, PoisonError, RwLock},
+    time::Duration,
 };
 
 use gatherer::GatherOptions;
@@ -22,6 +23,9 @@ use crate::{
     config::{Overrides, PageOverride},
     revisiting::Returns,
 };
+
+/// Where no cycle says more.
+const TURN: Duration = Duration::from_secs(43_200);
 
 pub struct Spider {
     pub id: SpiderId,
@@ -65,6 +69,14 @@ impl Spider {
     /// What the user wants of this page stands over what the spider does with others.
     pub fn policy_of(&self, page: &Page) -> Policy {
         self.returns.policy(page, self.other_terms_of(page).as_ref())
+    }
+
+    /// Visits of the page and of those that go along with it that are less than this apart belong to one turn.
+    pub fn turn_of(&self, page: &Page) -> Duration {
+        match self.policy_of(page) {
+            Policy::Frequency(frequency) => frequency.cycle / 2,
+            _ => TURN,
+        }
     }
 
     /// What decides about the page besides its habit.

@@ -133,7 +133,7 @@ impl Writer {
             Order::Limits(fingerprint) => {
                 self.commit(batch)?;
                 self.until_there_is_room(|writer| {
-                    writer.desk.limits_are(fingerprint, writer.clock.now())
+                    writer.desk.limits_are(fingerprint.clone(), writer.clock.now())
                 })
             }
             Order::CheckOut(request, busy) => {

@@ -326,6 +326,27 @@ fn retry_after_is_kept_after_a_kill() {
     assert_eq!(checks::completeness(&world.log(), &world.web, "s0.sim.test"), []);
 }
 
+/// The archive is there, and nothing of it was settled.
+#[test]
+fn pages_taken_from_the_archive_come_back_when_others_would() {
+    let world = World::new(web(1, 12));
+    world.run(&["seed", "http://s0.sim.test/"]).exits(0);
+    let (database, kept) = (world.folder.join("crawl.db"), world.folder.join("kept"));
+    std::fs::copy(&database, &kept).unwrap();
+    world.run(&["crawl", "--delay", "0"]).exits(0);
+    for file in ["crawl.db-wal", "crawl.db-shm"] {
+        let _ = std::fs::remove_file(world.folder.join(file));
+    }
+    std::fs::rename(&kept, &database).unwrap();
+    world.forget_log();
+    let done = world.run(&["crawl", "--delay", "0"]);
+    done.exits(0).says(&["taken from the archive"]);
+    assert_eq!(world.visits().len(), 0, "{done}");
+    let soonest = "SELECT min(due - visited) FROM pages WHERE state = 2";
+    let soonest = world.number(soonest) / 3_600_000;
+    assert!(soonest >= 24, "after {soonest} hours, as if visits cost nothing");
+}
+
 /// Pages of a few kilobytes that take their time.
 fn web(sites: usize, pages: usize) -> WebOptions {
     WebOptions {

@@ -90,6 +90,21 @@ fn a_page_that_has_gone_is_kept_as_it_was() {
 }
 
 #[test]
+fn pages_visited_once_come_back_when_the_policy_is_another() {
+    let world = World::new(WebOptions { pages: PageCount::Fixed(4), ..WebOptions::default() });
+    let world = world.variable("HARVESTMAN_REVISIT_POLICY", "once");
+    world.run(&["crawl", "http://s0.sim.test/", "--delay", "0"]).exits(0);
+    let waiting = "SELECT count(*) FROM pages WHERE due IS NOT NULL AND state = 2";
+    world.run(&["crawl", "--delay", "0"]);
+    assert_eq!(world.number(waiting), 0);
+    let world = world.variable("HARVESTMAN_REVISIT_POLICY", "value");
+    world.forget_log();
+    world.run(&["crawl", "--delay", "0"]);
+    assert_eq!(world.number(waiting), 4);
+    assert!(world.visits().len() < 4, "within a week, not at once");
+}
+
+#[test]
 fn run_comes_back_when_pages_are_due_and_ends_when_told() {
     let world = World::new(WebOptions { pages: PageCount::Fixed(4), ..WebOptions::default() })
         .variable("HARVESTMAN_REVISIT_PERIOD", "1s");

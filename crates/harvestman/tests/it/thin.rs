@@ -5,6 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use rusqlite::Connection;
 use simweb::WebOptions;
 
 use crate::{
@@ -64,4 +65,38 @@ fn old_versions_go_and_the_last_of_every_page_stays_readable() {
     world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
     let shown = world.run(&["show", &url]);
     assert!(shown.exits(0).out.contains("edition 5"), "{shown}");
+}
+
+/// Three versions, and then a clock that says they are more than a year old.
+#[test]
+fn run_removes_nothing_by_a_clock_that_cannot_be_right() {
+    let edition = Arc::new(AtomicUsize::new(1));
+    let served = Arc::clone(&edition);
+    let raw = Raw::start(move |place, stream| match place {
+        "127.0.0.1/" => {
+            let body = format!("<p>edition {}</p>", served.load(Ordering::Relaxed));
+            reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
+        }
+        _ => reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),
+    });
+    let world = World::new(WebOptions::default())
+        .variable("HARVESTMAN_STORE_KEEP", "all 30d, then 1 per 7d for 90d");
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    for number in 1..=3 {
+        edition.store(number, Ordering::Relaxed);
+        world.run(&["crawl", &url, "--fresh", "--delay", "0"]).exits(0);
+    }
+    let database = Connection::open(world.folder.join("crawl.db")).unwrap();
+    let back = "UPDATE totals SET newest = newest - 400 * 86400000; \
+                UPDATE visits SET first = first - 400 * 86400000, last = last - 400 * 86400000";
+    database.execute_batch(back).unwrap();
+    drop(database);
+    let thinned = "SELECT count(*) FROM visits WHERE thinned IS NOT NULL";
+    let run = || world.run(&["run", "--delay", "0", "--for", "1s"]);
+    run().says(&["by the clock this collection has rested", "old versions are not removed"]);
+    let again = run();
+    assert_eq!(world.number(thinned), 0, "nor by a start soon after: {again}");
+    // Whoever asks for it by name has looked at the clock.
+    world.run(&["thin"]).exits(0);
+    assert!(world.number(thinned) > 0);
 }

@@ -253,8 +253,9 @@ fn mark_seed(
         .prepare_cached(
             "UPDATE pages SET seed = 1, requisite = 0, outside = 0, depth = coalesce(?3, depth), \
              period = coalesce(?4, period), state = ?6, turn = ?7, \
-             due = CASE WHEN state = 6 THEN ?5 WHEN due > max(?5, visited + ?4) \
-             THEN max(?5, visited + ?4) ELSE due END \
+             due = CASE WHEN state = 6 THEN ?5 WHEN ?4 IS NOT NULL AND \
+             (due IS NULL OR due > max(?5, coalesce(visited, 0) + ?4)) \
+             THEN max(?5, coalesce(visited, 0) + ?4) ELSE due END \
              WHERE site = ?1 AND fp = ?2 AND (seed = 0 OR requisite OR outside OR state = 6 \
              OR depth IS NOT coalesce(?3, depth) OR period IS NOT coalesce(?4, period))",
         )?

@@ -10,7 +10,7 @@ use model::{
     CheckOut, Fingerprint, NextDue, Page, Refill, RobotsCopy, Site, SiteId, SiteKey, SiteLease,
     Spent, SpiderId, StoreError, Timestamp,
 };
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
 use super::{
     asleep::{self, Asleep},
@@ -188,8 +188,9 @@ const FIRSTS_SEEDED: Queue = Queue {
 };
 const AGAIN: Queue = Queue {
     again: true,
+    // With slack the horizon lies ahead; what a site asked for (`Retry-After`) is kept all the same.
     sql: "SELECT id FROM sites WHERE leased = 0 AND due_again IS NOT NULL AND due_again <= ?1 \
-          ORDER BY due_again, id LIMIT ?2",
+          AND not_before <= ?3 ORDER BY due_again, id LIMIT ?2",
 };
 
 impl Lent {
@@ -206,7 +207,7 @@ impl Lent {
                 // Each brings one page at least, or is put right.
                 max = max.min(left);
             }
-            let sites = due_sites(work.sql, queue.sql, horizon, max)?;
+            let sites = due_sites(work.sql, queue, horizon, max, request.now)?;
             if sites.is_empty() {
                 break;
             }
@@ -261,13 +262,16 @@ impl Lent {
 
 fn due_sites(
     sql: &Connection,
-    query: &str,
+    queue: &Queue,
     until: Timestamp,
     max: usize,
+    now: Timestamp,
 ) -> Result<Vec<SiteId>, Fault> {
-    let mut statement = sql.prepare_cached(query)?;
+    let mut statement = sql.prepare_cached(queue.sql)?;
     let max = i64::try_from(max).unwrap_or(i64::MAX);
-    let sites = statement.query_map(params![until.0, max], |row| row.get(0).map(SiteId))?;
+    let all = [until.0, max, now.0];
+    let bound = if queue.again { &all[..] } else { &all[..2] };
+    let sites = statement.query_map(params_from_iter(bound), |row| row.get(0).map(SiteId))?;
     Ok(sites.collect::<Result<_, _>>()?)
 }
 

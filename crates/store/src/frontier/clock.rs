@@ -7,13 +7,17 @@ use model::{SiteId, StoreError, Timestamp};
 use rusqlite::{OptionalExtension, params};
 
 use super::{
-    check_out::rouse,
+    check_out::{load_site, rouse},
+    habits::save_site,
     rows::{Fault, millis},
     sqlite::{SqliteFrontier, Work},
 };
 
 /// The newest moment is written down when it has moved on by this much: not every check-out need write.
 pub(super) const NEWEST_STEP: Duration = Duration::from_secs(60);
+
+/// Distrust never lasts longer: what ends later was said by a clock that ran ahead.
+const DISTRUST_MAX: Duration = Duration::from_secs(30 * 86_400);
 
 /// Sites put right in one transaction.
 const SITES: i64 = 1_000;
@@ -27,7 +31,7 @@ impl SqliteFrontier {
 
     /// After the clock was set back: pages due later than `horizon` from now were given their due by a clock that
     /// ran ahead. They are spread over the horizon, each by its fingerprint; how many they were. Copies of
-    /// robots.txt from the future are old. `now` is the newest moment from here on.
+    /// robots.txt from the future are old; announcements and distrust from there are forgotten. `now` is the newest moment from here on.
     ///
     /// Looks at every page with a due: some seconds for ten million.
     pub fn cap_dues(&mut self, now: Timestamp, horizon: Duration) -> Result<u64, StoreError> {
@@ -86,6 +90,7 @@ fn cap_part(
         if !leased && pages + waits > 0 {
             rouse(work, *site)?;
         }
+        forget_future(work, *site, now)?;
         moved += pages as u64;
     }
     Ok((moved, sites.last().map(|(site, _)| site.0)))
@@ -103,6 +108,22 @@ fn cap_site(work: &Work<'_>, site: SiteId, now: i64, horizon: i64) -> Result<usi
         moved += work.sql.prepare_cached(sql)?.execute(params![site.0, now, horizon])?;
     }
     Ok(moved)
+}
+
+/// Nothing would be news before a change that was announced for next year, and no 304 be believed until then.
+fn forget_future(work: &Work<'_>, site: SiteId, now: Timestamp) -> Result<(), Fault> {
+    work.sql
+        .prepare_cached(
+            "UPDATE pages SET announced = NULL, signals = 0 WHERE site = ?1 AND announced > ?2",
+        )?
+        .execute(params![site.0, now.0])?;
+    let Some(row) = load_site(work.sql, site)? else { return Ok(()) };
+    let mut habit = row.habit;
+    if habit.unmodified.distrusted_until > now.plus(DISTRUST_MAX) {
+        habit.unmodified.distrusted_until = Timestamp::ZERO;
+        save_site(work, site, &habit)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -41,6 +41,8 @@ pub struct MemoryFrontier {
 struct Queue {
     turn: Turn,
     until: Timestamp,
+    /// Sites that asked to be left alone beyond it are.
+    now: Timestamp,
     /// Only sites that a seed names.
     seeded: bool,
 }
@@ -145,6 +147,7 @@ impl MemoryFrontier {
         self.due[queue.turn as usize]
             .iter()
             .take_while(|(due, _)| *due <= queue.until)
+            .filter(|(_, at)| self.sites[*at].not_before <= queue.now)
             .find(|(_, at)| !queue.seeded || self.sites[*at].site.seeded)
             .map(|(_, at)| *at)
     }
@@ -298,7 +301,7 @@ impl Frontier for MemoryFrontier {
             return Ok(self.lend_parts(request));
         }
         let (now, mut again_left) = (request.now, request.again_max);
-        let first = Queue { turn: Turn::First, until: now, seeded: false };
+        let first = Queue { turn: Turn::First, until: now, now, seeded: false };
         let again = Queue { turn: Turn::Again, ..first };
         let mut queues = Vec::with_capacity(4);
         if request.firsts && request.seeded_first {

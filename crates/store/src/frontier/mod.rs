@@ -22,6 +22,7 @@ mod limits;
 mod memory;
 mod notices;
 mod parts;
+mod returning;
 mod rows;
 mod spiders;
 mod sqlite;

@@ -232,7 +232,7 @@ impl Plain {
     fn is_lendable(&self, site: &PlainSite, again: bool, horizon: i64) -> bool {
         site.leased.is_none()
             && !site.resting
-            && site.not_before <= horizon
+            && site.not_before <= self.now.min(horizon)
             && !site.due(again, horizon, &self.asleep()).is_empty()
     }
 

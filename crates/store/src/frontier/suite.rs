@@ -43,6 +43,8 @@ macro_rules! frontier_suite {
             refill_brings_what_is_not_in_hand,
             named_sites_and_pages_come_due_or_not,
             sites_within_the_slack_come_along,
+            no_slack_breaks_a_not_before,
+            a_period_wakes_a_page_that_was_not_to_come_by_itself,
             fingerprints_are_lent_below_the_bound_only,
             a_full_spider_is_lent_revisits_and_candidates_only,
             a_site_given_back_without_a_limit_lends_everything_again,

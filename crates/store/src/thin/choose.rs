@@ -183,15 +183,17 @@ fn first_day_kept(keep: &Keep, total: u64, days: &BTreeMap<i64, u64>) -> i64 {
     before
 }
 
-/// Every page with content, its versions oldest first. The version at hand is the last of them.
+/// Every page with content, its versions oldest first. The version at hand is the last of them. Where one was
+/// seen too often for a row, the row that carries on may be one of a 304.
 fn each_page(
     sql: &Connection,
     mut take: impl FnMut(i64, &[Version]) -> rusqlite::Result<()>,
 ) -> rusqlite::Result<()> {
     let mut statement = sql.prepare(
         "SELECT v.site, v.fp, v.seq, v.first, v.record_volume, v.record_offset, v.record_length, \
-         p.run IS v.seq FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp WHERE v.record_volume IS NOT NULL AND v.change IN (0, 1, 2, 7) \
-         AND v.status BETWEEN 200 AND 299 ORDER BY v.site, v.fp, v.seq",
+         p.run IS v.seq FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
+         WHERE v.record_volume IS NOT NULL AND v.change IN (0, 1, 2, 3, 7) \
+         AND (v.change = 3 OR v.status BETWEEN 200 AND 299) ORDER BY v.site, v.fp, v.seq",
     )?;
     let mut rows = statement.query([])?;
     let (mut page, mut versions) = ((0, 0), Vec::<Version>::new());

@@ -32,6 +32,11 @@ fn end() -> Timestamp {
 
 /// A page with a version a day, each seen again by a 304, and another that shares a payload with it.
 fn build(folder: &Path) {
+    build_seen_again(folder, 1);
+}
+
+/// The same, with the first version seen again so often.
+fn build_seen_again(folder: &Path, times: i64) {
     let collection = Collection::create(folder).unwrap();
     let mut frontier = SqliteFrontier::open(&collection.database()).unwrap();
     let (archive, _) = open_archive(&collection, Default::default());
@@ -46,6 +51,9 @@ fn build(folder: &Path) {
         let mut delta = delta(&lease, &exchange, record, id, revisit);
         let seen = delta.updates[0].visit.as_mut().unwrap();
         seen.change = change;
+        if change == Change::NotModified {
+            seen.status = 304;
+        }
         if change != Change::First {
             delta.admitted.clear();
         }
@@ -63,8 +71,10 @@ fn build(folder: &Path) {
     for day in 0..DAYS {
         let change = if day == 0 { Change::First } else { Change::Changed };
         visit(PAGE, &body(day), day * DAY, change, EntryKind::Response);
-        let again = EntryKind::NotModified(refers(day));
-        visit(PAGE, "", day * DAY + 5_000, Change::NotModified, again);
+        for time in 1..=if day == 0 { times } else { 1 } {
+            let again = EntryKind::NotModified(refers(day));
+            visit(PAGE, "", day * DAY + time * 5_000, Change::NotModified, again);
+        }
         if day == 50 {
             let same = EntryKind::SamePayload(refers(3));
             visit(HEIR, &body(3), day * DAY + 9_000, Change::First, same);
@@ -189,6 +199,21 @@ fn stopped_at_any_step_it_comes_to_the_same_end() {
         steps += 1;
     }
     assert!(steps >= 6, "only {steps} steps");
+}
+
+#[test]
+fn a_version_seen_again_in_more_than_one_row_goes_whole() {
+    let made = tempfile::tempdir().unwrap();
+    // 2 bytes for each time, and a row holds 1,024.
+    build_seen_again(made.path(), 600);
+    let rows = "SELECT count(*) FROM visits WHERE status = 304 AND record_volume IS NOT NULL";
+    assert_eq!(number(made.path(), rows), 1, "the row that carries on");
+    // The first of all is kept by the rule, not by the budget.
+    let keep = Keep { rule: None, versions_bytes_max: Some(1) };
+    run(made.path(), &keep, usize::MAX).unwrap();
+    assert_eq!(number(made.path(), rows), 0);
+    assert_eq!(state(made.path()).len(), 2, "the last of each page");
+    is_sound(made.path());
 }
 
 #[test]

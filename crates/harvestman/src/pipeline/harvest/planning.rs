@@ -262,16 +262,8 @@ impl Harvest {
         }
         if decided.call_children {
             // Pages link to each other: whoever was visited in this turn is not called again.
-            let turn = self.turn_of(page);
+            let turn = self.spiders.of(page.spider).turn_of(page);
             delta.call_children.push((page.url.fingerprint(), now.minus(turn)));
-        }
-    }
-
-    /// Visits that are less than this apart belong to one turn.
-    fn turn_of(&self, page: &Page) -> Duration {
-        match self.spiders.of(page.spider).policy_of(page) {
-            Policy::Frequency(frequency) => frequency.cycle / 2,
-            _ => DAY / 2,
         }
     }
 

@@ -151,8 +151,8 @@ impl Harvest {
         if self.workbench.which_limit() != Some(LimitInAll::Pages) {
             self.state.parts_only = false;
         }
-        if self.state.fingerprint != Some(course.fingerprint) {
-            self.state.fingerprint = Some(course.fingerprint);
+        if self.state.fingerprint.as_ref() != Some(&course.fingerprint) {
+            self.state.fingerprint = Some(course.fingerprint.clone());
             self.order(Order::Limits(course.fingerprint));
         }
         self.state.check_at = Some(now);

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use model::{
-    Change, Frontier, Release, RobotsAnswer, RobotsCopy, Settlement, SiteLease, Timestamp,
+    Change, Frontier, Habit, PageUpdate, Release, RobotsAnswer, RobotsCopy, Settlement, SiteHabit,
+    SiteLease, Timestamp,
 };
 
 use super::super::{
@@ -65,6 +66,30 @@ fn dues_of_a_clock_that_ran_ahead_are_spread_over_the_horizon() {
     assert!((5..35).contains(&due), "{due} of 40 within three of seven days");
     assert!(leases.iter().all(|lease| lease.site.robots[0].expires == Timestamp(NOW)));
     assert_eq!(frontier.cap_dues(Timestamp(NOW), horizon).unwrap(), 0);
+}
+
+#[test]
+fn what_was_said_of_a_future_that_is_none_is_forgotten() {
+    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    run_ahead(&mut frontier);
+    let lease = frontier.check_out(&ask(AHEAD + DAY)).unwrap().remove(0);
+    let mut told = delta(&lease, Release::NotBefore(Timestamp(0)));
+    let announced = Some(Timestamp(AHEAD));
+    let fp = lease.pages[0].url.fingerprint();
+    let visit = visited(fp, AHEAD, Change::Unchanged, Some(AHEAD + DAY));
+    let habit = Habit { announced, signals: 1, ..Habit::default() };
+    told.updates = vec![PageUpdate { habit: Some(habit), ..visit }];
+    let mut habit = SiteHabit { factor: 2.0, ..SiteHabit::default() };
+    habit.unmodified.distrusted_until = Timestamp(AHEAD + 30 * DAY);
+    told.habit = Some(habit);
+    frontier.check_in(&settlement(AHEAD + DAY, vec![told])).unwrap();
+    frontier.cap_dues(Timestamp(NOW), Duration::from_secs(7 * 86_400)).unwrap();
+    let leases = frontier.check_out(&ask(NOW + 7 * DAY)).unwrap();
+    let lease = leases.iter().find(|other| other.site.id == lease.site.id).unwrap();
+    assert_eq!(lease.site.habit.factor, 2.0, "what else is known of it stays");
+    assert!(lease.site.habit.unmodified.distrusted_until <= Timestamp(NOW));
+    let page = lease.pages.iter().find(|page| page.url.fingerprint() == fp).unwrap();
+    assert_eq!((page.habit.announced, page.habit.signals), (None, 0));
 }
 
 #[test]

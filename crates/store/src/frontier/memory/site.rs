@@ -285,6 +285,13 @@ impl MemorySite {
                 if page.state == PageState::Excluded {
                     page.state = PageState::Candidate;
                 }
+            } else if let Some(period) = found.terms.period {
+                let seen = page.last.as_ref().map_or(Timestamp::ZERO, |last| last.visited);
+                let due = seen.plus(period).max(now);
+                page.terms.period = Some(period);
+                if !row.waits || page.due > due {
+                    (page.due, row.waits, awake) = (due, true, true);
+                }
             }
         });
         (false, awake)

@@ -100,6 +100,36 @@ pub fn sites_within_the_slack_come_along(frontier: &mut impl Frontier) {
     assert!(frontier.check_out(&request).unwrap().is_empty(), "a lease about to end is no due");
 }
 
+pub fn no_slack_breaks_a_not_before(frontier: &mut impl Frontier) {
+    admit(frontier, &["http://a.example/"], 0);
+    let lease = lease_one(frontier, 0);
+    let mut told = delta(&lease, Release::NotBefore(Timestamp(2_000)));
+    let fp = lease.pages[0].url.fingerprint();
+    told.updates = vec![visited(fp, 0, Change::First, Some(1_000))];
+    settle(frontier, 0, told);
+    let slack = Duration::from_secs(10);
+    let early = CheckOut { slack, ..ask(1_999) };
+    assert!(frontier.check_out(&early).unwrap().is_empty(), "it asked to be left alone");
+    let request = CheckOut { slack, ..ask(2_000) };
+    assert_eq!(frontier.check_out(&request).unwrap()[0].pages.len(), 1);
+}
+
+pub fn a_period_wakes_a_page_that_was_not_to_come_by_itself(frontier: &mut impl Frontier) {
+    admit(frontier, &["http://a.example/"], 0);
+    let lease = lease_one(frontier, 0);
+    let mut back = delta(&lease, Release::NotBefore(Timestamp(0)));
+    let fp = lease.pages[0].url.fingerprint();
+    back.updates = vec![visited(fp, 10, Change::First, None)];
+    settle(frontier, 10, back);
+    assert!(frontier.check_out(&ask(10 * HOUR)).unwrap().is_empty());
+    let period = Some(Duration::from_secs(12 * 3_600));
+    let terms = PageTerms { period, ..PageTerms::default() };
+    let seed = Candidate { seed: true, terms, ..candidate("http://a.example/", 0) };
+    frontier.admit(&[seed], Timestamp(10 * HOUR)).unwrap();
+    assert!(frontier.check_out(&ask(11 * HOUR)).unwrap().is_empty(), "it was seen meanwhile");
+    assert_eq!(lease_one(frontier, 12 * HOUR + 10).pages[0].url.as_str(), "http://a.example/");
+}
+
 pub fn fingerprints_are_lent_below_the_bound_only(frontier: &mut impl Frontier) {
     admit(frontier, &["http://a.example/1", "http://a.example/2"], 0);
     let mut request = ask(0);
