@@ -77,6 +77,17 @@ impl Purse {
         self.budget.is_explicit()
     }
 
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    /// Another budget; what is left stays, as far as the new one would hold it.
+    pub fn set_budget(&mut self, budget: Budget) {
+        self.budget = budget;
+        let debt_max = budget.bytes_per_day.map_or(0.0, |bytes| bytes as f64);
+        self.bytes.left = self.bytes.left.max(-debt_max);
+    }
+
     pub fn know(&mut self, pages: u64) {
         self.known = pages;
     }
