@@ -338,8 +338,16 @@ fn moved(price: f64, page: &Page) -> bool {
     page.habit.signals > 0 || (price / used).ln().abs() > PRICE_MOVED
 }
 
-fn is_first(page: &Page) -> bool {
-    matches!(page.state, PageState::Candidate | PageState::Known)
+/// Whether a visit would be the first that shows the page. One that never answered is still to be seen for the
+/// first time: no budget of revisits grows with it, and none would ever pay for it.
+pub fn is_first(page: &Page) -> bool {
+    match page.state {
+        PageState::Candidate | PageState::Known => true,
+        PageState::Fetched => false,
+        PageState::Redirected | PageState::Failing | PageState::Gone | PageState::Excluded => {
+            page.last.is_none() && page.habit.seen.is_none()
+        }
+    }
 }
 
 fn is_settled(page: &Page) -> bool {

@@ -27,6 +27,7 @@ mod value;
 
 pub use audit::{audits, learn_audit, may_ask_conditionally};
 pub use belief::Belief;
+pub use choice::is_first;
 pub use due::{Next, Sight, Visited, VisitedPage, after_visit, next_due};
 pub use explain::{Appraisal, Rule, appraise};
 pub use frequency::{Children, Frequency, FrequencyOn};

@@ -188,6 +188,20 @@ impl Planner {
         PlannerState { purses: self.accounts.iter().map(kept).collect() }
     }
 
+    /// Other budgets, from now on. What was learned stays, and what is left in purses that stay.
+    pub fn set_purses(&mut self, purses: Vec<(PurseId, Budget)>, site_share: f64, now: Timestamp) {
+        self.options = PlannerOptions { purses, site_share, ..self.options.clone() };
+        let mut next = Planner::new(self.options.clone(), now);
+        for account in &mut next.accounts {
+            if let Some(before) = self.accounts.iter().find(|before| before.id == account.id) {
+                let budget = account.purse.budget();
+                *account = before.clone();
+                account.purse.set_budget(budget);
+            }
+        }
+        self.accounts = next.accounts;
+    }
+
     /// How many pages there are to come back to: the default budget follows.
     pub fn known(&mut self, purse: PurseId, pages: u64) {
         self.account_mut(purse).purse.know(pages);
@@ -255,6 +269,13 @@ impl Planner {
         self.fill(now);
         let choice = Choice::look(self, leases, stake, polite, now);
         choice::make(self, choice, leases, now)
+    }
+
+    /// Whether the choice charges for a visit to this page, if it keeps it.
+    pub fn charges(&self, page: &Page, stake: &Stake) -> bool {
+        let shared = self.account(stake.purse).purse.is_explicit();
+        let by_value = matches!(stake.policy, Policy::Value(_)) && !choice::is_first(page);
+        self.options.gated && (shared || by_value)
     }
 
     /// A visit took place.

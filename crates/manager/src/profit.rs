@@ -61,7 +61,9 @@ impl Profit {
 
     fn takes(&self, page: &Page, now: Timestamp) -> bool {
         let depth = if page.url.is_dynamic() { self.depth_dynamic } else { self.depth_static };
-        let recent = page.habit.seen.is_some_and(|seen| now.since(seen) < self.period_min);
+        // Seen at a moment still to come: the clock ran ahead, and nobody knows how long ago it was.
+        let is_recent = |seen| seen <= now && now.since(seen) < self.period_min;
+        let recent = page.habit.seen.is_some_and(is_recent);
         // Tombstones, and what may not be visited, come back by a rule of their own.
         let open = !matches!(page.state, PageState::Gone | PageState::Excluded);
         open && !recent && page.level <= depth

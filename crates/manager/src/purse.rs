@@ -25,6 +25,8 @@ pub const DEFAULT_PERIOD_DAYS: f64 = 7.0;
 const BYTES_START: f64 = 30_000.0;
 /// How much a single answer moves the mean.
 const BYTES_STEP: f64 = 0.02;
+/// An answer that was not heard of for so long is waited for less and less: nothing is held back for ever.
+const AWAITED_DAYS: f64 = 0.25;
 const SECONDS_PER_DAY: f64 = 86_400.0;
 
 /// A purse of the crawl: 0 is the common one.
@@ -65,16 +67,31 @@ pub struct Purse {
     bytes: Bucket,
     /// Of an answer, on average.
     bytes_mean: f64,
+    /// Visits that were decided upon and have not answered yet, and what their answers are held to weigh.
+    awaited: f64,
+    reserved: f64,
 }
 
 impl Purse {
     pub fn new(budget: Budget, now: Timestamp) -> Purse {
         let (visits, bytes) = (Bucket::new(now), Bucket::new(now));
-        Purse { budget, known: 0, visits, bytes, bytes_mean: BYTES_START }
+        let bytes_mean = BYTES_START;
+        Purse { budget, known: 0, visits, bytes, bytes_mean, awaited: 0.0, reserved: 0.0 }
     }
 
     pub fn is_explicit(&self) -> bool {
         self.budget.is_explicit()
+    }
+
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    /// Another budget; what is left stays, as far as the new one would hold it.
+    pub fn set_budget(&mut self, budget: Budget) {
+        self.budget = budget;
+        let debt_max = budget.bytes_per_day.map_or(0.0, |bytes| bytes as f64);
+        self.bytes.left = self.bytes.left.max(-debt_max);
     }
 
     pub fn know(&mut self, pages: u64) {
@@ -94,6 +111,9 @@ impl Purse {
     /// Lets time pass.
     pub fn fill(&mut self, now: Timestamp, tick_max: Duration) {
         let carry = CARRY_TICKS * days(tick_max);
+        let waits_still = (-between(self.visits.at, now) / AWAITED_DAYS).exp();
+        self.awaited *= waits_still;
+        self.reserved *= waits_still;
         self.visits.fill(self.visit_rate(), carry, VISITS_LEAST, now);
         if let Some(bytes) = self.budget.bytes_per_day {
             self.bytes.fill(bytes as f64, carry, self.bytes_mean, now);
@@ -103,7 +123,7 @@ impl Purse {
     /// Visits that can be paid for now.
     pub fn capacity(&self) -> usize {
         let bytes = match self.budget.bytes_per_day {
-            Some(_) => self.bytes.left / self.bytes_mean,
+            Some(_) => (self.bytes.left - self.reserved) / self.bytes_mean,
             None => f64::INFINITY,
         };
         // Sums of parts of a visit may miss the whole by a rounding.
@@ -114,20 +134,31 @@ impl Purse {
     pub fn until_one(&self) -> f64 {
         let visits = (1.0 - self.visits.left) / self.visit_rate().max(1e-9);
         let bytes = match self.budget.bytes_per_day {
-            Some(rate) => (self.bytes_mean - self.bytes.left) / (rate as f64).max(1e-9),
+            Some(rate) => {
+                let missing = self.bytes_mean + self.reserved - self.bytes.left;
+                missing / (rate as f64).max(1e-9)
+            }
             None => 0.0,
         };
         visits.max(bytes).max(0.0)
     }
 
-    /// Visits that were decided upon; fewer than none: that did not take place after all.
+    /// Visits that were decided upon; fewer than none: that did not take place after all. Their bytes are set
+    /// aside until they are known, or the same bytes would pay for many visits at once.
     pub fn pay(&mut self, visits: f64) {
         self.visits.left -= visits;
+        if visits > 0.0 {
+            self.awaited += visits;
+            self.reserved += visits * self.bytes_mean;
+        } else {
+            self.release(-visits);
+        }
     }
 
     /// An answer came.
     pub fn weigh(&mut self, bytes: u64) {
         let bytes = sound(bytes as f64, 1e12);
+        self.release(1.0);
         self.bytes_mean = (self.bytes_mean + BYTES_STEP * (bytes - self.bytes_mean)).max(1.0);
         if let Some(rate) = self.budget.bytes_per_day {
             // A debt of more than a day is forgiven: one monstrous answer does not end a crawl.
@@ -142,6 +173,16 @@ impl Purse {
     pub fn set_bytes_mean(&mut self, bytes: f64) {
         if bytes.is_finite() && bytes >= 1.0 {
             self.bytes_mean = bytes;
+        }
+    }
+
+    /// So many visits are no longer waited for.
+    fn release(&mut self, visits: f64) {
+        if visits >= self.awaited {
+            (self.awaited, self.reserved) = (0.0, 0.0);
+        } else {
+            self.reserved -= self.reserved * visits / self.awaited;
+            self.awaited -= visits;
         }
     }
 

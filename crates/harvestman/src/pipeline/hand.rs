@@ -57,7 +57,7 @@ pub struct Held {
     pub free_since: Timestamp,
     /// Pages found since check-out whose first visit is held to a budget: they come with another check-out.
     pub waiting: HashSet<Fingerprint>,
-    /// Revisits that were paid for and not made yet.
+    /// Visits that were paid for and not made yet.
     pub paid: HashMap<Fingerprint, PurseId>,
 }
 

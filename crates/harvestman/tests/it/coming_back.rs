@@ -119,6 +119,34 @@ fn a_page_that_never_answers_is_asked_ever_less_and_holds_nobody_up() {
 }
 
 #[test]
+fn a_lone_page_that_did_not_answer_is_asked_again() {
+    for hazard in [Hazard::Silent, Hazard::ServerError, Hazard::RedirectLoop] {
+        let mut options = options(1, 1, lively());
+        let home = SimWeb::new(options.clone()).home(0);
+        options.put(home.strip_prefix("http://").unwrap(), hazard);
+        let stay = Stay::of(Arc::new(SimWeb::new(options)), 30, "");
+        let asked = stay.log.iter().filter(|entry| entry.url() == home).count();
+        assert!((2..100).contains(&asked), "{hazard:?}: asked {asked} times in a month");
+    }
+}
+
+#[test]
+fn a_spiders_own_budget_holds_its_first_visits_and_ends_nothing() {
+    let (web, days) = (web(1, 60, lively()), 10);
+    let folder = tempfile::tempdir().unwrap();
+    let clock: Arc<dyn Clock> = Arc::new(SimClock::new(START));
+    let log = LogOptions::default();
+    let fetcher = Arc::new(SimFetcher::new(web.clone(), clock.clone(), "harvestman", log).unwrap());
+    let mut errand = Errand::new("visits_per_day = 10", Some(START.plus(DAY * days)));
+    errand.returns.purse = manager::PurseId(1);
+    crawl(&web, folder.path(), &clock, fetcher.clone(), &errand);
+    let entries = fetcher.log().entries();
+    let visits = entries.iter().filter(|entry| matches!(entry.status, 200 | 304));
+    let visits = visits.filter(|entry| !entry.url().ends_with("/robots.txt")).count();
+    assert!((90..=110).contains(&visits), "{visits} visits in ten days of ten");
+}
+
+#[test]
 fn a_budget_that_is_given_holds_first_visits_too() {
     let stay = Stay::of(web(2, 40, lively()), 10, "visits_per_day = 20");
     let visits = stay.visits.len();

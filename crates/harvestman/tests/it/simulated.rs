@@ -23,7 +23,7 @@ use harvestman::{
     revisiting::{COMMON, Returns, common_budget},
     timekeeping::set_right,
 };
-use manager::Budget;
+use manager::{Budget, PurseId};
 use model::{Archive, Clock, CrawlUrl, FetchLimits, Frontier, SiteKey, Spent, SpiderId, Timestamp};
 use seeder::{Blocks, Seed, SeedSet, SpiderRules};
 use simweb::{LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions, checks};
@@ -205,12 +205,20 @@ impl Helm for Steady {
             fetches_max: 10,
             seeded_first: false,
             fingerprint: Fingerprints::default(),
-            budgets: Budgets { purses: vec![(COMMON, self.2)], site_share: 0.1 },
+            budgets: Budgets { purses: purses(self.1.purse, self.2), site_share: 0.1 },
         })
     }
 
     fn has_changed(&mut self) -> bool {
         false
+    }
+}
+
+/// The common purse has the usual budget where the spider has one of its own.
+fn purses(of_spider: PurseId, budget: Budget) -> Vec<(PurseId, Budget)> {
+    match of_spider {
+        COMMON => vec![(COMMON, budget)],
+        own => vec![(COMMON, Budget::default()), (own, budget)],
     }
 }
 

@@ -283,7 +283,8 @@ fn a_clock_that_jumps_neither_storms_nor_freezes() {
     let mut planner = planner(Some(12_000.0), true);
     for now in [after(365.0), before(365.0), after(1.0), before(1.0)] {
         let ask = planner.ask(now);
-        assert!(ask.again_max <= Some(2 * 2 * 1000), "{ask:?}");
+        // Pages that come in vain are looked at, not visited.
+        assert!(ask.again_max <= Some(2 * 2 * 1000 + VAIN_ROOM_MAX), "{ask:?}");
         assert!(ask.next > now && ask.next <= now.plus(TICK));
         let chosen =
             planner.choose(&mut many(5000, |k| known(&url(k), 9.0, 1.0)), &stake, &endless, now);
@@ -322,6 +323,42 @@ fn what_is_saved_is_restored_and_nonsense_is_not() {
         let mut third = planner(Some(120.0), true);
         third.restore(&odd);
         assert!(third.price(PurseId::COMMON).is_finite() && third.price(PurseId::COMMON) > 0.0);
+    }
+}
+
+#[test]
+fn another_budget_leaves_what_was_learned_and_what_is_left() {
+    let mut planner = planner(Some(120.0), true);
+    planner.known(PurseId::COMMON, 700);
+    planner.account_mut(PurseId::COMMON).price = 1.7;
+    planner.slack = 5 * DAY;
+    planner.own_rule_room = 77;
+    planner.ask(NOW.plus(TICK));
+    let own = PurseId(3);
+    let budget = |per_day| Budget { visits_per_day: Some(per_day), ..Budget::default() };
+    let purses = vec![(PurseId::COMMON, budget(240.0)), (own, budget(24.0))];
+    planner.set_purses(purses, 0.2, NOW.plus(TICK));
+    assert_eq!((planner.slack, planner.own_rule_room), (5 * DAY, 77));
+    assert_eq!(planner.price(PurseId::COMMON), 1.7);
+    assert_eq!((planner.rate(PurseId::COMMON), planner.rate(own)), (240.0, 24.0));
+    assert_eq!(planner.account(PurseId::COMMON).purse.capacity(), 10, "of the tick before");
+    assert_eq!(planner.account(own).purse.capacity(), 0);
+    planner.set_purses(Vec::new(), 0.2, NOW.plus(TICK));
+    assert_eq!(planner.rate(PurseId::COMMON), 100.0, "a seventh of what is known");
+    assert_eq!(planner.account(own).id, PurseId::COMMON, "that purse is gone");
+}
+
+#[test]
+fn a_page_that_never_answered_is_still_to_be_visited_for_the_first_time() {
+    use PageState::{Excluded, Failing, Gone, Redirected};
+    for state in [Excluded, Failing, Gone, Redirected] {
+        let mut planner = planner(None, true);
+        let never = |k| Page { state, habit: Habit::default(), ..page(&url(k)) };
+        let chosen = planner.choose(&mut many(3, never), &stake, &endless, NOW.plus(TICK));
+        assert_eq!(chosen.firsts, 3, "{state:?}: nothing is known that could pay for it");
+        let before = |k| Page { state, ..known(&url(k), 9.0, 1.0) };
+        let chosen = planner.choose(&mut many(3, before), &stake, &endless, NOW.plus(TICK));
+        assert_eq!((chosen.firsts, chosen.again), (0, 0), "{state:?}: held to the budget");
     }
 }
 

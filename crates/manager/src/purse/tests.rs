@@ -84,6 +84,28 @@ fn bytes_are_paid_when_they_come_and_a_debt_waits() {
 }
 
 #[test]
+fn bytes_of_visits_under_way_are_set_aside() {
+    let budget = Budget { bytes_per_day: Some(24_000_000), ..Budget::default() };
+    let mut purse = purse(budget);
+    purse.fill(NOW.plus(HOUR), HOUR);
+    let first = purse.capacity();
+    purse.pay(first as f64);
+    assert_eq!(purse.capacity(), 0, "the same bytes do not pay twice");
+    purse.pay(-3.0);
+    assert_eq!(purse.capacity(), 3, "what did not take place is given back");
+    purse.pay(3.0);
+    for _ in 0..first {
+        purse.weigh(0);
+    }
+    assert!(purse.capacity() >= first, "answers that weigh nothing leave all of it");
+    purse.pay(purse.capacity() as f64);
+    for hour in 2..72 {
+        purse.fill(NOW.plus(hour * HOUR), HOUR);
+    }
+    assert!(purse.capacity() >= first, "what is never heard of is not waited for for ever");
+}
+
+#[test]
 fn budgets_that_are_no_numbers_pay_for_nothing() {
     for odd in [f64::NAN, -5.0, 0.0] {
         let mut purse = purse(visits(odd));

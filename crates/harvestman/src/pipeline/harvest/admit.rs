@@ -124,6 +124,7 @@ impl Harvest {
                     pages.push(Page { state: PageState::Known, ..page });
                 }
                 Verdict::Reject(refusal) => {
+                    self.refund(&page);
                     delta.updates.push(settle::refused(&page));
                     decisions.push(settle::decision(&page, refusal));
                 }

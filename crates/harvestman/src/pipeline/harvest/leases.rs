@@ -123,7 +123,7 @@ impl Harvest {
     pub(super) fn checked_out(&mut self, leases: Vec<SiteLease>, full: bool, next: NextDue) {
         let now = self.clock.now();
         self.state.checking_out = false;
-        let (came, dues) = (leases.len(), earliest(&leases));
+        let (came, dues, firsts) = (leases.len(), earliest(&leases), firsts(&leases));
         let leases = self.choose(leases, now);
         // As many came as were asked for: there may be more. Else ask again when the next is due, or at once
         // when something was found or given back while we asked.
@@ -133,6 +133,12 @@ impl Harvest {
         } else if came > 0 && leases.is_empty() && self.planning.is_gated() {
             // What came stays due and cannot be paid for: it would come again and again.
             later = later.map(|at| at.max(self.planning.next_tick()));
+        }
+        if firsts > self::firsts(&leases) {
+            // Their sites were in hand when the next due ones were read, and nobody else would wake us for them.
+            later = Some(
+                later.map_or(self.planning.next_tick(), |at| at.min(self.planning.next_tick())),
+            );
         }
         // Those of sites that were lent a moment ago are not among the next.
         let left = dues.filter(|_| leases.len() < came);
@@ -160,8 +166,14 @@ impl Harvest {
     }
 }
 
-/// When the first of these pages that were fetched before is due.
+/// When the first of these pages that are to be seen again is due.
 fn earliest(leases: &[SiteLease]) -> Option<Timestamp> {
     let pages = leases.iter().flat_map(|lease| &lease.pages);
-    pages.filter(|page| page.last.is_some()).map(|page| page.due).min()
+    pages.filter(|page| !manager::is_first(page)).map(|page| page.due).min()
+}
+
+/// How many of these pages are to be judged or seen for the first time.
+fn firsts(leases: &[SiteLease]) -> usize {
+    let pages = leases.iter().flat_map(|lease| &lease.pages);
+    pages.filter(|page| manager::is_first(page)).count()
 }

@@ -105,15 +105,14 @@ impl Planning {
         }
     }
 
-    /// Other budgets; what was learned of prices stays. `by_value`: pages of some spider come back for their value.
+    /// Other budgets; what was learned stays. `by_value`: pages of some spider come back for their value.
     pub fn set_budgets(&mut self, budgets: Budgets, by_value: bool, now: Timestamp) {
         self.by_value = by_value;
         if self.budgets == budgets {
             return;
         }
-        let state = self.planner.save();
-        self.planner = Planner::new(options(&budgets, self.gated), now);
-        self.planner.restore(&state);
+        let PlannerOptions { purses, site_share, .. } = options(&budgets, self.gated);
+        self.planner.set_purses(purses, site_share, now);
         self.budgets = budgets;
     }
 
@@ -167,6 +166,11 @@ impl Planning {
         self.planner.price(purse)
     }
 
+    /// Visits a day that the purse pays for.
+    pub fn rate(&self, purse: PurseId) -> f64 {
+        self.planner.rate(purse)
+    }
+
     pub fn spent(&mut self, purse: PurseId, first: bool, bytes: u64, now: Timestamp) {
         self.planner.spent(purse, first, bytes, now);
         let day_ms = DAY.as_millis() as i64;
@@ -182,7 +186,7 @@ impl Planning {
 
     fn save(&self) -> Saved {
         let priced = |spending: &Spending| Spending {
-            rate: self.planner.rate(spending.purse),
+            rate: self.rate(spending.purse),
             price: self.planner.price(spending.purse),
             ..*spending
         };
@@ -234,15 +238,12 @@ impl Harvest {
         paid.for_each(|purse| self.planning.planner.unspent(purse, 1));
     }
 
-    /// Revisits among these pages were paid for when they were chosen.
+    /// Notes which of these pages were paid for when they were chosen.
     pub(super) fn note_paid(&mut self, lease: &SiteLease) {
-        if !self.planning.gated {
-            return;
-        }
-        for page in lease.pages.iter().filter(|page| page.last.is_some()) {
+        let Some(held) = self.state.hand.get(&lease.site.key) else { return };
+        for page in &lease.pages {
             let stake = self.spiders.of(page.spider).stake_of(page);
-            let held = self.state.hand.get(&lease.site.key);
-            if let (Policy::Value(_), Some(held)) = (stake.policy, held) {
+            if self.planning.planner.charges(page, &stake) {
                 held.paid.insert(page.url.fingerprint(), stake.purse);
             }
         }
@@ -286,7 +287,9 @@ impl Harvest {
         let mut kept = Vec::with_capacity(leases.len());
         let mut deltas = Vec::new();
         for ((lease, updates), before) in leases.into_iter().zip(updates).zip(before) {
-            let stays = !lease.pages.is_empty() || lease.more;
+            // More of it would have to be chosen, where first visits are held: that is done at check-out.
+            let refills = lease.more && !self.planning.holds_any_firsts();
+            let stays = !lease.pages.is_empty() || refills;
             let release = match stays {
                 true => Release::Renew(lease.until),
                 false => Release::NotBefore(now),
@@ -312,11 +315,16 @@ impl Harvest {
     pub(super) fn count_known(&mut self) {
         let counts = &self.state.counts;
         let known = counts.pages_known.saturating_sub(counts.pages_waiting);
-        let elsewhere = |row: &&store::spiders::SpiderRow| {
-            self.planning.budgets.purses.iter().any(|(purse, _)| purse.0 == row.id.0)
-        };
-        let own: u64 = self.state.rows.iter().filter(elsewhere).map(|row| row.counts.known).sum();
-        self.planning.planner.known(COMMON, known.saturating_sub(own));
+        let mut elsewhere = 0;
+        for row in &self.state.rows {
+            let own = PurseId(row.id.0);
+            let purses = &self.planning.budgets.purses;
+            if own != COMMON && purses.iter().any(|(purse, _)| *purse == own) {
+                self.planning.planner.known(own, row.counts.known);
+                elsewhere += row.counts.known;
+            }
+        }
+        self.planning.planner.known(COMMON, known.saturating_sub(elsewhere));
         let grown = known > 0 && known >= 2 * self.planning.sampled_at;
         if grown && !self.planning.sampling {
             self.planning.sampling = true;
@@ -345,12 +353,13 @@ impl Harvest {
         serde_json::to_string(&self.planning.save()).ok()
     }
 
-    /// Has a batch made for each spider that goes by batches and whose last one is a cycle old.
+    /// Has a batch made for each spider that goes by batches and whose last one is about a cycle old.
     pub(super) fn make_batches(&mut self, now: Timestamp) {
         for spider in self.spiders.all() {
             let Policy::Profit(profit) = spider.returns.policies.chosen() else { continue };
             let last = self.planning.batches.get(&spider.id);
-            if last.is_some_and(|last| now.since(*last) < profit.cycle) {
+            // One that was made in a time to come was made by a clock that ran ahead.
+            if last.is_some_and(|last| *last <= now && now < profit.next_batch(*last)) {
                 continue;
             }
             self.planning.batches.insert(spider.id, now);
@@ -364,7 +373,7 @@ impl Harvest {
         let due = |spider: std::sync::Arc<crate::pipeline::spiders::Spider>| {
             let Policy::Profit(profit) = spider.returns.policies.chosen() else { return None };
             let last = self.planning.batches.get(&spider.id)?;
-            Some(last.plus(profit.cycle))
+            Some(profit.next_batch(*last))
         };
         self.spiders.all().into_iter().filter_map(due).min()
     }

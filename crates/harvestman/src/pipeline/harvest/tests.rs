@@ -77,6 +77,122 @@ fn a_seed_that_comes_while_the_crawl_runs_takes_the_normal_form_of_the_collectio
     assert_eq!(share.candidates[0].url.as_str(), "http://a.example/");
 }
 
+#[test]
+fn what_was_lent_and_cannot_be_paid_for_is_asked_for_at_the_next_tick() {
+    let (mut harvest, clock, orders) = harvest_with_purse(visits(24.0));
+    harvest.state.check_at = Some(NOW);
+    harvest.check_out(NOW);
+    let lent = SiteLease { pages: pages(5), more: true, ..lease() };
+    harvest.checked_out(vec![lent], false, model::NextDue::default());
+    assert!(harvest.state.hand.is_empty(), "no room in hand for what cannot be visited");
+    let at = harvest.state.check_at.expect("somebody has to wake the loop");
+    assert!(at > clock.now() && at <= clock.now().plus(Duration::from_secs(60)));
+    let given: Vec<Order> = orders.try_iter().collect();
+    let Some(Order::Settle(back)) = given.last() else { panic!("it was not given back") };
+    assert_eq!(back.deltas[0].release, Release::NotBefore(NOW));
+}
+
+#[test]
+fn a_first_visit_that_was_paid_for_and_not_made_is_paid_back() {
+    let (mut harvest, clock, _orders) = harvest_with_purse(visits(24.0));
+    clock.advance(Duration::from_secs(86_400));
+    let now = clock.now();
+    let lend = |harvest: &mut Harvest| {
+        let kept = harvest.choose(vec![SiteLease { pages: pages(50), ..lease() }], now);
+        kept.into_iter().next()
+    };
+    let lent = lend(&mut harvest).expect("eight can be paid for");
+    assert_eq!(lent.pages.len(), 8);
+    assert!(lend(&mut harvest).is_none(), "no more than that");
+    harvest.state.hand.add(&lent, now);
+    harvest.note_paid(&lent);
+    harvest.refund(&lent.pages[0]);
+    harvest.refund(&lent.pages[0]);
+    harvest.pay(&lent.pages[1], 1_000, now);
+    let site = lent.site.key.clone();
+    assert_eq!(lend(&mut harvest).expect("one was paid back").pages.len(), 1);
+    harvest.give_back(&site, Release::NotBefore(now), now);
+    assert_eq!(lend(&mut harvest).expect("the others, too").pages.len(), 6);
+}
+
+#[test]
+fn a_candidate_that_is_refused_costs_no_visit() {
+    let (mut harvest, clock, _orders) = harvest_with_purse(visits(24.0));
+    clock.advance(Duration::from_secs(86_400));
+    let mut candidates = pages(50);
+    candidates.iter_mut().for_each(|page| page.state = model::PageState::Candidate);
+    let lent = SiteLease { pages: candidates, ..lease() };
+    let mut kept = harvest.choose(vec![lent.clone()], clock.now());
+    let lease = kept.pop().expect("eight can be paid for");
+    harvest.state.hand.add(&lease, clock.now());
+    harvest.note_paid(&lease);
+    // Nothing of the spider leads here.
+    let site = lease.site.key.clone();
+    assert!(harvest.judge_candidates(&site, lease.pages).is_empty());
+    assert_eq!(harvest.choose(vec![lent], clock.now())[0].pages.len(), 8);
+}
+
+#[test]
+fn a_batch_of_a_time_to_come_does_not_hold_up_the_next() {
+    let (mut harvest, _clock, orders) = harvest(16);
+    let mut config = crate::config::Config::defaults();
+    config.revisit.policy = crate::config::Policy::Profit;
+    let returns = crate::revisiting::Returns::new(&config, crate::revisiting::COMMON);
+    harvest.spiders.set(Spider { returns, ..spider(&[]) });
+    let year = Duration::from_secs(365 * 86_400);
+    let saved = planning::Saved {
+        batches: [(1, NOW.plus(year))].into_iter().collect(),
+        ..planning::Saved::default()
+    };
+    harvest.planning = Planning::new(true, Some(saved), NOW);
+    harvest.make_batches(NOW);
+    assert!(matches!(orders.try_recv(), Ok(Order::Batch(..))));
+    harvest.make_batches(NOW.plus(Duration::from_secs(3_600)));
+    assert!(orders.try_recv().is_err(), "and then not before its time");
+    let next = harvest.next_batch().expect("the spider goes by batches");
+    assert!(next > NOW && next < NOW.plus(Duration::from_secs(86_400 - 3_000)), "not this hour");
+    harvest.make_batches(next);
+    assert!(matches!(orders.try_recv(), Ok(Order::Batch(..))));
+}
+
+#[test]
+fn a_purse_of_a_spider_hears_how_many_pages_it_has() {
+    let (mut harvest, _clock, _orders) = harvest_with_purse(manager::Budget::default());
+    let counts = store::spiders::SpiderCounts { known: 700, ..Default::default() };
+    let id = model::SpiderId(1);
+    harvest.state.rows = vec![SpiderRow { id, counts, ..SpiderRow::default() }];
+    harvest.state.counts.pages_known = 1_400;
+    harvest.count_known();
+    assert_eq!(harvest.planning.rate(manager::PurseId(1)), 100.0);
+    assert_eq!(harvest.planning.rate(crate::revisiting::COMMON), 100.0);
+}
+
+/// The spider has a purse of its own, with this budget.
+fn harvest_with_purse(budget: manager::Budget) -> (Harvest, Arc<Dial>, Receiver<Order>) {
+    let (mut harvest, clock, orders) = harvest(64);
+    let own = manager::PurseId(1);
+    let mut spider = spider(&[]);
+    spider.returns.purse = own;
+    harvest.spiders.set(spider);
+    let purses = vec![(crate::revisiting::COMMON, manager::Budget::default()), (own, budget)];
+    let budgets = crate::pipeline::course::Budgets { purses, site_share: 0.1 };
+    harvest.planning.set_budgets(budgets, true, NOW);
+    (harvest, clock, orders)
+}
+
+fn visits(per_day: f64) -> manager::Budget {
+    manager::Budget { visits_per_day: Some(per_day), ..manager::Budget::default() }
+}
+
+/// Never fetched.
+fn pages(count: usize) -> Vec<model::Page> {
+    let candidate = |k: usize| {
+        let url = CrawlUrl::parse(&format!("http://a.example/{k}")).unwrap();
+        model::Candidate { seed: false, ..seed_candidate(seeder::Seed::from(url), &spider(&[])) }
+    };
+    (0..count).map(|k| admit::new_page(candidate(k), NOW)).collect()
+}
+
 /// A loop with nothing under way, and the orders it gives.
 fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Order>) {
     let dial = Arc::new(Dial(Mutex::new(NOW)));
