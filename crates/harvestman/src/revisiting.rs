@@ -15,6 +15,9 @@ const DEPTH_DYNAMIC: u16 = 5;
 /// Recomputing after every visit is the livelier reading of the paper; ten is the one of its table 2.
 const RECOMPUTE_EVERY: u8 = 1;
 
+/// An index stands for about so many sitemaps.
+const SITEMAPS_OF_INDEX: f64 = 10.0;
+
 /// When pages of one spider come back, as its configuration has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Returns {
@@ -48,14 +51,16 @@ impl Returns {
             importance: own.unwrap_or(self.importance) / (1.0 + f64::from(page.level)),
             purse: self.purse,
         };
-        if page.terms.notice.is_some() { of_notice(stake) } else { stake }
+        if page.terms.notice.is_some() { of_notice(stake, page.terms.outside) } else { stake }
     }
 }
 
 /// A sitemap or feed is not wanted for itself but for what it tells: every change waits until it is read, so time
 /// counts and not whether the copy is the latest one. (Measured by freshness, that of a busy site would not be
-/// worth a visit.) It counts as much as its site's entry page, whose level it has.
-fn of_notice(mut stake: Stake) -> Stake {
+/// worth a visit.) It counts as much as its site's entry page, whose level it has; behind an index, as one of
+/// many that share what the index counts, or the thousand sitemaps of a shop would crowd out its pages.
+fn of_notice(mut stake: Stake, indexes: u8) -> Stake {
+    stake.importance /= SITEMAPS_OF_INDEX.powi(i32::from(indexes));
     if let Policy::Value(value) = &mut stake.policy {
         value.objective = Objective::Age;
     }
@@ -165,4 +170,20 @@ pub fn own_purse(spider: SpiderId, own: &OwnLimits) -> Option<(PurseId, Budget)>
         || own.bytes_per_day.is_some()
         || own.requests_per_second.is_some();
     given.then_some((PurseId(spider.0), budget))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sitemap_behind_an_index_counts_as_one_of_many() {
+        let policy = Policy::Value(ValuePolicy::default());
+        let page = Stake { policy, importance: 2.0, purse: COMMON };
+        let of = [0, 1, 2].map(|indexes| of_notice(page, indexes));
+        assert_eq!(of.map(|stake| stake.importance), [2.0, 0.2, 0.02]);
+        for stake in of {
+            assert!(matches!(stake.policy, Policy::Value(v) if v.objective == Objective::Age));
+        }
+    }
 }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use model::{Change, Fingerprint, Habit, Page, PageState, SiteHabit, Timestamp};
+use model::{Fingerprint, Habit, Page, PageState, SiteHabit, Timestamp};
 
 use crate::{
     Belief, Children, FrequencyOn, Policy, Rule, Value,
@@ -308,40 +308,6 @@ fn longest_days(policy: &Policy) -> f64 {
 
 fn patience(failures: u16) -> u32 {
     u32::from(failures / 4).clamp(1, 4)
-}
-
-/// What a settled visit (or a verdict without one) left behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VisitedPage {
-    pub fp: Fingerprint,
-    pub state: PageState,
-    /// How the visit's content compared with the version before; `None` without a visit.
-    pub change: Option<Change>,
-    /// Visits that failed in a row.
-    pub failures: u16,
-}
-
-/// When the page is due again by the interval alone, for those who keep no habit; `None`: not by itself.
-/// A retry that the harvester has set goes before it.
-pub fn next_due(policy: Policy, page: &VisitedPage, now: Timestamp) -> Option<Timestamp> {
-    let regular = match policy {
-        Policy::Fixed { every } => Some(every),
-        Policy::Value(_) => Some(7 * DAY),
-        Policy::Frequency(frequency) => Some(frequency.cycle),
-        Policy::Profit(profit) => Some(profit.cycle),
-        Policy::Once => None,
-    };
-    let wait = match page.state {
-        // Not answered yet: due as it stands.
-        PageState::Candidate | PageState::Known => return Some(now),
-        PageState::Fetched | PageState::Redirected => regular?,
-        // The harvester's retries are used up: the next pass looks again, each time a little later, so
-        // that what never answers costs ever less.
-        PageState::Failing => regular?.saturating_mul(patience(page.failures)),
-        PageState::Gone => regular?.max(REST),
-        PageState::Excluded => regular?.max(EXCLUDED),
-    };
-    Some(now.plus(drift::earlier(page.fp, now, wait)))
 }
 
 impl Rule {

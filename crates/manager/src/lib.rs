@@ -28,7 +28,7 @@ mod value;
 pub use audit::{audits, learn_audit, may_ask_conditionally};
 pub use belief::Belief;
 pub use choice::is_first;
-pub use due::{Next, Sight, Visited, VisitedPage, after_visit, next_due};
+pub use due::{Next, Sight, Visited, after_visit};
 pub use explain::{Appraisal, Rule, appraise};
 pub use frequency::{Children, Frequency, FrequencyOn};
 pub use modified::{Stamped, learn_modified, trusted_modified};

@@ -1,13 +1,13 @@
 //! How far announcements of changes are believed, learned site by site and source by source.
 //!
-//! Precision β = (hits + 1) / (signals + 4) and recall ρ = announced / (changes + 6), used from two signals
+//! Precision β = (hits + 1) / (signals + 4) and recall ρ = announced / (changes + 6), used from four signals
 //! on and when β is above 0.3; a new source starts from no trust. Both lean to distrust, recall more so:
 //! silence that is taken for certainty costs most (in the laboratory 0.3 points of freshness with 2 in place
-//! of 6). Both are counted at visits. A visit to an
-//! announced page would often have found a change anyway, because the page changes a lot: only what the
-//! page's own rate does not explain speaks for the announcement. So a visit counts for 1 − p where p was
-//! the chance of a change without it, and a change counts as 1 − p, no change as −p, of a hit. A sitemap that
-//! stamps every page every day thus earns nothing, however busy the pages are.
+//! of 6). Both are counted at visits. A visit to an announced page would often have found a change anyway,
+//! because the page changes a lot: only what the page's own rate does not explain speaks for the
+//! announcement. So a visit counts for 1 − p where p was the chance of a change without it, and a change
+//! counts as 1 − p, no change as −p, of a hit. A sitemap that stamps every page every day thus earns nothing,
+//! however busy the pages are.
 //!
 //! Counts halve at a bound: a source that begins to lie has lost its trust after some tens of visits.
 
@@ -15,9 +15,9 @@ use model::{Habit, SignalSource, SiteHabit, Timestamp, Trust};
 
 use crate::{Sight, belief::Belief, days::between};
 
-/// Fewer say nothing. Lying hosts lose what two lucky visits gave them with the next ones; to wait for ten costs
-/// a thin budget a quarter of a point.
-const SIGNALS_MIN: f32 = 2.0;
+/// Fewer say nothing: with two, a couple of lucky visits let a lying host have a page of each of its signals seen.
+/// To wait for ten costs a thin budget a quarter of a point.
+const SIGNALS_MIN: f32 = 4.0;
 const PRECISION_MIN: f64 = 0.3;
 /// Above it counts are halved, so that the last thirty or so visits decide.
 const COUNT_MAX: f32 = 30.0;

@@ -15,6 +15,10 @@ pub const REQUISITES_PER_PAGE_MAX: usize = 2_000;
 pub const REQUISITE_STYLES_DEEP: u8 = 5;
 /// Of a sitemap, feed or robots.rdf so much is read: fifty thousand entries of 400 bytes.
 pub const NOTICE_BYTES_MAX: u64 = 20_000_000;
+/// Sitemaps, feeds and robots.rdf of one site. They stand outside all limits on pages, and an index names a
+/// thousand more: a tree of them that somebody's script makes up would never end. By the protocol a thousand
+/// tell of fifty million pages.
+pub const NOTICES_PER_SITE_MAX: u64 = 1_000;
 /// Title and description are cut here.
 pub const TITLE_CHARS_MAX: usize = 500;
 /// RFC 9309 asks for at least 500 KiB.

@@ -244,8 +244,9 @@ impl Workbench {
                     assignment.wire_bytes_max = lane.access.limited.then_some(lane.access.bytes);
                     seat.frontier.open(*fp, page.spider, page.level);
                 }
-                // A 304 would confirm a payload that is archived under another URL only: ask for it whole.
-                let last = page.last.as_ref().filter(|last| last.whole);
+                // A 304 would confirm a payload that is archived under another URL only, or hide that a page
+                // that was gone is back: ask for it whole.
+                let last = page.last.as_ref().filter(|last| last.whole && !last.gone);
                 assignment.condition = last.map(|last| last.condition.clone());
                 assignment.page = Some(page);
             }

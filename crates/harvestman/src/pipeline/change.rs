@@ -60,9 +60,9 @@ pub fn compare(
 ) -> Compared {
     match (state, &page.last) {
         (PageState::Redirected, _) => Change::Redirected.into(),
+        (PageState::Fetched, Some(last)) if last.gone => Change::Returned.into(),
         (PageState::Fetched, _) if exchange.status == 304 => Change::NotModified.into(),
         (PageState::Fetched, None) => Change::First.into(),
-        (PageState::Fetched, Some(last)) if last.gone => Change::Returned.into(),
         (PageState::Fetched, Some(last)) => {
             let same_bytes = filed.seen == Seen::Before || filed.digest == last.payload_digest;
             let changed = match notion.by {

@@ -55,7 +55,7 @@ pub fn update(
         state,
         due: None,
         failures,
-        visit: Some(visit_of(answer, change)),
+        visit: Some(visit_of(page, answer, change)),
         habit: None,
         children: None,
         facts: facts_of(page, answer, compared, sorted),
@@ -181,7 +181,10 @@ fn state_after(page: &Page, exchange: &Exchange, after: &PageAfter) -> PageState
     }
     match exchange.status {
         200..=299 => PageState::Fetched,
-        304 if page.last.is_some() => PageState::Fetched,
+        // That a page is back can be told only with a payload to point to.
+        304 if page.last.as_ref().is_some_and(|last| last.whole || !last.gone) => {
+            PageState::Fetched
+        }
         // Nobody asked conditionally: there is nothing that has not been modified.
         304 => PageState::Failing,
         300..=399 => PageState::Redirected,
@@ -192,9 +195,9 @@ fn state_after(page: &Page, exchange: &Exchange, after: &PageAfter) -> PageState
     }
 }
 
-fn visit_of(answer: &Answered<'_>, change: Change) -> Visit {
+fn visit_of(page: &Page, answer: &Answered<'_>, change: Change) -> Visit {
     let exchange = answer.exchange;
-    Visit {
+    let mut visit = Visit {
         at: exchange.started,
         status: exchange.status,
         failure: None,
@@ -210,7 +213,16 @@ fn visit_of(answer: &Answered<'_>, change: Change) -> Visit {
         simhash: answer.gathered.simhash,
         latency: exchange.timing.first_byte,
         elapsed: exchange.timing.total,
+    };
+    // A page that was gone is back as it was: its row speaks of the payload that its record refers to.
+    if exchange.status == 304
+        && change == Change::Returned
+        && let Some(last) = &page.last
+    {
+        (visit.payload_digest, visit.body_bytes) = (last.payload_digest, last.body_bytes);
+        (visit.content_hash, visit.text_hash) = (last.content_hash, last.text_hash);
     }
+    visit
 }
 
 fn facts_of(
@@ -253,6 +265,7 @@ fn is_news(last: &LastVersion, answer: &Answered<'_>, compared: &Compared) -> bo
     match compared.change {
         // What is known of the content is not known of the page of an error.
         Change::NotModified | Change::Failed | Change::Gone => false,
+        Change::Returned => answer.exchange.status != 304,
         // What to ask with the next time is worth writing down, as is what its restless parts did.
         Change::Unchanged => {
             let told = |name: &str| answer.exchange.headers.get(name);

@@ -308,6 +308,47 @@ fn a_page_that_was_gone_and_came_back_is_told_so() {
 }
 
 #[test]
+fn a_page_that_comes_back_with_the_same_etag_has_returned() {
+    let play = Arc::new(Mutex::new("here"));
+    let served = Arc::clone(&play);
+    let raw = Raw::hearing(move |asked, stream| {
+        let words = *served.lock().unwrap();
+        let fields = format!("Content-Type: text/html\r\nETag: \"{words}\"");
+        let known = asked.header("if-none-match") == Some(format!("\"{words}\"").as_str());
+        match (asked.place.as_str(), words) {
+            ("127.0.0.1/", "gone") => reply(stream, "404 Not Found", "X-No: content", b""),
+            ("127.0.0.1/", "304") => reply(stream, "304 Not Modified", "X-No: content", b""),
+            ("127.0.0.1/", _) if known => reply(stream, "304 Not Modified", &fields, b""),
+            ("127.0.0.1/", words) => reply(stream, "200 OK", &fields, html(words).as_bytes()),
+            _ => reply(stream, "404 Not Found", "X-No: content", b""),
+        }
+    });
+    let world = World::new(WebOptions::default());
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    let visit = |words: &'static str| {
+        *play.lock().unwrap() = words;
+        world.run(&["crawl", &url, "--fresh", "--delay", "0", "--depth", "0"]);
+    };
+    let whats = || -> Vec<String> {
+        let history = world.run(&["history", &url, "--json"]).json();
+        let runs = history["runs"].as_array().unwrap();
+        runs.iter().map(|run| run["what"].as_str().unwrap().to_owned()).collect()
+    };
+    ["here", "here", "gone", "here"].into_iter().for_each(visit);
+    assert_eq!(whats(), ["first", "gone", "returned"]);
+    // Nobody asked this server whether anything was modified.
+    ["other", "gone", "304"].into_iter().for_each(visit);
+    assert_eq!(whats()[3..], ["changed", "gone", "returned"]);
+    for args in [&[][..], &["--at", "now"]] {
+        let shown = world.run(&[&["show", &url, "--html"], args].concat());
+        assert_eq!(shown.exits(0).out, html("other"), "what its record refers to: {args:?}");
+    }
+    visit("third");
+    assert_eq!(whats()[6..], ["changed"], "and not returned once more");
+    world.run(&["check"]).exits(0);
+}
+
+#[test]
 fn unchanged_visits_by_304_are_one_run() {
     let world = World::new(WebOptions { pages: PageCount::Fixed(3), ..WebOptions::default() });
     let home = "http://s0.sim.test/";

@@ -232,36 +232,45 @@ fn a_clock_that_jumps_a_year_teaches_nothing_wrong() {
     );
 }
 
-fn settled_page(state: PageState) -> VisitedPage {
-    VisitedPage { fp: Fingerprint(42), state, change: Some(Change::First), failures: 0 }
+/// When the page is due after it was left like this.
+fn due_in(policy: Policy, page: &Page, state: PageState, failures: u16) -> Option<Timestamp> {
+    let site = SiteHabit::default();
+    let sight = match state {
+        PageState::Gone => Sight::Gone { status: 404 },
+        PageState::Fetched => SAME,
+        _ => Sight::Nothing,
+    };
+    after_visit(&policy, &Visited { state, failures, ..visit(page, sight, &site) }).due
 }
 
-fn interval(policy: Policy, page: &VisitedPage) -> f64 {
-    days(next_due(policy, page, NOW).expect("due").since(NOW))
+fn interval(policy: Policy, page: &Page, state: PageState, failures: u16) -> f64 {
+    days(due_in(policy, page, state, failures).expect("due").since(NOW))
 }
 
 #[test]
 fn once_never_comes_back_by_itself_but_asks_until_answered() {
     use PageState::*;
+    let page = seen(1.0);
     for state in [Fetched, Redirected, Failing, Gone, Excluded] {
-        assert_eq!(next_due(Policy::Once, &settled_page(state), NOW), None);
+        assert_eq!(due_in(Policy::Once, &page, state, 0), None);
     }
-    assert_eq!(next_due(Policy::Once, &settled_page(Known), NOW), Some(NOW));
+    assert_eq!(due_in(Policy::Once, &page, Known, 0), Some(NOW));
 }
 
 #[test]
 fn tombstones_and_excluded_pages_are_asked_seldom_but_not_more_often_than_the_rest() {
-    assert!((27.0..=30.0).contains(&interval(WEEKLY, &settled_page(PageState::Gone))));
-    assert!((6.3..=7.0).contains(&interval(WEEKLY, &settled_page(PageState::Excluded))));
+    let mut page = seen(100.0);
+    (page.state, page.habit.changed) = (PageState::Gone, Some(before(100.0)));
+    assert!((27.0..=30.0).contains(&interval(WEEKLY, &page, PageState::Gone, 0)));
+    assert!((6.3..=7.0).contains(&interval(WEEKLY, &page, PageState::Excluded, 0)));
     let yearly = Policy::Fixed { every: 365 * DAY };
-    assert!(interval(yearly, &settled_page(PageState::Gone)) > 300.0);
-    assert!(interval(yearly, &settled_page(PageState::Excluded)) > 300.0);
+    assert!(interval(yearly, &page, PageState::Gone, 0) > 300.0);
+    assert!(interval(yearly, &page, PageState::Excluded, 0) > 300.0);
 }
 
 #[test]
 fn pages_that_keep_failing_are_asked_ever_less_within_a_bound() {
-    let failing =
-        |failures| interval(WEEKLY, &VisitedPage { failures, ..settled_page(PageState::Failing) });
+    let failing = |failures| interval(WEEKLY, &seen(1.0), PageState::Failing, failures);
     assert!((6.3..=7.0).contains(&failing(4)));
     assert!((12.6..=14.0).contains(&failing(8)));
     assert!((25.2..=28.0).contains(&failing(60_000)));
@@ -269,12 +278,12 @@ fn pages_that_keep_failing_are_asked_ever_less_within_a_bound() {
 
 #[test]
 fn visits_of_one_moment_spread_over_the_days_before_the_next() {
-    let due = |fp| {
-        let page = VisitedPage { fp: Fingerprint(fp), ..settled_page(PageState::Fetched) };
-        next_due(WEEKLY, &page, NOW)
+    let due = |n| {
+        let page = page(&format!("http://a.example/{n}"));
+        due_in(WEEKLY, &page, PageState::Fetched, 0)
     };
     let mut hours: Vec<u64> =
-        (0..1000).filter_map(|fp| Some(due(fp)?.since(NOW).as_secs() / 3600)).collect();
+        (0..1000).filter_map(|n| Some(due(n)?.since(NOW).as_secs() / 3600)).collect();
     hours.sort_unstable();
     hours.dedup();
     assert!(hours.len() >= 15, "{hours:?}");
@@ -342,14 +351,15 @@ proptest! {
 
     #[test]
     fn the_interval_is_kept_to_a_tenth_and_the_answer_repeats(
-        fp: u64, now in 0_i64..4_000_000_000_000, seconds in 0_u64..40_000_000,
+        n: u64, now in 0_i64..4_000_000_000_000, seconds in 0_u64..40_000_000,
     ) {
         let every = Duration::from_secs(seconds);
         let (policy, now) = (Policy::Fixed { every }, Timestamp(now));
-        let page = VisitedPage { fp: Fingerprint(fp), ..settled_page(PageState::Fetched) };
-        let due = next_due(policy, &page, now).expect("due");
+        let (page, site) = (page(&format!("http://a.example/{n}")), SiteHabit::default());
+        let visited = Visited { now, ..visit(&page, SAME, &site) };
+        let due = after_visit(&policy, &visited).due.expect("due");
         prop_assert!(due.since(now) <= every);
         prop_assert!(due.since(now) >= every.mul_f64(0.899));
-        prop_assert_eq!(next_due(policy, &page, now), Some(due));
+        prop_assert_eq!(after_visit(&policy, &visited).due, Some(due));
     }
 }

@@ -25,7 +25,10 @@ fn trust_starts_at_none_and_is_earned_by_announcements_that_come_true() {
     assert_eq!(heard(&habit, &site), None);
     visit(&mut site, &habit, 1.0, true);
     assert_eq!(heard(&habit, &site), None, "one says nothing");
-    for _ in 0..19 {
+    visit(&mut site, &habit, 1.0, true);
+    visit(&mut site, &habit, 1.0, true);
+    assert_eq!(heard(&habit, &site), None, "three may be luck");
+    for _ in 0..17 {
         visit(&mut site, &habit, 1.0, true);
     }
     let heard = heard(&habit, &site).expect("trusted");

@@ -41,6 +41,9 @@ fn admit_to_site(work: &mut Work<'_>, group: &[(SiteId, i64, &Candidate)]) -> Re
     let (mut new, mut awake, mut seeded) = (0u64, false, false);
     let site = group[0].0;
     for (_, fp, candidate) in group {
+        if notices::refuses(work, site, &candidate.url, &candidate.terms)? {
+            continue;
+        }
         seeded |= candidate.seed;
         if insert(work, site, *fp, candidate)? {
             new += 1;

@@ -102,6 +102,9 @@ impl SiteAtHand {
     }
 
     fn admit(&mut self, work: &mut Work<'_>, page: &NewPage) -> Result<(), Fault> {
+        if notices::refuses(work, self.id, &page.url, &page.terms)? {
+            return Ok(());
+        }
         let fp = stored_fp(page.url.fingerprint());
         let inserted = work
             .sql

@@ -81,7 +81,8 @@ pub(super) fn call(
     let Some(packed) = load(work.sql, site, stored_fp(parent))? else { return Ok(()) };
     let mut statement = work.sql.prepare_cached(
         "UPDATE pages SET due = ?3, price = 0 \
-         WHERE site = ?1 AND fp = ?2 AND state BETWEEN 1 AND 5 AND (due IS NULL OR due > ?3) AND (visited IS NULL OR visited <= ?4)",
+         WHERE site = ?1 AND fp = ?2 AND state BETWEEN 1 AND 5 \
+         AND (due IS NULL OR due > ?3) AND (visited IS NULL OR visited <= ?4)",
     )?;
     for child in unpack(&packed) {
         statement.execute(params![site.0, child, work.now.0, since.0])?;

@@ -70,7 +70,8 @@ pub(super) fn save_site(work: &Work<'_>, site: SiteId, habit: &SiteHabit) -> Res
 }
 
 /// What [`Habit::hear`] says, for pages that are known. A believed one makes the page due, for its value has to
-/// be reckoned anew; not one that is never to be seen again by itself.
+/// be reckoned anew; not one whose due was not reckoned by value (its visit would follow at once, whatever it is
+/// worth), nor one that fails or is gone.
 pub(super) fn announce(work: &Work<'_>, site: SiteId, signals: &[Signal]) -> Result<(), Fault> {
     let mut sorted: Vec<&Signal> = signals.iter().filter(|signal| signal.at <= work.now).collect();
     // In the order of the table; of one page in the order of time, so that each is news that can be.
@@ -79,9 +80,10 @@ pub(super) fn announce(work: &Work<'_>, site: SiteId, signals: &[Signal]) -> Res
         "UPDATE pages SET signals = min(signals + 1, ?4), sources = sources | ?5, announced = ?3 \
          WHERE site = ?1 AND fp = ?2 AND seen < ?3 AND (announced IS NULL OR announced < ?3)",
     )?;
-    let mut hurry = work
-        .sql
-        .prepare_cached("UPDATE pages SET due = ?3 WHERE site = ?1 AND fp = ?2 AND due > ?3")?;
+    let mut hurry = work.sql.prepare_cached(
+        "UPDATE pages SET due = ?3 WHERE site = ?1 AND fp = ?2 AND due > ?3 \
+         AND price > 0 AND state IN (2, 3)",
+    )?;
     for signal in sorted {
         let fp = stored_fp(signal.fp);
         let (max, source) = (Habit::SIGNALS_MAX, signal.source.bit());

@@ -1,7 +1,8 @@
 //! Changes of pages in the order of commits: new, changed, gone, returned.
 //!
 //! A read looks at a bounded stretch of `seq`, whatever it finds there; who wants more goes on from where it
-//! ended. A page is gone once until it returns, also where that took several rows. Where only one site is asked for and it has few of the visits in question, they are found by site.
+//! ended. A page is gone once until it returns, also where that took several rows. Where only one site is asked
+//! for and it has few of the visits in question, they are found by site.
 
 use std::ops::RangeInclusive;
 

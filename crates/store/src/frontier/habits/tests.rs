@@ -16,7 +16,7 @@ use super::{
 const PAGE: &str = "http://a.example/";
 
 fn seen_at(text: &str, at: i64, due: i64) -> PageUpdate {
-    let habit = Habit { seen: Some(Timestamp(at)), ..Habit::default() };
+    let habit = Habit { seen: Some(Timestamp(at)), price: 0.5, ..Habit::default() };
     let fp = url(text).fingerprint();
     PageUpdate { habit: Some(habit), ..visited(fp, at, Change::First, Some(due)) }
 }
@@ -42,7 +42,8 @@ proptest! {
                 Signal { fp, at: Timestamp(*at), source, believed: *believed }
             })
             .collect();
-        let (mut habit, mut due) = (Habit { seen: Some(Timestamp(20)), ..Habit::default() }, 900);
+        let (mut habit, mut due) =
+            (Habit { seen: Some(Timestamp(20)), price: 0.5, ..Habit::default() }, 900);
         for _ in 0..polls {
             let mut delta = delta(&lease, Release::Renew(Timestamp(1_000)));
             delta.signals = signals.clone();

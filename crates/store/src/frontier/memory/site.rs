@@ -10,8 +10,8 @@ use std::{
 
 use model::{
     Candidate, Change, Children, Condition, Counts, Fingerprint, Habit, LastVersion, NewPage, Page,
-    PageState, PageUpdate, Signal, Site, SiteClock, SiteCounters, SiteDelta, SiteHabit, SiteId,
-    SiteKey, SpiderId, Timestamp, Visit,
+    PageState, PageTerms, PageUpdate, Signal, Site, SiteClock, SiteCounters, SiteDelta, SiteHabit,
+    SiteId, SiteKey, SpiderId, Timestamp, Visit, limits,
 };
 
 pub(super) const DAY: i64 = 86_400_000;
@@ -250,8 +250,22 @@ impl MemorySite {
         self.rows.push(row);
     }
 
+    /// The site has as many notices as are taken of one.
+    fn refuses(&self, fp: Fingerprint, terms: &PageTerms) -> bool {
+        let is_one = |row: &Row| row.page.terms.notice.is_some();
+        let held = self.by_fp.get(&fp).map(|index| &self.rows[*index as usize]);
+        terms.notice.is_some()
+            && !held.is_some_and(is_one)
+            && self.rows.iter().filter(|row| is_one(row)).count() as u64
+                >= limits::NOTICES_PER_SITE_MAX
+    }
+
     /// (It is new, it may be due earlier than before.)
     pub fn meet(&mut self, found: &Candidate, counts: &mut Counts, now: Timestamp) -> (bool, bool) {
+        if self.refuses(found.url.fingerprint(), &found.terms) {
+            counts.refused += 1;
+            return (false, false);
+        }
         self.site.seeded |= found.seed;
         let Some(index) = self.by_fp.get(&found.url.fingerprint()).copied() else {
             self.insert(candidate_page(found, now), counts);
@@ -299,6 +313,10 @@ impl MemorySite {
 
     /// A page that the holder of the lease lets in.
     pub fn accept(&mut self, new: &NewPage, counts: &mut Counts) {
+        if self.refuses(new.url.fingerprint(), &new.terms) {
+            counts.refused += 1;
+            return;
+        }
         let page = Page {
             url: new.url.clone(),
             spider: new.spider,
@@ -392,11 +410,13 @@ impl MemorySite {
     }
 
     /// Noted if the page is known and it is news. A believed one makes the page due, for its value has to be
-    /// reckoned anew.
+    /// reckoned anew: one whose due was reckoned by value, and that answers.
     pub fn announce(&mut self, signal: &Signal, counts: &mut Counts, now: Timestamp) {
         let Some(index) = self.by_fp.get(&signal.fp).copied() else { return };
         self.change(index, counts, |row| {
-            if row.page.habit.hear(signal, now) && signal.believed {
+            let answers = matches!(row.page.state, PageState::Fetched | PageState::Redirected);
+            let by_value = answers && row.page.habit.price > 0.0;
+            if row.page.habit.hear(signal, now) && signal.believed && by_value {
                 row.page.due = row.page.due.min(now);
             }
         });

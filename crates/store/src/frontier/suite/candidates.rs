@@ -1,6 +1,6 @@
 //! Candidates: how URLs come in, and how they become pages.
 
-use model::SignalSource;
+use model::{SignalSource, limits};
 
 use super::*;
 
@@ -85,6 +85,27 @@ pub fn an_accepted_candidate_is_in_on_the_terms_of_its_judgement(frontier: &mut 
     judged.admitted = vec![NewPage { terms, ..new_page("http://a.example/", 0, 0) }];
     settle(frontier, 0, judged);
     assert_eq!(lease_one(frontier, 1).pages[0].terms, terms);
+}
+
+pub fn a_site_has_only_so_many_notices(frontier: &mut impl Frontier) {
+    let max = limits::NOTICES_PER_SITE_MAX;
+    let terms =
+        PageTerms { requisite: true, notice: Some(SignalSource::Sitemap), ..PageTerms::default() };
+    let text = |n: u64| format!("http://a.example/map{n}.xml");
+    let notice = |n: u64| Candidate { terms, ..candidate(&text(n), 0) };
+    let found: Vec<Candidate> = (0..max - 1).map(notice).collect();
+    assert_eq!(frontier.admit(&found, Timestamp(0)).unwrap(), max - 1);
+    let lease = lease_one(frontier, 1);
+    let mut index = delta(&lease, Release::NotBefore(Timestamp(0)));
+    let named = |n: u64| NewPage { terms, ..new_page(&text(n), 0, 1) };
+    // One that is known, the last that may come, and two more.
+    index.admitted = [0, max, max + 1, max + 2].map(named).to_vec();
+    settle(frontier, 1, index);
+    assert_eq!(frontier.counts().unwrap().refused, 2);
+    frontier.admit(&[notice(max + 3), notice(1)], Timestamp(2)).unwrap();
+    assert_eq!(frontier.counts().unwrap().refused, 3);
+    let page = candidate("http://a.example/page", 0);
+    assert_eq!(frontier.admit(&[page], Timestamp(3)).unwrap(), 1, "pages may come");
 }
 
 pub fn a_notice_stays_one_when_it_is_linked_to_and_a_page_can_become_one(

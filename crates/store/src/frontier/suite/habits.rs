@@ -17,7 +17,7 @@ fn fetch_one(frontier: &mut impl Frontier) {
 
 fn seen_at(text: &str, at: i64, due: i64) -> PageUpdate {
     let seen = Some(Timestamp(at));
-    let habit = Habit { shape: 0.5, rate: 2.5, first: seen, seen, ..Habit::default() };
+    let habit = Habit { shape: 0.5, rate: 2.5, first: seen, seen, price: 0.5, ..Habit::default() };
     let fp = url(text).fingerprint();
     PageUpdate { habit: Some(habit), ..visited(fp, at, Change::First, Some(due)) }
 }
@@ -107,6 +107,30 @@ pub fn a_believed_announcement_makes_the_page_due(frontier: &mut impl Frontier) 
     announce(frontier, 100, vec![signal(50, true)]);
     assert_eq!(frontier.next_dues().unwrap().again, Some(Timestamp(100)));
     assert_eq!(lease_one(frontier, 100).pages[0].habit.signals, 1);
+}
+
+pub fn an_announcement_hurries_no_page_that_fails_is_gone_or_has_no_price(
+    frontier: &mut impl Frontier,
+) {
+    fetch_one(frontier);
+    let cases = [
+        (PageState::Fetched, 0.0, HOUR),
+        (PageState::Failing, 0.5, HOUR),
+        (PageState::Gone, 0.5, HOUR),
+        (PageState::Redirected, 0.5, 500),
+    ];
+    for (n, (state, price, due)) in cases.into_iter().enumerate() {
+        let now = 20 + n as i64 * 10;
+        let lease = hold(frontier, now);
+        let mut back = delta(&lease, Release::NotBefore(Timestamp(0)));
+        let mut update = PageUpdate { state, ..seen_at(PAGE, now, HOUR) };
+        update.habit.as_mut().unwrap().price = price;
+        back.updates = vec![update];
+        settle(frontier, now, back);
+        announce(frontier, 500, vec![signal(now + 5, true)]);
+        let page = stored(frontier, 500);
+        assert_eq!((page.habit.signals, page.due), (1, Timestamp(due)), "{state:?}, {price}");
+    }
 }
 
 pub fn a_visit_keeps_what_was_announced_and_no_later_poll_counts_it_again(

@@ -128,6 +128,9 @@ CREATE INDEX pages_due ON pages (site, spider, turn, level, due, fp)
 -- rest never. One look per spider.
 CREATE INDEX pages_again ON pages (site, spider, due, fp) WHERE turn = 2 AND due IS NOT NULL;
 
+-- How many of a site there are, whatever was forgotten meanwhile.
+CREATE INDEX pages_notices ON pages (site, notice) WHERE notice > 0;
+
 -- What is left of a crawl that has all its pages.
 CREATE INDEX pages_parts ON pages (due, site) WHERE requisite = 1 AND due IS NOT NULL;
 
