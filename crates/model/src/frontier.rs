@@ -74,6 +74,9 @@ pub struct CheckOut {
     pub firsts: bool,
     /// Lend at most so many pages to be seen again, in all; `None`: what is due.
     pub again_max: Option<usize>,
+    /// Of pages to be seen again only those due by this moment (one pass visits what was due when it began);
+    /// `None`: those due now.
+    pub again_until: Option<Timestamp>,
     /// Above this many known URLs a site's fingerprints stay in the database.
     pub known_max: u64,
     /// Spiders whose pages stay where they are, besides those that the store itself knows to be paused. When
@@ -88,6 +91,13 @@ pub struct CheckOut {
     pub only: Option<Vec<SiteKey>>,
 }
 
+impl CheckOut {
+    /// The moment by which pages to be seen again must be due.
+    pub fn again_by(&self) -> Timestamp {
+        self.again_until.map_or(self.now, |until| until.min(self.now))
+    }
+}
+
 /// More pages of a leased site, in the site's order.
 #[derive(Clone, Debug)]
 pub struct Refill {
@@ -95,8 +105,8 @@ pub struct Refill {
     pub fence: u64,
     pub now: Timestamp,
     pub pages_max: usize,
-    /// Also pages to be seen again.
-    pub again: bool,
+    /// Also pages to be seen again, those due by this moment.
+    pub again: Option<Timestamp>,
     /// As in [`CheckOut::paused`].
     pub paused: Vec<SpiderId>,
     /// Pages in hand that are not yet settled.

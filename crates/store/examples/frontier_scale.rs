@@ -131,6 +131,7 @@ fn request(now: Timestamp) -> CheckOut {
         slack: Duration::ZERO,
         firsts: true,
         again_max: None,
+        again_until: None,
         known_max: model::limits::KNOWN_IN_MEMORY_MAX,
         paused: Vec::new(),
         requisites_only: false,

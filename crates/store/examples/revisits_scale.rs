@@ -115,6 +115,7 @@ fn request(now: Timestamp) -> CheckOut {
         slack: Duration::ZERO,
         firsts: true,
         again_max: Some(2_000),
+        again_until: None,
         known_max: model::limits::KNOWN_IN_MEMORY_MAX,
         paused: Vec::new(),
         requisites_only: false,

@@ -317,7 +317,9 @@ impl<'a> Importer<'a> {
 
 fn adopter<'a>(home: &'a mut Home, moment: &'a Moment) -> Adopter<'a> {
     let house = &mut home.house;
+    let prices = adopt::prices(None, &house.stage.spiders, moment.now());
     Adopter {
+        prices,
         frontier: &mut house.frontier,
         archive: &house.archive,
         links: &mut house.links,

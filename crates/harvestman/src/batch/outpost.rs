@@ -212,6 +212,7 @@ fn check_out(key: &SiteKey, now: Timestamp) -> CheckOut {
         slack: Duration::ZERO,
         firsts: true,
         again_max: None,
+        again_until: None,
         known_max: 0,
         paused: Vec::new(),
         requisites_only: false,

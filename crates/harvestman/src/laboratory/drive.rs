@@ -142,6 +142,7 @@ impl Drive<'_> {
         let mut leases = self.frontier.check_out(&CheckOut {
             firsts: ask.firsts,
             again_max: ask.again_max,
+            again_until: None,
             slack: ask.slack,
             ..request(now)
         })?;
@@ -298,6 +299,7 @@ fn request(now: Timestamp) -> CheckOut {
         slack: Duration::ZERO,
         firsts: true,
         again_max: None,
+        again_until: None,
         known_max: 0,
         paused: Vec::new(),
         requisites_only: false,

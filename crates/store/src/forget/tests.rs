@@ -331,6 +331,7 @@ pub(crate) fn check_out() -> CheckOut {
         slack: Duration::ZERO,
         firsts: true,
         again_max: None,
+        again_until: None,
         known_max: 0,
         paused: Vec::new(),
         requisites_only: false,

@@ -283,6 +283,7 @@ mod tests {
             slack: Duration::ZERO,
             firsts: true,
             again_max: None,
+            again_until: None,
             known_max: 0,
             paused: Vec::new(),
             requisites_only: false,

@@ -63,7 +63,7 @@ pub(super) fn refill(
         closed: &closed,
         pages_max: request.pages_max,
         firsts: Some(request.now),
-        again: request.again.then_some(Again { until: request.now, max: None, reason: false }),
+        again: request.again.map(|until| Again { until, max: None, reason: false }),
     };
     wanted.pages(sql, &except).map(|lot| lot.pages)
 }
@@ -150,8 +150,8 @@ fn lend_due(work: &mut Work<'_>, request: &CheckOut) -> Result<Vec<SiteLease>, F
     if request.firsts {
         lent.add(work, request, &FIRSTS, request.now)?;
     }
-    lent.add(work, request, &AGAIN, request.now)?;
-    if request.slack > Duration::ZERO {
+    lent.add(work, request, &AGAIN, request.again_by())?;
+    if request.slack > Duration::ZERO && request.again_until.is_none() {
         lent.add(work, request, &AGAIN, request.now.plus(request.slack))?;
     }
     Ok(lent.leases)
@@ -232,7 +232,7 @@ impl Lent {
     ) -> Result<(), Fault> {
         let Some(mut site) = load_site(work.sql, id)? else { return Ok(()) };
         let closed = closed_by(work, std::mem::take(&mut site.full));
-        let until = if queue.again { horizon } else { request.now };
+        let until = if queue.again { horizon } else { request.again_by() };
         let wanted = Wanted {
             site: id,
             closed: &closed,

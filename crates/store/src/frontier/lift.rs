@@ -173,6 +173,7 @@ mod tests {
             slack: std::time::Duration::ZERO,
             firsts: true,
             again_max: None,
+            again_until: None,
             known_max: 1_000,
             paused: Vec::new(),
             requisites_only: false,

@@ -132,7 +132,10 @@ impl MemoryFrontier {
                 asleep: &self.asleep,
                 pages_max: request.pages_max,
                 firsts: request.firsts.then_some(request.now),
-                again: (*again_left != Some(0)).then_some(queue.until),
+                again: (*again_left != Some(0)).then_some(match for_again {
+                    true => queue.until,
+                    false => request.again_by(),
+                }),
                 again_max: *again_left,
                 for_again,
                 requisites_only: false,
@@ -302,7 +305,7 @@ impl Frontier for MemoryFrontier {
         }
         let (now, mut again_left) = (request.now, request.again_max);
         let first = Queue { turn: Turn::First, until: now, now, seeded: false };
-        let again = Queue { turn: Turn::Again, ..first };
+        let again = Queue { turn: Turn::Again, until: request.again_by(), ..first };
         let mut queues = Vec::with_capacity(4);
         if request.firsts && request.seeded_first {
             queues.push(Queue { seeded: true, ..first });
@@ -311,7 +314,9 @@ impl Frontier for MemoryFrontier {
             queues.push(first);
         }
         queues.push(again);
-        queues.push(Queue { until: now.plus(request.slack), ..again });
+        if request.again_until.is_none() {
+            queues.push(Queue { until: now.plus(request.slack), ..again });
+        }
         let mut lent = Vec::new();
         for queue in queues {
             self.lend_due(request, queue, &mut again_left, &mut lent);
@@ -331,7 +336,7 @@ impl Frontier for MemoryFrontier {
             asleep: &request.paused,
             pages_max: request.pages_max,
             firsts: Some(request.now),
-            again: request.again.then_some(request.now),
+            again: request.again,
             again_max: None,
             for_again: false,
             requisites_only: false,

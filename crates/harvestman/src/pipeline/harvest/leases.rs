@@ -51,7 +51,7 @@ impl Harvest {
             now,
             pages_max: limits::REFILL_PAGES,
             // What is held to a budget is asked for by the tick.
-            again: !self.planning.is_gated(),
+            again: (!self.planning.is_gated()).then(|| self.pass_until().unwrap_or(now)),
             paused,
             except,
             only: Vec::new(),
@@ -105,6 +105,7 @@ impl Harvest {
             slack: ask.slack,
             firsts: ask.firsts,
             again_max: ask.again_max,
+            again_until: self.pass_until(),
             known_max: limits::KNOWN_IN_MEMORY_MAX,
             paused: self.paused(now),
             requisites_only: self.state.parts_only,
@@ -127,7 +128,12 @@ impl Harvest {
         let leases = self.choose(leases, now);
         // As many came as were asked for: there may be more. Else ask again when the next is due, or at once
         // when something was found or given back while we asked.
-        let mut later = if self.planning.is_gated() { next.first } else { next.earliest() };
+        // What becomes due during a single pass is for the next one.
+        let again = next.again.filter(|at| self.pass_until().is_none_or(|until| *at <= until));
+        let mut later = match self.planning.is_gated() {
+            true => next.first,
+            false => [next.first, again].into_iter().flatten().min(),
+        };
         if full && !leases.is_empty() {
             later = Some(now);
         } else if came > 0 && leases.is_empty() && self.planning.is_gated() {
@@ -156,6 +162,11 @@ impl Harvest {
             lease.pages = self.judge_candidates(&site, lease.pages);
             self.workbench.add(lease, now);
         }
+    }
+
+    /// A single pass visits again what was due when it began.
+    fn pass_until(&self) -> Option<Timestamp> {
+        (!self.plan.forever).then_some(self.state.started)
     }
 
     pub(super) fn renew_leases(&mut self, now: Timestamp) {
