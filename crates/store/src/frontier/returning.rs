@@ -35,7 +35,8 @@ impl SqliteFrontier {
         if before == asked {
             return Ok(0);
         }
-        let new: Vec<SpiderId> = asked.difference(&before).copied().map(SpiderId).collect();
+        let new = asked.difference(&before).copied().map(SpiderId);
+        let new = self.transact(now, |work| with_pages(work, new.collect()))?;
         let (mut woken, mut after) = (0, (!new.is_empty()).then_some(0));
         while let Some(from) = after {
             (woken, after) = self.transact(now, |work| {
@@ -56,6 +57,20 @@ fn noted(work: &Work<'_>) -> Result<BTreeSet<u32>, Fault> {
         .query_row([RETURNING], |row| row.get(0))
         .optional()?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+}
+
+/// A spider that was just added has nothing to wake: not every page need be looked at for it.
+fn with_pages(work: &Work<'_>, spiders: Vec<SpiderId>) -> Result<Vec<SpiderId>, Fault> {
+    let mut statement = work
+        .sql
+        .prepare_cached("SELECT 1 FROM spiders WHERE id = ?1 AND known + requisites > 0")?;
+    let mut found = Vec::new();
+    for spider in spiders {
+        if statement.exists([spider.0])? {
+            found.push(spider);
+        }
+    }
+    Ok(found)
 }
 
 /// The sites after this number: how many pages were woken, and from where to go on.

@@ -208,7 +208,6 @@ fn a_version_seen_again_in_more_than_one_row_goes_whole() {
     build_seen_again(made.path(), 600);
     let rows = "SELECT count(*) FROM visits WHERE status = 304 AND record_volume IS NOT NULL";
     assert_eq!(number(made.path(), rows), 1, "the row that carries on");
-    // The first of all is kept by the rule, not by the budget.
     let keep = Keep { rule: None, versions_bytes_max: Some(1) };
     run(made.path(), &keep, usize::MAX).unwrap();
     assert_eq!(number(made.path(), rows), 0);
