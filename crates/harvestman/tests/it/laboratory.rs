@@ -32,7 +32,7 @@ fn rows_have_the_promised_names_and_the_same_seed_gives_them_again() {
         assert!(row["downloads"].is_u64() && row["wasted"].is_u64(), "{row}");
     }
     assert_eq!(world.run(&words).json(), first);
-    let other: Vec<&str> = words.iter().copied().chain(["--seed", "2"]).collect();
+    let other: Vec<&str> = words.iter().copied().chain(["--seed", "7"]).collect();
     assert_ne!(world.run(&other).json()["rows"], first["rows"]);
 }
 

@@ -87,6 +87,13 @@ fn recent_deep_gone_and_excluded_pages_stay_out() {
 }
 
 #[test]
+fn a_page_seen_in_a_time_to_come_is_not_left_out() {
+    let mut ahead = visited("http://a.example/ahead", 10, 5, 50.0, 1.0);
+    ahead.habit.seen = Some(crate::fixtures::after(365.0));
+    assert_eq!(chosen(Profit::default(), &[(1, ahead, 1.0)]).len(), 1);
+}
+
+#[test]
 fn a_site_has_at_most_its_share_even_when_it_is_looked_at_in_parts() {
     let pages: Vec<(i64, Page, f64)> = (0..20)
         .map(|k| (k % 2, unvisited(&format!("http://s.example/{k}")), 1.0 + k as f64))
