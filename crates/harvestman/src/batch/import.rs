@@ -28,7 +28,7 @@ use super::{Home, Moment, file::Header, outpost};
 use crate::{
     commands::Context,
     exit::Failure,
-    pipeline::adopt::{Adopter, Adoptions},
+    pipeline::adopt::{self, Adopter, Adoptions},
 };
 
 /// Records that are synced together: a sync each would take longer than all else.

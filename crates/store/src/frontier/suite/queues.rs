@@ -67,7 +67,13 @@ pub fn revisits_come_by_their_due_whatever_their_level(frontier: &mut impl Front
 pub fn a_site_brings_what_is_due_of_either_sort(frontier: &mut impl Frontier) {
     fetch_three_of_each(frontier);
     admit(frontier, &["http://a.example/new"], 5);
-    let of = |firsts, again_max| CheckOut { sites_max: 1, firsts, again_max, again_until: None, ..ask(HOUR) };
+    let of = |firsts, again_max| CheckOut {
+        sites_max: 1,
+        firsts,
+        again_max,
+        again_until: None,
+        ..ask(HOUR)
+    };
     let mut lent = |request: CheckOut| {
         let lease = frontier.check_out(&request).unwrap().remove(0);
         give_back(frontier, &lease, HOUR, &[]);
