@@ -27,7 +27,6 @@ enum Verb {
         known: bool,
         firsts: bool,
         again_max: Option<usize>,
-        again_until: None,
     },
     /// Settles the n-th lease ever given, with these changes (page, kind of change, due in), and
     /// admits these pages; these spiders are full.
@@ -63,7 +62,7 @@ fn verb() -> impl Strategy<Value = Verb> {
         4 => (room, some(), any::<bool>(), 0i64..200, any::<bool>(), sorts).prop_map(
             |((sites_max, pages_max), paused, seeded_first, slack, known, sorts)| Verb::CheckOut {
                 sites_max, pages_max, paused, seeded_first, slack, known,
-                firsts: sorts.0, again_max: sorts.1, again_until: None,
+                firsts: sorts.0, again_max: sorts.1,
             }),
         5 => (0usize..64, some(), changes, admitted, 0u8..4).prop_map(
             |(lease, full, changes, admitted, end)| Verb::CheckIn {
@@ -406,7 +405,6 @@ impl Pair {
                 known,
                 firsts,
                 again_max,
-                again_until: None,
             } => {
                 let (firsts, again_max) = (*firsts, *again_max);
                 let mut request = ask(self.plain.now);
