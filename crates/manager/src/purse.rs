@@ -18,7 +18,6 @@ pub const CARRY_TICKS: f64 = 2.0;
 /// … and so many visits in any case: where they are few there may be nothing to choose for some ticks, because it
 /// is the hour of their last visits, and what was not spent then is not lost.
 const VISITS_LEAST: f64 = 8.0;
-const VISITS_AT_START: f64 = 2.0;
 /// Pages without a budget are seen again every so many days, on average.
 pub const DEFAULT_PERIOD_DAYS: f64 = 7.0;
 
@@ -75,9 +74,8 @@ pub struct Purse {
 
 impl Purse {
     pub fn new(budget: Budget, now: Timestamp) -> Purse {
-        // A little to begin with: who starts often, or has just been started, does not stand still.
-        let visits = Bucket { left: VISITS_AT_START, ..Bucket::new(now) };
-        let (bytes, bytes_mean) = (Bucket::new(now), BYTES_START);
+        let (visits, bytes) = (Bucket::new(now), Bucket::new(now));
+        let bytes_mean = BYTES_START;
         Purse { budget, known: 0, visits, bytes, bytes_mean, awaited: 0.0, reserved: 0.0 }
     }
 

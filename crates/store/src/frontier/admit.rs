@@ -181,6 +181,7 @@ impl Claim<'_> {
     }
 
     /// What the site's counters change by.
+    /// It is due since its last visit, so that a pass under way takes it along.
     pub fn take(
         self,
         work: &mut Work<'_>,
@@ -198,7 +199,7 @@ impl Claim<'_> {
             .prepare_cached(
                 "UPDATE pages SET spider = ?3, level = CASE WHEN ?14 THEN ?4 ELSE min(level, ?4) END, \
                  hops = ?5, seed = ?6, requisite = ?7, \
-                 outside = ?8, depth = ?9, period = ?10, due = ?11, state = ?12, turn = ?13, \
+                 outside = ?8, depth = ?9, period = ?10, due = min(?11, coalesce(visited, ?11)), state = ?12, turn = ?13, \
                  failures = 0, price = 0 WHERE site = ?1 AND fp = ?2",
             )?
             .execute(params![

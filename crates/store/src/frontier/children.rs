@@ -71,7 +71,7 @@ fn look(
     Ok(Some(counted))
 }
 
-/// Children of `parent` that were not visited since are due now.
+/// Children of `parent` that were not visited since are due since then, so that they go along in one pass.
 pub(super) fn call(
     work: &Work<'_>,
     site: SiteId,
@@ -80,7 +80,7 @@ pub(super) fn call(
 ) -> Result<(), Fault> {
     let Some(packed) = load(work.sql, site, stored_fp(parent))? else { return Ok(()) };
     let mut statement = work.sql.prepare_cached(
-        "UPDATE pages SET due = ?3, price = 0 \
+        "UPDATE pages SET due = min(?3, ?4), price = 0 \
          WHERE site = ?1 AND fp = ?2 AND state BETWEEN 1 AND 5 \
          AND (due IS NULL OR due > ?3) AND (visited IS NULL OR visited <= ?4)",
     )?;

@@ -438,7 +438,9 @@ impl MemorySite {
             let waits = !row.waits || row.page.due > now;
             let seen = row.visited.is_some_and(|visited| visited > since);
             if waits && !seen && (1..=5).contains(&(row.page.state as u8)) {
-                self.change(index, counts, |row| (row.page.due, row.waits) = (now, true));
+                self.change(index, counts, |row| {
+                    (row.page.due, row.waits) = (now.min(since), true)
+                });
             }
         }
     }
