@@ -41,6 +41,24 @@ fn a_changed_page_becomes_a_new_version_and_show_gives_the_latest() {
 }
 
 #[test]
+fn one_pass_ends_however_soon_its_pages_are_due_again() {
+    let pages = PageCount::Fixed(8);
+    let world = World::new(WebOptions { sites: 1, pages, ..WebOptions::default() });
+    std::fs::create_dir_all(&world.folder).unwrap();
+    std::fs::write(world.folder.join("harvest.toml"), "[revisit]\nperiod = '200ms'\n").unwrap();
+    for pass in 0..2 {
+        world.forget_log();
+        world.run(&["crawl", "http://s0.sim.test/", "--delay", "100ms"]).exits(0);
+        let mut asked = world.visited();
+        let visits = asked.len();
+        asked.sort_unstable();
+        asked.dedup();
+        assert_eq!(visits, asked.len(), "pass {pass}: {asked:?}");
+        assert!(pass > 0 || visits == 8, "{asked:?}");
+    }
+}
+
+#[test]
 fn a_link_that_is_new_on_a_page_seen_again_is_followed_once() {
     let edition = Arc::new(AtomicUsize::new(1));
     let asked = Arc::new(Mutex::new(Vec::new()));

@@ -180,8 +180,8 @@ impl Claim<'_> {
         Claim { spider, level, hops, seed, terms, due, state: PageState::Candidate }
     }
 
-    /// What the site's counters change by.
-    /// It is due since its last visit, so that a pass under way takes it along.
+    /// What the site's counters change by. The page is due since its last visit, so that a pass under way takes
+    /// it along.
     pub fn take(
         self,
         work: &mut Work<'_>,
