@@ -139,19 +139,6 @@ mod tests {
     use super::*;
 
     const NOW: Timestamp = Timestamp(5_000_000);
-    const KINDS: [FailureKind; 11] = [
-        FailureKind::DnsUnknown,
-        FailureKind::DnsTrouble,
-        FailureKind::AddressRefused,
-        FailureKind::ConnectRefused,
-        FailureKind::ConnectTimeout,
-        FailureKind::Tls,
-        FailureKind::Proxy,
-        FailureKind::Reset,
-        FailureKind::Timeout,
-        FailureKind::BadHttp,
-        FailureKind::Aborted,
-    ];
 
     #[test]
     fn answers_below_400_are_fine_and_ease_the_site() {
@@ -205,7 +192,7 @@ mod tests {
     #[test]
     fn every_outcome_ends_after_finitely_many_tries() {
         let ours = [FailureKind::Aborted, FailureKind::Proxy];
-        let kinds = KINDS.into_iter().filter(|kind| !ours.contains(kind)).map(Err);
+        let kinds = FailureKind::ALL.into_iter().filter(|kind| !ours.contains(kind)).map(Err);
         for outcome in kinds.chain((400..1000).map(Ok)) {
             let tries = (0..20).position(|failures| {
                 matches!(after_visit(outcome, failures, NOW).page, PageAfter::GiveUp { .. })

@@ -173,7 +173,7 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    const ALL: [FailureKind; 11] = [
+    pub const ALL: [FailureKind; 11] = [
         FailureKind::DnsUnknown,
         FailureKind::DnsTrouble,
         FailureKind::AddressRefused,
