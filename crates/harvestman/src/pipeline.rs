@@ -46,6 +46,7 @@ pub mod preview;
 pub mod returning;
 pub mod sessions;
 pub mod settle;
+mod sightings;
 pub mod spiders;
 pub mod tally;
 #[cfg(test)]

@@ -104,6 +104,7 @@ fn lease(number: usize, now: Timestamp) -> SiteLease {
             counters: SiteCounters::default(),
             clock: SiteClock::default(),
             habit: SiteHabit::default(),
+            traps: model::SiteTraps::default(),
             robots: Vec::new(),
         },
         fence: 1,

@@ -45,6 +45,7 @@ pub fn site(number: i64) -> Site {
         counters: SiteCounters::default(),
         clock: SiteClock::default(),
         habit: SiteHabit::default(),
+        traps: model::SiteTraps::default(),
         robots: Vec::new(),
     }
 }

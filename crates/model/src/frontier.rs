@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use crate::{
     Candidate, CrawlUrl, Fingerprint, Mark, Page, PageTerms, PageUpdate, RefusalReason, RobotsCopy,
-    Signal, Site, SiteClock, SiteHabit, SiteId, SiteKey, SpiderId, StoreError, Timestamp,
+    Sighting, Signal, Site, SiteClock, SiteHabit, SiteId, SiteKey, SiteTraps, SpiderId, StoreError,
+    Timestamp,
 };
 
 pub trait Frontier: Send {
@@ -167,6 +168,7 @@ pub struct Settlement {
     /// URLs of sites not in hand.
     pub candidates: Vec<Candidate>,
     pub decisions: Vec<Decision>,
+    pub sightings: Vec<Sighting>,
     /// From [`crate::Archive::mark`].
     pub mark: Option<Mark>,
     /// (segment, offset) below which every link record belongs to a settled page.
@@ -186,6 +188,8 @@ pub struct SiteDelta {
     pub clock: Option<SiteClock>,
     /// Present when something was learned of the site.
     pub habit: Option<SiteHabit>,
+    /// Present when something was learned of its traps.
+    pub traps: Option<SiteTraps>,
     /// What a sitemap or feed says of the site's pages; of pages that are not known nothing is kept.
     pub signals: Vec<Signal>,
     /// Pages whose internal pages ([`PageUpdate::children`]) are to be visited now, but for those that were
@@ -216,6 +220,7 @@ impl SiteDelta {
             robots: Vec::new(),
             clock: None,
             habit: None,
+            traps: None,
             signals: Vec::new(),
             call_children: Vec::new(),
             seeded: false,

@@ -12,6 +12,7 @@ mod fetch;
 mod frontier;
 mod gate;
 mod habit;
+mod hazard;
 mod headers;
 pub mod limits;
 mod link;
@@ -20,6 +21,7 @@ mod resolve;
 mod robots;
 mod site;
 mod time;
+mod trap;
 mod url;
 mod visit;
 
@@ -38,6 +40,7 @@ pub use frontier::{
 };
 pub use gate::{Gate, OpenGate, TypeGate};
 pub use habit::{Audit, Habit, Signal, SignalSource, SiteHabit, Trust};
+pub use hazard::{Hazard, Measure, Sighting};
 pub use headers::Headers;
 pub use link::{Link, LinkKind, LinkRel};
 pub use page::{
@@ -47,5 +50,6 @@ pub use resolve::{Resolution, Resolve};
 pub use robots::{RobotsAnswer, RobotsCopy};
 pub use site::{Origin, Site, SiteClock, SiteCounters, SiteId, SiteKey};
 pub use time::Timestamp;
+pub use trap::SiteTraps;
 pub use url::{CrawlUrl, Fingerprint, NormalForm, UrlBase, UrlError};
 pub use visit::{Change, Visit};

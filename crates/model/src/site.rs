@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CrawlUrl, RobotsCopy, SiteHabit, Timestamp};
+use crate::{CrawlUrl, RobotsCopy, SiteHabit, SiteTraps, Timestamp};
 
 /// A host, decoded, lower case, without trailing dot; ports 80 and 443 and both schemes together, any
 /// other port appended as `host:port`. Queue, clock and leases go by it. Made only by [`CrawlUrl::site`].
@@ -101,6 +101,7 @@ pub struct Site {
     pub counters: SiteCounters,
     pub clock: SiteClock,
     pub habit: SiteHabit,
+    pub traps: SiteTraps,
     /// One copy per origin of the site.
     pub robots: Vec<RobotsCopy>,
 }

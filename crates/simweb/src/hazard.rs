@@ -80,7 +80,7 @@ pub enum Hazard {
 
 impl Hazard {
     /// One of each, with figures that show the hazard without making a test long.
-    pub const ALL: [Hazard; 35] = [
+    pub const ALL: &[Hazard] = &[
         Hazard::Late { after: Duration::from_secs(30) },
         Hazard::Slow { piece: 16, every: Duration::from_secs(1) },
         Hazard::SlowHead { every: Duration::from_secs(1) },
@@ -162,7 +162,7 @@ impl Hazard {
     }
 
     pub fn from_word(word: &str) -> Option<Hazard> {
-        Hazard::ALL.into_iter().find(|hazard| hazard.word() == word)
+        Hazard::ALL.iter().copied().find(|hazard| hazard.word() == word)
     }
 
     /// Has a meaning only for a host as a whole.
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn every_hazard_has_a_word_of_its_own() {
         for hazard in Hazard::ALL {
-            assert_eq!(Hazard::from_word(hazard.word()), Some(hazard));
+            assert_eq!(Hazard::from_word(hazard.word()), Some(*hazard));
         }
     }
 

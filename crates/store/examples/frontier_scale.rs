@@ -163,6 +163,7 @@ fn visit_ten(
     }
     Ok(SiteDelta {
         habit: None,
+        traps: None,
         signals: Vec::new(),
         call_children: Vec::new(),
         site: lease.site.id,

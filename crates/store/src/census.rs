@@ -2,6 +2,7 @@
 //!
 //! Every question is a short read of its own, so no answer keeps the crawl's journal from starting over.
 
+mod hazards;
 mod moments;
 
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ use crate::{
     spiders::SpiderRow,
 };
 
-pub use self::moments::PageMoments;
+pub use self::{hazards::HazardEntry, moments::PageMoments};
 
 pub struct Census {
     collection: Collection,
@@ -331,6 +332,22 @@ impl Census {
              GROUP BY reason ORDER BY n DESC, reason",
             params![site],
             |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)),
+        )
+    }
+
+    /// Hazards that were met, of one name or all, on one site or all, the most frequent first.
+    pub fn hazards(
+        &self,
+        hazard: Option<&str>,
+        site: Option<&str>,
+        max: u32,
+    ) -> Result<Vec<HazardEntry>, StoreError> {
+        self.list(
+            "SELECT site, hazard, what, measure, count, examples, first, last FROM hazards \
+             WHERE (?2 IS NULL OR hazard = ?2) AND (?3 IS NULL OR site = ?3) \
+             ORDER BY count DESC, hazard, site, what LIMIT ?1",
+            params![max, hazard, site],
+            HazardEntry::from_row,
         )
     }
 

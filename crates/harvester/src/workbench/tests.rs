@@ -68,6 +68,7 @@ pub(super) fn lease(host: &str, pages: Vec<Page>, robots: Vec<RobotsCopy>) -> Si
     SiteLease {
         site: Site {
             habit: model::SiteHabit::default(),
+            traps: model::SiteTraps::default(),
             id: SiteId(1),
             key: SiteKey::stored(host),
             seeded: true,

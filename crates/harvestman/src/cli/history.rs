@@ -126,6 +126,28 @@ pub enum Report {
   harvestman report adaptation --spider news
   harvestman report adaptation --pages --site example.org --json")]
     Adaptation(AdaptationArgs),
+
+    /// What the web did to the crawl: traps, broken answers, hostile contents, each by its name
+    #[command(after_help = "Examples:
+  harvestman report hazards
+  harvestman report hazards --site example.org
+  harvestman report hazards --hazard session-ids --json")]
+    Hazards(HazardsArgs),
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct HazardsArgs {
+    /// Only this one, such as counter, soft-404 or decompression-bomb
+    #[arg(long, value_name = "WORD")]
+    pub hazard: Option<String>,
+
+    /// Only on this site
+    #[arg(long, value_name = "HOST")]
+    pub site: Option<String>,
+
+    /// Rows read, those met most often first
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
 }
 
 #[derive(Clone, Debug, Args)]

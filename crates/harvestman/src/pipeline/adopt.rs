@@ -215,8 +215,13 @@ impl Adopter<'_> {
         let found = report.internal.iter().chain(&report.external).chain(&report.requisites);
         let found = found.chain(&notice.notices).chain(&notice.pages);
         let candidates = found.cloned().collect();
-        let settlement =
-            Settlement { deltas: vec![delta], candidates, decisions, ..Settlement::default() };
+        let settlement = Settlement {
+            deltas: vec![delta],
+            candidates,
+            decisions,
+            sightings: report.sightings.clone(),
+            ..Settlement::default()
+        };
         self.settle(adopted, Some((&report, lease)), settlement)
     }
 

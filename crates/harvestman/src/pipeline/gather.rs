@@ -30,6 +30,7 @@ use super::{
     preview::Preview,
     returning::{self, Stakes},
     settle::{self, Seen},
+    sightings,
     spiders::{Spider, Spiders},
 };
 
@@ -248,6 +249,7 @@ impl GatherStage {
         decisions.extend(refused);
         let html = matches!(gathered.media_type.as_str(), "text/html" | "application/xhtml+xml");
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
+        let sightings = sightings::of_page(exchange, &gathered);
         let report = PageReport {
             page,
             update,
@@ -261,6 +263,7 @@ impl GatherStage {
             again,
             lesson,
             html: html && !gathered.noarchive,
+            sightings,
         };
         (report, decisions)
     }

@@ -12,7 +12,7 @@ use harvester::{http::CookieJar, workbench::Reason};
 use manager::PurseId;
 use model::{
     Candidate, Fingerprint, PageUpdate, Release, SiteClock, SiteDelta, SiteHabit, SiteId, SiteKey,
-    SiteLease, SpiderId, Timestamp, limits,
+    SiteLease, SiteTraps, SpiderId, Timestamp, limits,
 };
 
 use super::{sessions::Sessions, spiders::Spider};
@@ -30,6 +30,8 @@ pub struct Held {
     pub seeded: bool,
     /// How its pages change, and whom of it to believe.
     pub habit: SiteHabit,
+    /// What it has taught about its own traps.
+    pub traps: SiteTraps,
     /// Pages of the site that are known, counting what was admitted since check-out.
     pub known: u64,
     /// Spiders do not share their cookies: one may be logged in.
@@ -70,6 +72,7 @@ impl Hand {
             until: lease.until,
             seeded: lease.site.seeded,
             habit: lease.site.habit.clone(),
+            traps: lease.site.traps.clone(),
             known: lease.site.counters.known,
             jars: BTreeMap::new(),
             gathering: 0,
@@ -228,6 +231,7 @@ mod tests {
         let (key, start) = (SiteKey::stored("a.example"), Timestamp(1_000_000));
         let site = Site {
             habit: model::SiteHabit::default(),
+            traps: model::SiteTraps::default(),
             id: SiteId(1),
             key: key.clone(),
             seeded: true,

@@ -10,8 +10,8 @@ use harvester::{failure::PageAfter, workbench::Assignment};
 use manager::Profit;
 use model::{
     Busy, Candidate, CheckOut, Counts, Decision, Exchange, FetchFailure, Link, NextDue, Page,
-    PageUpdate, RecordLocation, Refill, Resolution, RobotsCopy, SiteClock, SiteDelta, SiteHabit,
-    SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
+    PageUpdate, RecordLocation, Refill, Resolution, RobotsCopy, Sighting, SiteClock, SiteDelta,
+    SiteHabit, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
 };
 use seeder::SortedNotice;
 use store::{
@@ -133,6 +133,8 @@ pub struct PageReport {
     pub lesson: Lesson,
     /// HTML that does not ask to be kept out of archives.
     pub html: bool,
+    /// Hazards that were met in fetching and reading it.
+    pub sightings: Vec<Sighting>,
 }
 
 /// To the writer.
@@ -172,6 +174,8 @@ pub struct Settle {
     pub deltas: Vec<SiteDelta>,
     pub candidates: Vec<Candidate>,
     pub decisions: Vec<Decision>,
+    /// Hazards that were met.
+    pub sightings: Vec<Sighting>,
     /// The links of the page that the first delta is about.
     pub links: Option<PageLinks>,
     /// The record that has its visit once this is committed.

@@ -169,6 +169,7 @@ impl Writer {
         }
         batch.settlement.candidates.extend(settle.candidates);
         batch.settlement.decisions.extend(settle.decisions);
+        batch.settlement.sightings.extend(settle.sightings);
         batch.pages += settle.pages;
         batch.busy.push(settle.busy);
         Ok(())
@@ -308,6 +309,7 @@ fn absorb(into: &mut SiteDelta, delta: SiteDelta) {
     into.robots.extend(delta.robots);
     into.clock = delta.clock.or(into.clock);
     into.habit = delta.habit.or(into.habit.take());
+    into.traps = delta.traps.or(into.traps.take());
     into.signals.extend(delta.signals);
     into.call_children.extend(delta.call_children);
     into.seeded |= delta.seeded;

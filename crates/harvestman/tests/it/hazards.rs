@@ -17,7 +17,8 @@ use crate::{
 #[test]
 fn no_misbehaving_page_stops_the_crawl_or_takes_unbounded_time_and_memory() {
     let hazards: Vec<Hazard> = Hazard::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|hazard| !hazard.is_of_host() && !is_spell(hazard) && !is_trap(hazard))
         .collect();
     let mut options =
@@ -55,6 +56,11 @@ fn no_misbehaving_page_stops_the_crawl_or_takes_unbounded_time_and_memory() {
         assert_eq!(checks::completeness(&log, &world.web, &host), [], "{}", hazard.word());
     }
     assert_eq!(checks::repeats(&log), []);
+    let told = world.run(&["report", "hazards", "--json"]).json();
+    let told = |word: &str| told.as_array().unwrap().iter().any(|row| row["hazard"] == word);
+    for word in ["slow-answer", "disconnected", "bad-http", "failing-server", "wrong-type"] {
+        assert!(told(word), "{word} is not in the report");
+    }
     world.run(&["check"]).exits(0);
 }
 

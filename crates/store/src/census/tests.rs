@@ -1,8 +1,8 @@
 //! What can be asked of a collection, also while somebody crawls it.
 
 use model::{
-    Change, CrawlUrl, Decision, Frontier, Origin, PageFacts, PageState, RefusalReason, Release,
-    RobotsAnswer, RobotsCopy, Timestamp,
+    Change, CrawlUrl, Decision, Frontier, Hazard, Measure, Origin, PageFacts, PageState,
+    RefusalReason, Release, RobotsAnswer, RobotsCopy, Settlement, Sighting, Timestamp,
 };
 
 use super::*;
@@ -188,4 +188,47 @@ fn every_answer_can_be_written_as_json() {
     let json = serde_json::to_value(story).unwrap();
     assert_eq!(json["page"]["state"], "failing");
     assert_eq!(serde_json::to_value(census.sites(1).unwrap()).unwrap()[0]["known"], 2);
+}
+
+#[test]
+fn hazards_are_counted_by_site_name_and_kind_with_the_first_examples_and_the_newest() {
+    let mut house = house();
+    let seen = |what: &str, number: u32, measure| Sighting {
+        site: "a.example".into(),
+        hazard: Hazard::Counter,
+        what: what.into(),
+        measure,
+        count: 2,
+        example: format!("http://a.example/{number}"),
+    };
+    let mut settled = Settlement { now: Timestamp(60), ..Settlement::default() };
+    settled.sightings = vec![seen("/*", 1, Measure::Noted), seen("/*", 2, Measure::PatternStopped)];
+    house.frontier.check_in(&settled).unwrap();
+    settled.now = Timestamp(61);
+    settled.sightings = vec![seen("/*", 3, Measure::Noted), seen("/*", 4, Measure::Noted)];
+    house.frontier.check_in(&settled).unwrap();
+    let census = Census::open(&house.collection).unwrap();
+    let told = census.hazards(Some("counter"), Some("a.example"), 10).unwrap();
+    assert_eq!(told.len(), 1);
+    assert_eq!((told[0].count, told[0].measure.as_str()), (8, "pattern-stopped"));
+    assert_eq!((told[0].first, told[0].last), (Timestamp(60), Timestamp(61)));
+    let examples = [1, 2, 4].map(|number| format!("http://a.example/{number}"));
+    assert_eq!(told[0].examples, examples);
+    assert_eq!(census.hazards(Some("soft-404"), None, 10).unwrap(), []);
+}
+
+#[test]
+fn kinds_of_a_hazard_beyond_the_bound_are_counted_together() {
+    let mut house = house();
+    let kinds = Sighting::KINDS_MAX + 50;
+    let url = url("http://a.example/");
+    let one = |kind: usize| {
+        Sighting::at(&url, Hazard::ManyDuplicates, Measure::Noted).of(format!("/{kind}"))
+    };
+    let sightings = (0..kinds).map(one).collect();
+    let settled = Settlement { now: Timestamp(60), sightings, ..Settlement::default() };
+    house.frontier.check_in(&settled).unwrap();
+    let told = Census::open(&house.collection).unwrap().hazards(None, None, 1_000).unwrap();
+    assert_eq!(told.len(), Sighting::KINDS_MAX + 1);
+    assert_eq!((told[0].what.as_str(), told[0].count), ("", 50));
 }

@@ -14,7 +14,7 @@ use super::{
     admit::{self, Claim, Held},
     check_out, children,
     due::earliest,
-    habits, history,
+    habits, hazards, history,
     limits::full_as_text,
     notices, parts,
     rows::{Fault, SITE, SiteRow, day_of, millis, site_from_row, state_of, stored_fp},
@@ -28,6 +28,7 @@ pub(super) fn settle(work: &mut Work<'_>, settlement: &Settlement) -> Result<(),
     }
     admit::admit(work, &settlement.candidates)?;
     count_decisions(work, &settlement.decisions)?;
+    hazards::count(work, &settlement.sightings)?;
     if let Some(mark) = &settlement.mark {
         save_meta(work, "mark", mark)?;
     }
@@ -93,6 +94,9 @@ impl SiteAtHand {
         }
         if let Some(habit) = &delta.habit {
             habits::save_site(work, self.id, habit)?;
+        }
+        if let Some(traps) = &delta.traps {
+            hazards::save_traps(work, self.id, traps)?;
         }
         habits::announce(work, self.id, &delta.signals)?;
         for (parent, since) in &delta.call_children {

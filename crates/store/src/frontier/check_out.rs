@@ -336,6 +336,7 @@ pub(super) fn lease(
         counters: row.counters,
         clock: row.clock,
         habit: row.habit,
+        traps: row.traps,
         robots: robots(work.sql, id)?,
     };
     let (pages, more) = (lot.pages, lot.more);

@@ -184,6 +184,7 @@ fn delete(sql: &Connection) -> rusqlite::Result<()> {
         "DELETE FROM robots WHERE site IN (SELECT id FROM temp.forgotten_sites) \
          OR is_forgotten_url(origin || '/robots.txt');
          DELETE FROM decisions WHERE is_forgotten_site(site) OR names_forgotten(rule);
+         DELETE FROM hazards WHERE is_forgotten_site(site) OR names_forgotten(what);
          DELETE FROM blocks WHERE names_forgotten(pattern);
          DELETE FROM events WHERE is_forgotten_site(site) OR names_forgotten(text);
          DELETE FROM control WHERE done IS NOT NULL \
@@ -202,6 +203,8 @@ fn blank(sql: &Connection, targets: &Targets) -> Result<(), Fault> {
          WHERE (site, duplicate_of) IN (SELECT site, fp FROM temp.forgotten_pages);
          UPDATE decisions SET example = '' WHERE names_forgotten(example);
          UPDATE decisions SET referrer = NULL WHERE names_forgotten(referrer);
+         UPDATE hazards SET examples = '[]' WHERE names_forgotten(examples);
+         UPDATE sites SET traps = NULL WHERE names_forgotten(traps);
          UPDATE blocks SET reason = '' WHERE names_forgotten(reason);
          UPDATE runs SET reason = '' WHERE names_forgotten(reason);
          UPDATE spiders SET why = '' WHERE names_forgotten(why)",

@@ -196,6 +196,7 @@ pub(super) fn survey(
             counters: row.counters,
             clock: row.clock,
             habit: row.habit,
+            traps: row.traps,
             robots: Vec::new(),
         };
         let mut statement = sql.prepare_cached(concat!(

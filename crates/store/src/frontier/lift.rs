@@ -146,6 +146,7 @@ mod tests {
             robots: Vec::new(),
             clock: None,
             habit: None,
+            traps: None,
             signals: Vec::new(),
             call_children: Vec::new(),
             seeded: false,

@@ -16,6 +16,7 @@ mod clock;
 mod due;
 mod forget;
 mod habits;
+mod hazards;
 mod history;
 mod lift;
 mod limits;

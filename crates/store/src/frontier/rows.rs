@@ -5,7 +5,7 @@ use std::time::Duration;
 use model::{
     Condition, CrawlUrl, Fingerprint, Habit, LastVersion, Origin, Page, PageFacts, PageState,
     PageTerms, RecordLocation, RobotsAnswer, RobotsCopy, SignalSource, SiteClock, SiteCounters,
-    SiteHabit, SpiderId, StoreError, Timestamp,
+    SiteHabit, SiteTraps, SpiderId, StoreError, Timestamp,
 };
 use rusqlite::{Row, types::Type};
 
@@ -169,7 +169,7 @@ pub(crate) fn record_from_row(
 /// Counters and clock of a site, for [`site_from_row`].
 pub(super) const SITE: &str = "SELECT key, seeded, known, fetched, failed, duplicates, visits, \
      bytes, pause_remaining, pause_saved, backoff, last_response, interrupted, pages, fence, \
-     stirred, requisites, domain, full, worked_day, worked_ms, habit FROM sites WHERE id = ?1";
+     stirred, requisites, domain, full, worked_day, worked_ms, habit, traps FROM sites WHERE id = ?1";
 
 pub(super) struct SiteRow {
     pub key: String,
@@ -186,6 +186,7 @@ pub(super) struct SiteRow {
     pub worked_day: i64,
     pub worked: Duration,
     pub habit: SiteHabit,
+    pub traps: SiteTraps,
 }
 
 pub(super) fn day_of(moment: Timestamp) -> i64 {
@@ -221,7 +222,14 @@ pub(super) fn site_from_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
         worked_day: row.get(19)?,
         worked: span(row.get(20)?),
         habit: site_habit_from_row(row, 21)?,
+        traps: site_traps_from_row(row, 22)?,
     })
+}
+
+/// What a newer program wrote, or nothing, is a site that has taught nothing.
+pub(super) fn site_traps_from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<SiteTraps> {
+    let text = row.get::<_, Option<String>>(column)?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }
 
 /// What a newer program wrote, or nothing, is the habit of a site not yet known.

@@ -17,7 +17,7 @@ use crate::pipeline::{
     messages::{GatherJob, Order, PageLinks, PageReport, Report, ReportSubject, Settle, Subject},
     returning,
     sessions::Judgement,
-    settle,
+    settle, sightings,
 };
 
 impl Harvest {
@@ -258,7 +258,8 @@ impl Harvest {
             }
             delta.updates.push(update);
         }
-        self.settle(Settle { deltas: vec![delta], pages: 1, busy, ..Settle::default() });
+        let sightings = sightings::of_failure(&assignment.url, failure).into_iter().collect();
+        self.settle(Settle { deltas: vec![delta], sightings, pages: 1, busy, ..Settle::default() });
     }
 
     pub(super) fn gathered(&mut self, report: Report) {
@@ -316,7 +317,9 @@ impl Harvest {
             again,
             lesson,
             html: _,
+            sightings,
         } = report;
+        share.sightings.extend(sightings);
         let fp = page.url.fingerprint();
         self.learn(&page, decided, delta, now);
         self.state.tally.count(&update, page.terms);

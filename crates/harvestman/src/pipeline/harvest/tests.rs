@@ -229,6 +229,7 @@ fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Order>) {
 fn lease() -> SiteLease {
     let site = Site {
         habit: model::SiteHabit::default(),
+        traps: model::SiteTraps::default(),
         id: SiteId(1),
         key: CrawlUrl::parse("http://a.example/").unwrap().site(),
         seeded: true,

@@ -11,7 +11,7 @@ use std::{
 use model::{
     Candidate, Change, Children, Condition, Counts, Fingerprint, Habit, LastVersion, NewPage, Page,
     PageState, PageTerms, PageUpdate, Signal, Site, SiteClock, SiteCounters, SiteDelta, SiteHabit,
-    SiteId, SiteKey, SpiderId, Timestamp, Visit, limits,
+    SiteId, SiteKey, SiteTraps, SpiderId, Timestamp, Visit, limits,
 };
 
 pub(super) const DAY: i64 = 86_400_000;
@@ -100,6 +100,7 @@ impl MemorySite {
                 counters: SiteCounters::default(),
                 clock: SiteClock::default(),
                 habit: SiteHabit::default(),
+                traps: SiteTraps::default(),
                 robots: Vec::new(),
             },
             fence: 0,
@@ -396,6 +397,9 @@ impl MemorySite {
         site.seeded |= delta.seeded;
         site.counters.duplicates += delta.duplicates;
         site.clock = delta.clock.unwrap_or(site.clock);
+        if let Some(traps) = &delta.traps {
+            site.traps = traps.clone();
+        }
         if let Some(habit) = &delta.habit {
             site.habit = habit.clone();
         }

@@ -58,7 +58,8 @@ CREATE TABLE sites (
     interrupted     INTEGER NOT NULL DEFAULT 0,
     worked_day      INTEGER NOT NULL DEFAULT 0,  -- days since 1970-01-01 UTC
     worked_ms       INTEGER NOT NULL DEFAULT 0,  -- time that visits took on that day
-    habit           TEXT                         -- JSON: how its pages change together, whom of it to believe
+    habit           TEXT,                        -- JSON: how its pages change together, whom of it to believe
+    traps           TEXT                         -- JSON: what it has taught about its own traps
 );
 CREATE INDEX sites_due ON sites (due) WHERE leased = 0 AND due IS NOT NULL;
 CREATE INDEX sites_due_again ON sites (due_again) WHERE leased = 0 AND due_again IS NOT NULL;
@@ -223,6 +224,19 @@ CREATE TABLE decisions (
     referrer TEXT,
     last     INTEGER NOT NULL,
     PRIMARY KEY (site, reason, rule)
+) WITHOUT ROWID;
+
+-- What the web did, by its name, and what was done about it.
+CREATE TABLE hazards (
+    site     TEXT NOT NULL,
+    hazard   TEXT NOT NULL,
+    what     TEXT NOT NULL,                -- a pattern of URLs, a parameter, or nothing
+    measure  TEXT NOT NULL,
+    count    INTEGER NOT NULL,
+    examples TEXT NOT NULL,                -- JSON: at most three URLs, the newest last
+    first    INTEGER NOT NULL,
+    last     INTEGER NOT NULL,
+    PRIMARY KEY (site, hazard, what)
 ) WITHOUT ROWID;
 
 -- What is kept away from: URLs, prefixes (end in *), hosts, domains (begin with a dot), address ranges.
