@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::{
     Candidate, CrawlUrl, Fingerprint, Mark, Page, PageTerms, PageUpdate, RefusalReason, RobotsCopy,
     Sighting, Signal, Site, SiteClock, SiteHabit, SiteId, SiteKey, SiteTraps, SpiderId, StoreError,
-    Timestamp,
+    Timestamp, limits,
 };
 
 pub trait Frontier: Send {
@@ -93,6 +93,26 @@ pub struct CheckOut {
 }
 
 impl CheckOut {
+    /// Whatever is due at `now`, of every site, without fingerprints: what is to be otherwise is said beside it.
+    pub fn at(now: Timestamp, holder: impl Into<String>) -> CheckOut {
+        CheckOut {
+            now,
+            holder: holder.into(),
+            lease: limits::LEASE,
+            sites_max: usize::MAX,
+            pages_max: usize::MAX,
+            slack: Duration::ZERO,
+            firsts: true,
+            again_max: None,
+            again_until: None,
+            known_max: 0,
+            paused: Vec::new(),
+            requisites_only: false,
+            seeded_first: false,
+            only: None,
+        }
+    }
+
     /// The moment by which pages to be seen again must be due.
     pub fn again_by(&self) -> Timestamp {
         self.again_until.map_or(self.now, |until| until.min(self.now))

@@ -107,20 +107,11 @@ fn picks(frontier: &mut SqliteFrontier, count: usize, begin: Timestamp) -> Outco
 
 fn request(now: Timestamp) -> CheckOut {
     CheckOut {
-        now,
-        holder: "scale".into(),
-        lease: Duration::from_secs(600),
         sites_max: 200,
         pages_max: 100,
-        slack: Duration::ZERO,
-        firsts: true,
         again_max: Some(2_000),
-        again_until: None,
         known_max: model::limits::KNOWN_IN_MEMORY_MAX,
-        paused: Vec::new(),
-        requisites_only: false,
-        seeded_first: false,
-        only: None,
+        ..CheckOut::at(now, "scale")
     }
 }
 

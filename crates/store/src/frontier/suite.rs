@@ -119,20 +119,11 @@ pub fn candidate(text: &str, level: u16) -> Candidate {
 
 pub fn ask(now: i64) -> CheckOut {
     CheckOut {
-        now: Timestamp(now),
-        holder: "test".into(),
         lease: Duration::from_secs(600),
         sites_max: 100,
         pages_max: 100,
-        slack: Duration::ZERO,
-        firsts: true,
-        again_max: None,
-        again_until: None,
         known_max: 1_000,
-        paused: Vec::new(),
-        requisites_only: false,
-        seeded_first: false,
-        only: None,
+        ..CheckOut::at(Timestamp(now), "test")
     }
 }
 

@@ -97,9 +97,6 @@ impl Harvest {
         }
         let fair = limits::PAGES_IN_HAND_MAX / self.plan.sites_in_hand.max(1);
         let request = CheckOut {
-            now,
-            holder: self.plan.holder.clone(),
-            lease: limits::LEASE,
             sites_max: room.min(limits::CHECK_OUT_SITES),
             pages_max: fair.clamp(limits::CHECK_OUT_PAGES_MIN, limits::REFILL_PAGES),
             slack: ask.slack,
@@ -110,7 +107,7 @@ impl Harvest {
             paused: self.paused(now),
             requisites_only: self.state.parts_only,
             seeded_first: self.plan.seeded_first,
-            only: None,
+            ..CheckOut::at(now, &self.plan.holder)
         };
         self.state.checking_out = true;
         self.state.check_at = None;

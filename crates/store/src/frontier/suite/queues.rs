@@ -31,7 +31,7 @@ fn fetch_three_of_each(frontier: &mut impl Frontier) {
 }
 
 fn revisits(now: i64, again_max: usize) -> CheckOut {
-    CheckOut { firsts: false, again_max: Some(again_max), again_until: None, ..ask(now) }
+    CheckOut { firsts: false, again_max: Some(again_max), ..ask(now) }
 }
 
 fn again(leases: &[SiteLease]) -> usize {
@@ -67,13 +67,7 @@ pub fn revisits_come_by_their_due_whatever_their_level(frontier: &mut impl Front
 pub fn a_site_brings_what_is_due_of_either_sort(frontier: &mut impl Frontier) {
     fetch_three_of_each(frontier);
     admit(frontier, &["http://a.example/new"], 5);
-    let of = |firsts, again_max| CheckOut {
-        sites_max: 1,
-        firsts,
-        again_max,
-        again_until: None,
-        ..ask(HOUR)
-    };
+    let of = |firsts, again_max| CheckOut { sites_max: 1, firsts, again_max, ..ask(HOUR) };
     let mut lent = |request: CheckOut| {
         let lease = frontier.check_out(&request).unwrap().remove(0);
         give_back(frontier, &lease, HOUR, &[]);
@@ -121,7 +115,7 @@ pub fn a_part_never_fetched_is_a_first_visit(frontier: &mut impl Frontier) {
     let terms = PageTerms { requisite: true, ..PageTerms::default() };
     let part = Candidate { terms, ..candidate("http://a.example/logo", 0) };
     frontier.admit(&[part], Timestamp(0)).unwrap();
-    let firsts = |now| CheckOut { again_max: Some(0), again_until: None, ..ask(now) };
+    let firsts = |now| CheckOut { again_max: Some(0), ..ask(now) };
     let lease = frontier.check_out(&firsts(0)).unwrap().remove(0);
     let mut seen = delta(&lease, Release::NotBefore(Timestamp(0)));
     seen.admitted = vec![NewPage { terms, ..new_page("http://a.example/logo", 0, 0) }];
