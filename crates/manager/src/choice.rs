@@ -258,12 +258,13 @@ fn moved(price: f64, page: &Page) -> bool {
 }
 
 /// Whether a visit would be the first that shows the page. One that never answered is still to be seen for the
-/// first time: no budget of revisits grows with it, and none would ever pay for it.
+/// first time: no budget of revisits grows with it, and none would ever pay for it. To be elsewhere or gone is
+/// an answer.
 pub fn is_first(page: &Page) -> bool {
     match page.state {
         PageState::Candidate | PageState::Known => true,
-        PageState::Fetched => false,
-        PageState::Redirected | PageState::Failing | PageState::Gone | PageState::Excluded => {
+        PageState::Fetched | PageState::Redirected | PageState::Gone => false,
+        PageState::Failing | PageState::Excluded => {
             page.last.is_none() && page.habit.seen.is_none()
         }
     }

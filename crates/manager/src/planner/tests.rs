@@ -350,8 +350,7 @@ fn another_budget_leaves_what_was_learned_and_what_is_left() {
 
 #[test]
 fn a_page_that_never_answered_is_still_to_be_visited_for_the_first_time() {
-    use PageState::{Excluded, Failing, Gone, Redirected};
-    for state in [Excluded, Failing, Gone, Redirected] {
+    for state in [PageState::Excluded, PageState::Failing] {
         let mut planner = planner(None, true);
         let never = |k| Page { state, habit: Habit::default(), ..page(&url(k)) };
         let chosen = planner.choose(&mut many(3, never), &stake, &endless, NOW.plus(TICK));
@@ -359,6 +358,20 @@ fn a_page_that_never_answered_is_still_to_be_visited_for_the_first_time() {
         let before = |k| Page { state, ..known(&url(k), 9.0, 1.0) };
         let chosen = planner.choose(&mut many(3, before), &stake, &endless, NOW.plus(TICK));
         assert_eq!((chosen.firsts, chosen.again), (0, 0), "{state:?}: held to the budget");
+    }
+}
+
+#[test]
+fn a_page_that_is_elsewhere_or_gone_is_held_to_the_budget_of_revisits() {
+    for state in [PageState::Gone, PageState::Redirected] {
+        let mut planner = planner(None, true);
+        let page = |k| Page { state, habit: Habit::default(), ..page(&url(k)) };
+        let chosen = planner.choose(&mut many(30, page), &stake, &endless, NOW.plus(TICK));
+        assert_eq!((chosen.firsts, chosen.again), (0, 0), "{state:?}: nothing is known to pay for");
+        planner.known(PurseId::COMMON, 840);
+        let now = NOW.plus(TICK * 2);
+        let chosen = planner.choose(&mut many(30, page), &stake, &endless, now);
+        assert_eq!((chosen.firsts, chosen.again), (0, 10), "{state:?}: 120 a day, 10 in a tick");
     }
 }
 

@@ -58,6 +58,7 @@ macro_rules! frontier_suite {
             a_refill_brings_revisits_when_asked_for,
             each_queue_says_when_it_is_due_next,
             a_part_never_fetched_is_a_first_visit,
+            a_page_that_only_redirects_or_is_gone_is_seen_again,
             a_habit_comes_back_with_its_page_and_its_site,
             an_announcement_is_news_once,
             a_believed_announcement_makes_the_page_due,

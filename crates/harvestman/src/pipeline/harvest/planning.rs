@@ -219,7 +219,7 @@ impl Harvest {
     /// A visit to a page was made.
     pub(super) fn pay(&mut self, page: &Page, bytes: u64, now: Timestamp) {
         let purse = self.spiders.of(page.spider).returns.purse;
-        self.planning.spent(purse, page.last.is_none(), bytes, now);
+        self.planning.spent(purse, manager::is_first(page), bytes, now);
         if let Some(held) = self.state.hand.get(&page.url.site()) {
             held.paid.remove(&page.url.fingerprint());
         }

@@ -1,6 +1,7 @@
 //! A site in memory: its pages, and two queues of them by when they are due.
 //!
-//! - A page with a due is in exactly one queue: `Turn::First` until it was fetched, `Turn::Again` from then on.
+//! - A page with a due is in exactly one queue: `Turn::First` until it was fetched, `Turn::Again` from then on,
+//!   and while all it says is that it is elsewhere or gone.
 //! - Counters follow from each page's standing before and after a change.
 
 mod lending;
@@ -62,7 +63,8 @@ struct Row {
 
 impl Row {
     fn turn(&self) -> Turn {
-        if self.fetched { Turn::Again } else { Turn::First }
+        let answered = matches!(self.page.state, PageState::Redirected | PageState::Gone);
+        if self.fetched || answered { Turn::Again } else { Turn::First }
     }
 
     fn key(&self, index: u32) -> (Timestamp, i64, u32) {

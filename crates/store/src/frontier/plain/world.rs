@@ -57,7 +57,7 @@ impl PlainSite {
         let mut due: Vec<Shape> = self
             .pages
             .iter()
-            .filter(|(_, page)| page.fetched == again)
+            .filter(|(_, page)| page.is_seen_again() == again)
             .filter(|(_, page)| page.due.is_some_and(|due| due <= until))
             .filter(|(_, page)| !asleep.contains(&page.spider))
             .filter(|(_, page)| page.fetched || !held_back(page))
@@ -317,6 +317,10 @@ impl Plain {
 }
 
 impl PlainPage {
+    fn is_seen_again(&self) -> bool {
+        self.fetched || matches!(self.state, PageState::Redirected | PageState::Gone)
+    }
+
     fn lower(&mut self, level: u16) {
         if !self.fetched && !self.requisite {
             self.level = self.level.min(level);

@@ -124,3 +124,32 @@ pub fn a_part_never_fetched_is_a_first_visit(frontier: &mut impl Frontier) {
     assert!(frontier.check_out(&firsts(9)).unwrap().is_empty());
     assert_eq!(frontier.check_out(&revisits(9, 1)).unwrap().len(), 1);
 }
+
+pub fn a_page_that_only_redirects_or_is_gone_is_seen_again(frontier: &mut impl Frontier) {
+    let part = PageTerms { requisite: true, ..PageTerms::default() };
+    admit(frontier, &["http://a.example/moved", "http://a.example/gone"], 0);
+    let logo = Candidate { terms: part, ..candidate("http://a.example/logo", 0) };
+    frontier.admit(&[logo], Timestamp(0)).unwrap();
+    let lease = lease_one(frontier, 0);
+    let mut seen = delta(&lease, Release::NotBefore(Timestamp(0)));
+    for page in &lease.pages {
+        let (text, terms) = (page.url.as_str(), page.terms);
+        let change = if text.ends_with("moved") { Change::Redirected } else { Change::Gone };
+        seen.admitted.push(NewPage { terms, ..new_page(text, 0, 0) });
+        seen.updates.push(visited(page.url.fingerprint(), 0, change, Some(9)));
+    }
+    settle(frontier, 0, seen);
+    let dues = NextDue { first: None, again: Some(Timestamp(9)) };
+    assert_eq!(frontier.next_dues().unwrap(), dues);
+    let firsts = CheckOut { again_max: Some(0), ..ask(9) };
+    assert!(frontier.check_out(&firsts).unwrap().is_empty(), "nothing to be discovered");
+    let lease = frontier.check_out(&revisits(9, 5)).unwrap().remove(0);
+    assert_eq!(lease.pages.len(), 3);
+
+    // Content would be their first, which a limit on pages holds back; of a part it does not.
+    give_back(frontier, &lease, 9, &[1]);
+    let lease = frontier.check_out(&revisits(9, 5)).unwrap().remove(0);
+    assert_eq!(urls(&lease.pages), ["http://a.example/logo"]);
+    give_back(frontier, &lease, 9, &[]);
+    assert_eq!(frontier.check_out(&revisits(9, 5)).unwrap()[0].pages.len(), 3);
+}
