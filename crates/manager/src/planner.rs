@@ -256,6 +256,14 @@ impl Planner {
         }
     }
 
+    /// Whether the purse could pay for pages of this sort, if they came. Where some go by a rule of their own and
+    /// no budget is set, these need no payment.
+    pub fn can_pay(&self, purse: PurseId, first: bool) -> bool {
+        let purse = &self.account(purse).purse;
+        let free = first || self.own_rule_room > 0;
+        !self.options.gated || purse.capacity() > 0 || !purse.is_explicit() && free
+    }
+
     /// Leaves in the leases the pages to visit now. Budgets and allowances are charged for them at once;
     /// what is then not visited is given back with [`Planner::unspent`]. The habits of the leases' sites are
     /// moved on and have to be written.

@@ -83,6 +83,8 @@ pub struct CheckOut {
     /// Spiders whose pages stay where they are, besides those that the store itself knows to be paused. When
     /// one is no longer named here, its sites become due again.
     pub paused: Vec<SpiderId>,
+    /// Spiders that cannot pay now: their pages stay where they are, this time, and make room for others.
+    pub unpaid: Unpaid,
     /// Lend out only what is due of parts of pages ([`PageTerms::requisite`]), as far as it goes: the limit
     /// on pages is reached, and theirs are still to come.
     pub requisites_only: bool,
@@ -107,6 +109,7 @@ impl CheckOut {
             again_until: None,
             known_max: 0,
             paused: Vec::new(),
+            unpaid: Unpaid::default(),
             requisites_only: false,
             seeded_first: false,
             only: None,
@@ -116,6 +119,21 @@ impl CheckOut {
     /// The moment by which pages to be seen again must be due.
     pub fn again_by(&self) -> Timestamp {
         self.again_until.map_or(self.now, |until| until.min(self.now))
+    }
+}
+
+/// Spiders whose purse is empty, for …
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unpaid {
+    /// … what is to be judged or fetched for the first time, …
+    pub firsts: Vec<SpiderId>,
+    /// … and for pages to be seen again.
+    pub again: Vec<SpiderId>,
+}
+
+impl Unpaid {
+    pub fn is_empty(&self) -> bool {
+        self.firsts.is_empty() && self.again.is_empty()
     }
 }
 

@@ -36,7 +36,7 @@ pub use fetch::{
 };
 pub use frontier::{
     CheckOut, Counts, Decision, Frontier, NewPage, NextDue, Refill, Release, Settlement, SiteDelta,
-    SiteLease, Spent,
+    SiteLease, Spent, Unpaid,
 };
 pub use gate::{Gate, OpenGate, TypeGate};
 pub use habit::{Audit, Habit, Signal, SignalSource, SiteHabit, Trust};

@@ -263,6 +263,23 @@ fn a_purse_of_its_own_spends_nothing_of_the_common_one() {
 }
 
 #[test]
+fn who_has_nothing_left_is_told_from_who_needs_no_payment() {
+    let own = PurseId(7);
+    let budget = Budget { visits_per_day: Some(120.0), ..Budget::default() };
+    let purses = vec![(own, budget)];
+    let options = PlannerOptions { purses, tick_max: TICK, ..PlannerOptions::default() };
+    let mut planner = Planner::new(options, NOW);
+    let can =
+        |planner: &Planner, purse| [planner.can_pay(purse, true), planner.can_pay(purse, false)];
+    assert_eq!(can(&planner, own), [false, false], "a budget holds first visits too");
+    assert_eq!(can(&planner, PurseId::COMMON), [true, false]);
+    planner.ask(NOW.plus(TICK));
+    assert_eq!(can(&planner, own), [true, true]);
+    planner.met_own_rules(1);
+    assert_eq!(can(&planner, PurseId::COMMON), [true, true], "intervals need no budget");
+}
+
+#[test]
 fn an_announced_page_is_reckoned_anew_and_a_called_one_is_due_as_it_stands() {
     let mut planner = planner(None, false);
     planner.account_mut(PurseId::COMMON).price = 1.0;

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use model::{Fingerprint, Page, SiteId, SpiderId, Timestamp};
+use model::{Fingerprint, Page, SiteId, SpiderId, Timestamp, Unpaid};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
@@ -48,6 +48,8 @@ pub(super) struct Closed {
     pub full: Vec<SpiderId>,
     /// As if their pages were not known: whoever finds them takes them over. They are asleep, too.
     pub removed: Vec<SpiderId>,
+    /// As a single check-out asks; no site rests by it.
+    pub unpaid: Unpaid,
 }
 
 /// What a site is lent out with.
@@ -81,7 +83,11 @@ impl Closed {
     fn shuts(&self, spider: SpiderId, turn: i64) -> bool {
         // What would be its first content a limit on pages holds back.
         let counts = turn == FIRST_FETCH || turn == ANSWERED;
-        self.asleep.contains(&spider) || counts && self.full.contains(&spider)
+        let again = turn == SEEN_AGAIN || turn == ANSWERED;
+        let unpaid = if again { &self.unpaid.again } else { &self.unpaid.firsts };
+        self.asleep.contains(&spider)
+            || counts && self.full.contains(&spider)
+            || unpaid.contains(&spider)
     }
 }
 

@@ -11,6 +11,7 @@ mod site;
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
+    ops::Bound,
     time::Duration,
 };
 
@@ -123,13 +124,16 @@ impl MemoryFrontier {
         again_left: &mut Option<usize>,
         lent: &mut Vec<SiteLease>,
     ) {
+        let mut after = None;
         while lent.len() < request.sites_max
             && !(queue.turn == Turn::Again && *again_left == Some(0))
-            && let Some(at) = self.next_site(queue)
+            && let Some((due, at)) = self.next_site(queue, after)
         {
+            after = Some((due, at));
             let for_again = queue.turn == Turn::Again;
             let wish = Wish {
                 asleep: &self.asleep,
+                unpaid: Some(&request.unpaid),
                 pages_max: request.pages_max,
                 firsts: request.firsts.then_some(request.now),
                 again: (*again_left != Some(0)).then_some(match for_again {
@@ -141,18 +145,29 @@ impl MemoryFrontier {
                 requisites_only: false,
             };
             let lot = self.sites[at].lot(&wish, &HashSet::new());
-            *again_left = again_left.map(|left| left - (lot.pages.len() - lot.firsts));
+            let again = lot.pages.len() - lot.firsts;
+            if (if for_again { again } else { lot.firsts }) == 0 {
+                // All that is due of it is of spiders that cannot pay.
+                continue;
+            }
+            *again_left = again_left.map(|left| left - again);
             lent.push(self.lease(request, at, lot));
         }
     }
 
-    fn next_site(&self, queue: Queue) -> Option<usize> {
+    /// The next one behind this.
+    fn next_site(
+        &self,
+        queue: Queue,
+        after: Option<(Timestamp, usize)>,
+    ) -> Option<(Timestamp, usize)> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         self.due[queue.turn as usize]
-            .iter()
+            .range((from, Bound::Unbounded))
             .take_while(|(due, _)| *due <= queue.until)
             .filter(|(_, at)| self.sites[*at].not_before <= queue.now)
             .find(|(_, at)| !queue.seeded || self.sites[*at].site.seeded)
-            .map(|(_, at)| *at)
+            .copied()
     }
 
     /// Parts of pages alone are asked for at the end of a crawl only: every site is looked at.
@@ -165,6 +180,7 @@ impl MemoryFrontier {
             }
             let wish = Wish {
                 asleep: &self.asleep,
+                unpaid: None,
                 pages_max: request.pages_max,
                 firsts: Some(request.now),
                 again: Some(request.now),
@@ -334,6 +350,7 @@ impl Frontier for MemoryFrontier {
         }
         let wish = Wish {
             asleep: &request.paused,
+            unpaid: None,
             pages_max: request.pages_max,
             firsts: Some(request.now),
             again: request.again,

@@ -16,7 +16,7 @@ use model::{
     Candidate, Change, CheckOut, Counts, CrawlUrl, Decision, Fingerprint, Frontier, Mark, NewPage,
     Origin, Page, PageFacts, PageState, PageTerms, PageUpdate, RecordId, RecordLocation, Refill,
     RefusalReason, Release, RobotsAnswer, RobotsCopy, Settlement, SiteClock, SiteDelta, SiteLease,
-    Spent, SpiderId, StoreError, Timestamp, Visit,
+    Spent, SpiderId, StoreError, Timestamp, Unpaid, Visit,
 };
 
 /// Declares a test for each promise of the suite; after `core:` only for those that planning goes by.
@@ -51,6 +51,7 @@ macro_rules! frontier_suite {
             a_site_given_back_without_a_limit_lends_everything_again,
             pages_of_a_paused_spider_stay_until_it_wakes,
             a_site_of_two_spiders_lends_those_of_the_one_awake,
+            pages_of_a_spider_that_cannot_pay_make_room_for_others,
             first_visits_do_not_wait_for_revisits,
             only_so_many_revisits_are_lent_as_asked_for,
             revisits_come_by_their_due_whatever_their_level,

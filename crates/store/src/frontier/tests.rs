@@ -192,17 +192,17 @@ fn the_hot_questions_are_answered_from_their_indexes_without_sorting() {
     for (sql, index) in [
         (
             "SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL AND due <= 5 \
-             ORDER BY due, id LIMIT 5",
+             AND (due, id) > (3, 4) ORDER BY due, id LIMIT 5",
             "sites_due",
         ),
         (
             "SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL AND seeded = 1 AND due <= 5 \
-             ORDER BY due, id LIMIT 5",
+             AND (due, id) > (3, 4) ORDER BY due, id LIMIT 5",
             "sites_seeded_due",
         ),
         (
             "SELECT id FROM sites WHERE leased = 0 AND due_again IS NOT NULL AND due_again <= 5 \
-             ORDER BY due_again, id LIMIT 5",
+             AND (due_again, id) > (3, 4) AND not_before <= 5 ORDER BY due_again, id LIMIT 5",
             "sites_due_again",
         ),
         (

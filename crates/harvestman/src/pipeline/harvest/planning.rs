@@ -7,7 +7,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use manager::{Ask, Planner, PlannerOptions, PlannerState, Policy, PurseId, Stake};
-use model::{Page, Release, Site, SiteDelta, SiteHabit, SiteLease, SpiderId, Timestamp};
+use model::{Page, Release, Site, SiteDelta, SiteHabit, SiteLease, SpiderId, Timestamp, Unpaid};
 use serde::{Deserialize, Serialize};
 
 use super::Harvest;
@@ -142,6 +142,15 @@ impl Planning {
         self.gated && self.budgets.purses.iter().any(|(_, budget)| budget.is_explicit())
     }
 
+    /// Of these spiders with their purses, those that cannot pay.
+    fn unpaid(&self, spiders: impl Iterator<Item = (SpiderId, PurseId)> + Clone) -> Unpaid {
+        let of = |first: bool| {
+            let poor = spiders.clone().filter(|(_, purse)| !self.planner.can_pay(*purse, first));
+            poor.map(|(spider, _)| spider).collect()
+        };
+        Unpaid { firsts: of(true), again: of(false) }
+    }
+
     /// The planner's next tick.
     pub fn next_tick(&self) -> Timestamp {
         self.next
@@ -207,6 +216,12 @@ fn options(budgets: &Budgets, gated: bool) -> PlannerOptions {
 }
 
 impl Harvest {
+    /// The spiders whose pages are not to be asked for, because nobody would pay for them.
+    pub(super) fn unpaid(&self) -> Unpaid {
+        let spiders = self.spiders.all();
+        self.planning.unpaid(spiders.iter().map(|spider| (spider.id, spider.returns.purse)))
+    }
+
     /// What decides about a page that is visited now.
     pub(super) fn stakes(&mut self, page: &Page) -> Stakes {
         let stake = self.spiders.of(page.spider).stake_of(page);

@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
-use model::{Children, Fingerprint, Page, PageState, SpiderId, Timestamp};
+use model::{Children, Fingerprint, Page, PageState, SpiderId, Timestamp, Unpaid};
 
 use super::{MemorySite, Row, Turn};
 
 /// Which pages of a site are asked for.
 pub(in crate::frontier::memory) struct Wish<'a> {
     pub asleep: &'a [SpiderId],
+    pub unpaid: Option<&'a Unpaid>,
     pub pages_max: usize,
     /// Of the first queue, what is due by this moment.
     pub firsts: Option<Timestamp>,
@@ -80,11 +81,15 @@ impl MemorySite {
         except: &HashSet<Fingerprint>,
     ) -> Vec<&Row> {
         let Some(until) = until else { return Vec::new() };
+        let unpaid = wish.unpaid.map_or(&[][..], |unpaid| match turn {
+            Turn::First => &unpaid.firsts,
+            Turn::Again => &unpaid.again,
+        });
         self.queues[turn as usize]
             .iter()
             .take_while(|(due, ..)| *due <= until)
             .map(|(_, _, index)| &self.rows[*index as usize])
-            .filter(|row| self.is_open(row, wish.asleep))
+            .filter(|row| self.is_open(row, wish.asleep) && !unpaid.contains(&row.page.spider))
             .filter(|row| !wish.requisites_only || row.page.terms.requisite)
             .filter(|row| !except.contains(&row.page.url.fingerprint()))
             .collect()
