@@ -15,7 +15,7 @@ use std::{
 
 use manager::Profit;
 use model::{
-    Archive, Busy, Clock, Fingerprint, NewPage, Settlement, SiteDelta, SiteId, SpiderId,
+    Archive, Busy, Clock, Fingerprint, NewPage, Page, Settlement, SiteDelta, SiteId, SpiderId,
     StoreError, Timestamp, limits,
 };
 use store::{control::SpiderChange, links::LinkWriter, runs::RunId};
@@ -132,8 +132,10 @@ impl Writer {
             }
             Order::Limits(fingerprint) => {
                 self.commit(batch)?;
+                let spiders = self.spiders.clone();
+                let returns = |page: &Page| spiders.of(page.spider).has_return(page);
                 self.until_there_is_room(|writer| {
-                    writer.desk.limits_are(fingerprint.clone(), writer.clock.now())
+                    writer.desk.limits_are(&fingerprint, &returns, writer.clock.now())
                 })
             }
             Order::CheckOut(request, busy) => {
