@@ -295,6 +295,11 @@ impl Planner {
         account.count(first);
     }
 
+    /// Visits that nobody chose, and that take place all the same.
+    pub fn charge(&mut self, purse: PurseId, visits: usize) {
+        self.account_mut(purse).purse.pay(visits as f64);
+    }
+
     /// Visits that were chosen and did not take place.
     pub fn unspent(&mut self, purse: PurseId, visits: usize) {
         self.account_mut(purse).purse.pay(-(visits as f64));

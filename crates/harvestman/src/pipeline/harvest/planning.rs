@@ -7,7 +7,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use manager::{Ask, Planner, PlannerOptions, PlannerState, Policy, PurseId, Stake};
-use model::{Page, Release, Site, SiteDelta, SiteHabit, SiteLease, SpiderId, Timestamp, Unpaid};
+use model::{
+    Page, Release, Site, SiteDelta, SiteHabit, SiteKey, SiteLease, SpiderId, Timestamp, Unpaid,
+};
 use serde::{Deserialize, Serialize};
 
 use super::Harvest;
@@ -238,6 +240,18 @@ impl Harvest {
         if let Some(held) = self.state.hand.get(&page.url.site()) {
             held.paid.remove(&page.url.fingerprint());
         }
+    }
+
+    /// Another visit to the page, at once, because of what the last one showed. It is paid for like any other.
+    pub(super) fn visit_once_more(&mut self, site: &SiteKey, page: Page, now: Timestamp) {
+        let stake = self.spiders.of(page.spider).stake_of(&page);
+        if self.planning.planner.charges(&page, &stake)
+            && let Some(held) = self.state.hand.get(site)
+        {
+            held.paid.insert(page.url.fingerprint(), stake.purse);
+            self.planning.planner.charge(stake.purse, 1);
+        }
+        self.workbench.retry(site, page, now);
     }
 
     /// A page that was paid for is not visited after all.
