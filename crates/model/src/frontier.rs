@@ -52,12 +52,47 @@ pub trait Frontier: Send {
         &mut self,
         spider: SpiderId,
         look: &mut dyn FnMut(&Site, &Page),
-    ) -> Result<(), StoreError>;
+    ) -> Result<(), StoreError> {
+        let mut place = Some(Milestone::default());
+        while let Some(from) = place {
+            place = self.survey_part(spider, from, usize::MAX, look)?;
+        }
+        Ok(())
+    }
 
-    /// These pages become due at `now`; those of sites in hand as soon as they are given back.
-    fn call(&mut self, pages: &[(SiteId, Fingerprint)], now: Timestamp) -> Result<u64, StoreError>;
+    /// The same from this place on, until about `rows_max` rows were read, so that others have their turn in
+    /// between; from where to go on, if there is more.
+    fn survey_part(
+        &mut self,
+        spider: SpiderId,
+        from: Milestone,
+        rows_max: usize,
+        look: &mut dyn FnMut(&Site, &Page),
+    ) -> Result<Option<Milestone>, StoreError>;
+
+    /// These pages become due at `now`, but for those visited after `since`; those of sites in hand as soon as
+    /// they are given back.
+    fn call(
+        &mut self,
+        pages: &[(SiteId, Fingerprint)],
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64, StoreError>;
 
     fn counts(&mut self) -> Result<Counts, StoreError>;
+}
+
+/// How far a survey has come: behind this page of the site, or before the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Milestone {
+    pub site: SiteId,
+    pub page: Option<Fingerprint>,
+}
+
+impl Default for Milestone {
+    fn default() -> Milestone {
+        Milestone { site: SiteId(0), page: None }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -224,7 +224,7 @@ impl Drive<'_> {
         self.frontier.survey(SPIDER, &mut |site, page| {
             batch.look(site, page, importance[page_number(page)]);
         })?;
-        self.frontier.call(&batch.chosen(), moment(at)).map(drop)
+        self.frontier.call(&batch.chosen(), moment(at), moment(at)).map(drop)
     }
 
     /// Reads what was announced since the last time.

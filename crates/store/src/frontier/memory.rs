@@ -16,8 +16,9 @@ use std::{
 };
 
 use model::{
-    Candidate, CheckOut, Counts, Fingerprint, Frontier, NextDue, Page, Refill, Release, Settlement,
-    Site, SiteDelta, SiteHabit, SiteId, SiteKey, SiteLease, Spent, SpiderId, StoreError, Timestamp,
+    Candidate, CheckOut, Counts, Fingerprint, Frontier, Milestone, NextDue, Page, Refill, Release,
+    Settlement, Site, SiteDelta, SiteHabit, SiteId, SiteKey, SiteLease, Spent, SpiderId,
+    StoreError, Timestamp,
 };
 
 use self::site::{DAY, Lot, MemorySite, Turn, Wish};
@@ -405,28 +406,44 @@ impl Frontier for MemoryFrontier {
         Ok((0..wanted).map(one).map(|(page, habit)| (page.clone(), habit.clone())).collect())
     }
 
-    fn survey(
+    fn survey_part(
         &mut self,
         spider: SpiderId,
+        from: Milestone,
+        rows_max: usize,
         look: &mut dyn FnMut(&Site, &Page),
-    ) -> Result<(), StoreError> {
-        for site in &self.sites {
-            let may = |page: &&Page| {
-                page.spider == spider
+    ) -> Result<Option<Milestone>, StoreError> {
+        let mut left = rows_max;
+        for site in self.sites.iter().skip_while(|site| site.site.id < from.site) {
+            let after = from.page.filter(|_| site.site.id == from.site);
+            for page in site.pages_behind(after) {
+                if page.spider == spider
                     && !page.terms.requisite
                     && (1..=5).contains(&(page.state as u8))
-            };
-            site.pages().filter(may).for_each(|page| look(&site.site, page));
+                {
+                    look(&site.site, page);
+                }
+                left = left.saturating_sub(1);
+                if left == 0 {
+                    let page = Some(page.url.fingerprint());
+                    return Ok(Some(Milestone { site: site.site.id, page }));
+                }
+            }
         }
-        Ok(())
+        Ok(None)
     }
 
-    fn call(&mut self, pages: &[(SiteId, Fingerprint)], now: Timestamp) -> Result<u64, StoreError> {
+    fn call(
+        &mut self,
+        pages: &[(SiteId, Fingerprint)],
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
         let mut called = 0;
         for (id, fp) in pages {
             let Some(at) = self.at(*id) else { continue };
             let site = &mut self.sites[at];
-            if site.call(*fp, &mut self.counts, now) {
+            if site.call(*fp, &mut self.counts, since, now) {
                 called += 1;
                 site.resting &= site.leased.is_some();
                 self.note(at);

@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use model::{
-    Candidate, CheckOut, Counts, Fingerprint, Frontier, Mark, NextDue, Page, Refill, Settlement,
-    Site, SiteHabit, SiteId, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
+    Candidate, CheckOut, Counts, Fingerprint, Frontier, Mark, Milestone, NextDue, Page, Refill,
+    Settlement, Site, SiteHabit, SiteId, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -308,18 +308,26 @@ impl Frontier for SqliteFrontier {
             .map_err(|fault| self.fault(fault))
     }
 
-    fn survey(
+    fn survey_part(
         &mut self,
         spider: SpiderId,
+        from: Milestone,
+        rows_max: usize,
         look: &mut dyn FnMut(&Site, &Page),
-    ) -> Result<(), StoreError> {
-        habits::survey(&self.connection, spider, look).map_err(|fault| self.fault(fault))
+    ) -> Result<Option<Milestone>, StoreError> {
+        let place = habits::survey(&self.connection, spider, from, rows_max, look);
+        place.map_err(|fault| self.fault(fault))
     }
 
-    fn call(&mut self, pages: &[(SiteId, Fingerprint)], now: Timestamp) -> Result<u64, StoreError> {
+    fn call(
+        &mut self,
+        pages: &[(SiteId, Fingerprint)],
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
         let mut called = 0;
         for part in pages.chunks(habits::CALL_PAGES) {
-            called += self.transact(now, |work| habits::call(work, part, now))?;
+            called += self.transact(now, |work| habits::call(work, part, since, now))?;
         }
         Ok(called)
     }

@@ -13,10 +13,10 @@ mod spiders;
 use std::time::Duration;
 
 use model::{
-    Candidate, Change, CheckOut, Counts, CrawlUrl, Decision, Fingerprint, Frontier, Mark, NewPage,
-    Origin, Page, PageFacts, PageState, PageTerms, PageUpdate, RecordId, RecordLocation, Refill,
-    RefusalReason, Release, RobotsAnswer, RobotsCopy, Settlement, SiteClock, SiteDelta, SiteLease,
-    Spent, SpiderId, StoreError, Timestamp, Unpaid, Visit,
+    Candidate, Change, CheckOut, Counts, CrawlUrl, Decision, Fingerprint, Frontier, Mark,
+    Milestone, NewPage, Origin, Page, PageFacts, PageState, PageTerms, PageUpdate, RecordId,
+    RecordLocation, Refill, RefusalReason, Release, RobotsAnswer, RobotsCopy, Settlement,
+    SiteClock, SiteDelta, SiteLease, Spent, SpiderId, StoreError, Timestamp, Unpaid, Visit,
 };
 
 /// Declares a test for each promise of the suite; after `core:` only for those that planning goes by.
@@ -67,6 +67,8 @@ macro_rules! frontier_suite {
             a_visit_keeps_what_was_announced_and_no_later_poll_counts_it_again,
             pages_that_are_called_are_due,
             a_survey_shows_every_page_of_a_spider_once,
+            a_survey_in_parts_shows_what_one_at_once_does,
+            what_was_visited_since_the_survey_is_not_called,
             a_sample_is_of_pages_that_were_fetched,
             children_are_counted_since_their_parent_was_seen_and_called_with_it,
         );

@@ -111,6 +111,12 @@ impl MemorySite {
         self.rows.iter().map(|row| &row.page)
     }
 
+    /// Those that were inserted after this one, in that order.
+    pub fn pages_behind(&self, after: Option<Fingerprint>) -> impl Iterator<Item = &Page> {
+        let from = after.and_then(|fp| self.by_fp.get(&fp)).map_or(0, |index| index + 1);
+        self.rows[from as usize..].iter().map(|row| &row.page)
+    }
+
     /// Pages that were fetched before and are no parts of others.
     pub fn fetched(&self) -> impl Iterator<Item = &Page> {
         let rows = self.rows.iter().filter(|row| row.fetched && !row.page.terms.requisite);
@@ -350,11 +356,18 @@ impl MemorySite {
         }
     }
 
-    /// The page is due at `now`; false where it is not known, or due already.
-    pub fn call(&mut self, fp: Fingerprint, counts: &mut Counts, now: Timestamp) -> bool {
+    /// The page is due at `now`; false where it is not known, due already, or was visited after `since`.
+    pub fn call(
+        &mut self,
+        fp: Fingerprint,
+        counts: &mut Counts,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> bool {
         let Some(index) = self.by_fp.get(&fp).copied() else { return false };
         let row = &self.rows[index as usize];
-        if row.waits && row.page.due <= now {
+        let visited = row.visited.is_some_and(|at| at > since && at <= now);
+        if visited || row.waits && row.page.due <= now {
             return false;
         }
         self.change(index, counts, |row| (row.page.due, row.waits) = (now, true));
