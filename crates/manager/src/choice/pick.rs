@@ -36,6 +36,7 @@ pub fn make(
             wanted += 2 * capacity;
             move_price(planner, account, &mut offers, &choice.allowances, capacity, now);
             pick(planner, account, &mut offers, &mut choice, &mut chosen, now);
+            planner.accounts[account].rest(now);
             blocked.extend(offers.into_iter().filter(|offer| choice.is_blocked(offer)));
         }
         choice.spread(leases, &mut blocked, now);

@@ -224,6 +224,31 @@ fn the_price_rises_when_pages_are_late_and_falls_when_there_is_nothing_to_do() {
 }
 
 #[test]
+fn a_purse_that_stays_full_has_its_price_reckoned_anew() {
+    let mut planner = planner(Some(480.0), true);
+    let sample: Vec<(Page, SiteHabit)> =
+        (0..100).map(|k| (known(&url(k), 1.0, 1.0), SiteHabit::default())).collect();
+    planner.known(PurseId::COMMON, 100);
+    planner.begin(&sample, &stake, NOW);
+    let right = planner.price(PurseId::COMMON);
+    planner.account_mut(PurseId::COMMON).price = 1_000.0 * right;
+    let idle = |planner: &mut Planner, tick: u32| {
+        let now = NOW.plus(TICK * tick);
+        planner.choose(&mut many(3, |k| known(&url(k), 0.5, 5.0)), &stake, &endless, now);
+        planner.is_idle(now)
+    };
+    let idle: Vec<bool> = (1..=5).map(|tick| idle(&mut planner, tick)).collect();
+    assert_eq!(idle, [false, false, false, false, true], "half full for six hours");
+    let now = NOW.plus(TICK * 5);
+    planner.begin(&sample, &stake, now);
+    let price = planner.price(PurseId::COMMON);
+    assert!((price / right).ln().abs() < 0.01, "{price} where {right} is right");
+    assert!(!planner.is_idle(now));
+    planner.begin(&[], &stake, now);
+    assert_eq!(planner.price(PurseId::COMMON), price, "and is kept from then on");
+}
+
+#[test]
 fn pages_with_an_interval_of_their_own_need_no_budget_but_a_set_one_holds_them() {
     let weekly = |_: &Page| Stake {
         policy: Policy::Fixed { every: 7 * DAY },

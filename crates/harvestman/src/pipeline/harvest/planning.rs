@@ -355,7 +355,9 @@ impl Harvest {
         }
         self.planning.planner.known(COMMON, known.saturating_sub(elsewhere));
         let grown = known > 0 && known >= 2 * self.planning.sampled_at;
-        if grown && !self.planning.sampling {
+        // Or the budget is not spent: the price would take days to fall to where it is.
+        let idle = known > 0 && self.planning.planner.is_idle(self.clock.now());
+        if (grown || idle) && !self.planning.sampling {
             self.planning.sampling = true;
             self.planning.sampled_at = known;
             self.order(Order::Sample(SAMPLE_PAGES, self.clock.busy()));
