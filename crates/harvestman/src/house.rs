@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use model::{Archive, Candidate, Clock, Frontier, StoreError, Timestamp, Verdict};
+use model::{Archive, Candidate, Clock, Frontier, Page, StoreError, Timestamp, Verdict};
 use seeder::{Block, Seed};
 use store::{
     collection::{Collection, CrawlLock},
@@ -89,7 +89,11 @@ impl House {
         let archive: Arc<dyn Archive> = Arc::new(archive);
         let course = steering.set(&frontier.spiders()?)?;
         // Before everything is made due: it may have to be read whole.
-        frontier.limits_are(course.fingerprint, clock.now())?;
+        let returns = |page: &Page| {
+            let own = course.spiders.iter().find(|(spider, _)| spider.id == page.spider);
+            own.is_some_and(|(spider, _)| spider.has_return(page))
+        };
+        frontier.limits_are(&course.fingerprint, &returns, clock.now())?;
         let spiders = course.spiders.into_iter().map(|(spider, _)| spider);
         let spiders = Spiders::new(setup.blocks.clone(), spiders);
         for seed in frontier.seeds()? {

@@ -48,6 +48,7 @@ pub mod sessions;
 pub mod settle;
 mod sightings;
 pub mod spiders;
+mod survey;
 pub mod tally;
 #[cfg(test)]
 mod tests;
@@ -59,6 +60,7 @@ use gather::GatherStage;
 use harvest::{Ended, Harvest, Plan, Planning, Saved, State, UNSETTLED_MAX};
 use messages::Event;
 use spiders::Spiders;
+use survey::Surveys;
 use tally::{Progress, Tally};
 use writer::Writer;
 
@@ -135,6 +137,7 @@ pub async fn crawl(
         events: events.clone(),
         settle_every: parts.settle_every,
         spiders: parts.spiders.clone(),
+        surveys: Surveys::default(),
     };
     let writer = start("writer", &events, move || writer.run(&order_box))?;
 

@@ -60,7 +60,7 @@ impl Steering {
     pub fn set(&mut self, rows: &[SpiderRow]) -> Result<Course, Failure> {
         let mut spiders = Vec::with_capacity(rows.len());
         let mut purses = vec![(COMMON, revisiting::common_budget(&self.config.revisit))];
-        let mut returning = Vec::new();
+        let (mut returning, overrides) = (Vec::new(), self.config.overrides.clone());
         let (mut by_spider, mut profiles) = (BTreeMap::new(), Vec::with_capacity(rows.len()));
         for row in rows {
             let SpiderConfig { config, own } = self.config.for_spider(&row.name, &row.settings)?;
@@ -75,14 +75,11 @@ impl Steering {
             let purse = revisiting::own_purse(row.id, &own);
             let paid_by = purse.as_ref().map_or(COMMON, |(purse, _)| *purse);
             purses.extend(purse);
-            if comes_by_itself(&config.revisit) {
-                returning.push(row.id);
-            }
+            returning.push((row.id, fingerprint_of(&config.revisit, &overrides)));
             spiders.push((self.spider(row, paid_by, &config)?, bounds));
             profiles.push((row.id, access::profile(&config, &self.folder, &row.name)?, config));
         }
         self.let_in(&profiles)?;
-        let overrides = self.config.overrides.clone();
         Ok(Course {
             spiders,
             terms: Arc::new(CourseTerms { by_spider, overrides }),
@@ -138,13 +135,11 @@ impl Steering {
     }
 }
 
-/// Whether the policy gives every page a due; others leave pages to batches or to their seeds, or alone.
-fn comes_by_itself(revisit: &Revisit) -> bool {
-    match revisit.policy {
-        config::Policy::Value | config::Policy::Fixed => true,
-        config::Policy::Frequency => !revisit.frequency_on_seeds,
-        config::Policy::Profit | config::Policy::Once => false,
-    }
+/// Of all that says which pages of a spider have a due after every visit.
+fn fingerprint_of(revisit: &Revisit, overrides: &Overrides) -> u64 {
+    let Revisit { policy, frequency_on_seeds, .. } = revisit;
+    let overridden = overrides.policies();
+    xxh3_64(format!("{policy:?} {frequency_on_seeds} {overridden:?}").as_bytes())
 }
 
 /// Whether the key says who may enter, and not how much or how fast.

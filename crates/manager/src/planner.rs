@@ -47,6 +47,15 @@ const IMPORTANCE_USUAL: f64 = 1.0 / 3.0;
 /// A price that was kept is no longer good when the budget is by this factor another.
 const BUDGET_MOVED: f64 = 1.5;
 
+/// A purse of which half or more is left after a choice, for so long, has a price that is too high. (Shorter
+/// spells are the hours of pages' last visits, at which none is chosen.)
+const IDLE_PART: f64 = 0.5;
+const IDLE_AFTER: Duration = Duration::from_secs(6 * 3600);
+/// Where that was not the reason, it is asked for again after twice the time, and at last once in this.
+const IDLE_AFTER_MAX: Duration = Duration::from_secs(7 * 86_400);
+/// A price that was reckoned anew is another when it differs by more, in logarithms.
+const SAME_PRICE: f64 = 0.1;
+
 /// What decides about a page besides its habit: given by whoever knows spiders and overrides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stake {
@@ -129,6 +138,9 @@ pub(crate) struct Account {
     pub moved: Timestamp,
     /// Visits that pages past their longest period may take.
     pub forced: Bucket,
+    /// Since when much is left after every choice, and how long that may be so.
+    pub idle_since: Option<Timestamp>,
+    pub idle_after: Duration,
     /// First visits lately, and visits in all, where they share a budget.
     pub firsts: f64,
     pub visits: f64,
@@ -207,8 +219,13 @@ impl Planner {
         self.account_mut(purse).purse.know(pages);
     }
 
+    /// A purse has been full for so long that its price is to be reckoned anew, with [`Planner::begin`].
+    pub fn is_idle(&self, now: Timestamp) -> bool {
+        self.options.gated && self.accounts.iter().any(|account| account.is_idle(now))
+    }
+
     /// Finds the price to start with, from a sample of all pages. A price that was restored is kept where it
-    /// followed the crawl and the budget is still the same.
+    /// followed the crawl and the budget is still the same, unless that is not spent.
     pub fn begin(
         &mut self,
         sample: &[(Page, SiteHabit)],
@@ -222,14 +239,19 @@ impl Planner {
         let gated = self.options.gated;
         for account in &mut self.accounts {
             account.moved = now;
-            if gated && account.price_is_good() {
+            let idle = account.is_idle(now);
+            if gated && account.price_is_good() && !idle {
                 continue;
             }
             let id = account.id;
             let mine = || sample.iter().zip(&stakes).filter(move |(_, stake)| stake.purse == id);
             let pages: Vec<Sampled> =
                 mine().filter_map(|((page, site), stake)| sampled(page, site, stake)).collect();
+            let before = account.price;
             account.start_price(&pages, mine().count());
+            if idle {
+                account.wake(before);
+            }
         }
     }
 
@@ -254,6 +276,14 @@ impl Planner {
             slack: self.slack,
             next: now.plus(wait),
         }
+    }
+
+    /// Whether the purse could pay for pages of this sort, if they came. Where some go by a rule of their own and
+    /// no budget is set, these need no payment.
+    pub fn can_pay(&self, purse: PurseId, first: bool) -> bool {
+        let purse = &self.account(purse).purse;
+        let free = first || self.own_rule_room > 0;
+        !self.options.gated || purse.capacity() > 0 || !purse.is_explicit() && free
     }
 
     /// Leaves in the leases the pages to visit now. Budgets and allowances are charged for them at once;
@@ -285,6 +315,11 @@ impl Planner {
         account.fill(now, tick_max);
         account.purse.weigh(bytes);
         account.count(first);
+    }
+
+    /// Visits that nobody chose, and that take place all the same.
+    pub fn charge(&mut self, purse: PurseId, visits: usize) {
+        self.account_mut(purse).purse.pay(visits as f64);
     }
 
     /// Visits that were chosen and did not take place.
@@ -351,6 +386,8 @@ impl Account {
             priced_for: 0.0,
             moved: now,
             forced: Bucket::new(now),
+            idle_since: None,
+            idle_after: IDLE_AFTER,
             firsts: 0.0,
             visits: 0.0,
         }
@@ -360,6 +397,28 @@ impl Account {
         self.purse.fill(now, tick_max);
         let carry = days(tick_max.max(HOUR));
         self.forced.fill(FORCED_SHARE * self.purse.rate(), carry, 1.0, now);
+    }
+
+    /// Notes how much is left after a choice.
+    pub fn rest(&mut self, now: Timestamp) {
+        let full = self.purse.fullness() >= IDLE_PART;
+        let since = self.idle_since.filter(|since| *since <= now).unwrap_or(now);
+        self.idle_since = full.then_some(since);
+    }
+
+    fn is_idle(&self, now: Timestamp) -> bool {
+        self.idle_since.is_some_and(|since| now.since(since) >= self.idle_after)
+    }
+
+    /// The price was reckoned anew because the purse stayed full: it is never dearer for that.
+    fn wake(&mut self, before: f64) {
+        let lower = (before / self.price).ln();
+        self.idle_after = match lower > SAME_PRICE {
+            true => IDLE_AFTER,
+            false => (2 * self.idle_after).min(IDLE_AFTER_MAX),
+        };
+        self.price = self.price.min(before);
+        self.idle_since = None;
     }
 
     fn price_is_good(&self) -> bool {

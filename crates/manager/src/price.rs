@@ -2,7 +2,7 @@
 //!
 //! It starts where the pages of a sample, each visited when it is worth the price, make up the rate that may
 //! be spent, and then follows what is served: when pages come late the price rises, when there is nothing
-//! due it falls.
+//! due it falls. Neither is fast; where a purse stays full, a sample is taken anew.
 
 use crate::{
     due::PRICE_MAX,
@@ -18,6 +18,9 @@ pub const PRICE_MIN: f64 = 1e-12;
 
 /// Halvings for the start: from 1e-12 to 1e12 they leave a millionth.
 const STEPS: u32 = 40;
+/// Where the budget is more than all pages could take, the price is the one at which they take nearly all that:
+/// a lower one would change nothing, and be far off when there are more pages.
+const NEARLY_ALL: f64 = 0.95;
 /// Pages that are not worth the price within this many of their longest periods count as never visited.
 const NEVER: f64 = 100.0;
 
@@ -43,7 +46,6 @@ pub fn start(sample: &[Sampled], visits_per_page: f64) -> Option<f64> {
     if sample.is_empty() || visits_per_page.is_nan() || visits_per_page <= 0.0 {
         return None;
     }
-    let wished = visits_per_page * sample.len() as f64;
     let visits = |price: f64| -> f64 {
         let rate = |page: &Sampled| {
             let period = page.worth.period(price, page.min, page.max * NEVER, None);
@@ -51,6 +53,7 @@ pub fn start(sample: &[Sampled], visits_per_page: f64) -> Option<f64> {
         };
         sample.iter().map(rate).sum()
     };
+    let wished = (visits_per_page * sample.len() as f64).min(NEARLY_ALL * visits(PRICE_MIN));
     let (mut low, mut high) = (PRICE_MIN, PRICE_MAX);
     for _ in 0..STEPS {
         let middle = (low * high).sqrt();

@@ -130,6 +130,16 @@ impl Purse {
         sound((self.visits.left + 1e-6).min(bytes), 1e9) as usize
     }
 
+    /// What is left, as a part of what it holds: one that stays full has less and less to do with its budget.
+    pub fn fullness(&self) -> f64 {
+        let visits = self.visits.left / self.visits.most.max(1.0);
+        let bytes = match self.budget.bytes_per_day {
+            Some(_) => (self.bytes.left - self.reserved) / self.bytes.most.max(1.0),
+            None => f64::INFINITY,
+        };
+        visits.min(bytes)
+    }
+
     /// How long until a visit can be paid for, in days.
     pub fn until_one(&self) -> f64 {
         let visits = (1.0 - self.visits.left) / self.visit_rate().max(1e-9);
@@ -204,19 +214,21 @@ impl Purse {
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
     pub left: f64,
+    /// What it held at most when it was last filled.
+    most: f64,
     at: Timestamp,
 }
 
 impl Bucket {
     pub fn new(now: Timestamp) -> Bucket {
-        Bucket { left: 0.0, at: now }
+        Bucket { left: 0.0, most: 0.0, at: now }
     }
 
     /// Holds what comes in `carry` days, and `least` in any case.
     pub fn fill(&mut self, rate: f64, carry: f64, least: f64, now: Timestamp) {
-        let most = (rate * carry).max(least);
+        self.most = (rate * carry).max(least);
         let gained = rate * between(self.at, now).min(carry.max(least / rate.max(1e-9)));
-        self.left = (self.left + gained).min(most.max(least));
+        self.left = (self.left + gained).min(self.most);
         self.at = now;
     }
 }

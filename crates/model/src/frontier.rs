@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::{
     Candidate, CrawlUrl, Fingerprint, Mark, Page, PageTerms, PageUpdate, RefusalReason, RobotsCopy,
     Sighting, Signal, Site, SiteClock, SiteHabit, SiteId, SiteKey, SiteTraps, SpiderId, StoreError,
-    Timestamp,
+    Timestamp, limits,
 };
 
 pub trait Frontier: Send {
@@ -52,12 +52,47 @@ pub trait Frontier: Send {
         &mut self,
         spider: SpiderId,
         look: &mut dyn FnMut(&Site, &Page),
-    ) -> Result<(), StoreError>;
+    ) -> Result<(), StoreError> {
+        let mut place = Some(Milestone::default());
+        while let Some(from) = place {
+            place = self.survey_part(spider, from, usize::MAX, look)?;
+        }
+        Ok(())
+    }
 
-    /// These pages become due at `now`; those of sites in hand as soon as they are given back.
-    fn call(&mut self, pages: &[(SiteId, Fingerprint)], now: Timestamp) -> Result<u64, StoreError>;
+    /// The same from this place on, until about `rows_max` rows were read, so that others have their turn in
+    /// between; from where to go on, if there is more.
+    fn survey_part(
+        &mut self,
+        spider: SpiderId,
+        from: Milestone,
+        rows_max: usize,
+        look: &mut dyn FnMut(&Site, &Page),
+    ) -> Result<Option<Milestone>, StoreError>;
+
+    /// These pages become due at `now`, but for those visited after `since`; those of sites in hand as soon as
+    /// they are given back.
+    fn call(
+        &mut self,
+        pages: &[(SiteId, Fingerprint)],
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64, StoreError>;
 
     fn counts(&mut self) -> Result<Counts, StoreError>;
+}
+
+/// How far a survey has come: behind this page of the site, or before the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Milestone {
+    pub site: SiteId,
+    pub page: Option<Fingerprint>,
+}
+
+impl Default for Milestone {
+    fn default() -> Milestone {
+        Milestone { site: SiteId(0), page: None }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -83,6 +118,8 @@ pub struct CheckOut {
     /// Spiders whose pages stay where they are, besides those that the store itself knows to be paused. When
     /// one is no longer named here, its sites become due again.
     pub paused: Vec<SpiderId>,
+    /// Spiders that cannot pay now: their pages stay where they are, this time, and make room for others.
+    pub unpaid: Unpaid,
     /// Lend out only what is due of parts of pages ([`PageTerms::requisite`]), as far as it goes: the limit
     /// on pages is reached, and theirs are still to come.
     pub requisites_only: bool,
@@ -93,9 +130,45 @@ pub struct CheckOut {
 }
 
 impl CheckOut {
+    /// Whatever is due at `now`, of every site, without fingerprints: what is to be otherwise is said beside it.
+    pub fn at(now: Timestamp, holder: impl Into<String>) -> CheckOut {
+        CheckOut {
+            now,
+            holder: holder.into(),
+            lease: limits::LEASE,
+            sites_max: usize::MAX,
+            pages_max: usize::MAX,
+            slack: Duration::ZERO,
+            firsts: true,
+            again_max: None,
+            again_until: None,
+            known_max: 0,
+            paused: Vec::new(),
+            unpaid: Unpaid::default(),
+            requisites_only: false,
+            seeded_first: false,
+            only: None,
+        }
+    }
+
     /// The moment by which pages to be seen again must be due.
     pub fn again_by(&self) -> Timestamp {
         self.again_until.map_or(self.now, |until| until.min(self.now))
+    }
+}
+
+/// Spiders whose purse is empty, for …
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unpaid {
+    /// … what is to be judged or fetched for the first time, …
+    pub firsts: Vec<SpiderId>,
+    /// … and for pages to be seen again.
+    pub again: Vec<SpiderId>,
+}
+
+impl Unpaid {
+    pub fn is_empty(&self) -> bool {
+        self.firsts.is_empty() && self.again.is_empty()
     }
 }
 

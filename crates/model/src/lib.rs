@@ -35,8 +35,8 @@ pub use fetch::{
     Purpose, Stopped, Timing,
 };
 pub use frontier::{
-    CheckOut, Counts, Decision, Frontier, NewPage, NextDue, Refill, Release, Settlement, SiteDelta,
-    SiteLease, Spent,
+    CheckOut, Counts, Decision, Frontier, Milestone, NewPage, NextDue, Refill, Release, Settlement,
+    SiteDelta, SiteLease, Spent, Unpaid,
 };
 pub use gate::{Gate, OpenGate, TypeGate};
 pub use habit::{Audit, Habit, Signal, SignalSource, SiteHabit, Trust};

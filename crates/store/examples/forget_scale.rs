@@ -105,20 +105,9 @@ fn leases(frontier: &mut SqliteFrontier, sites: usize) -> Result<Vec<SiteLease>,
     let all: Vec<Candidate> = (0..sites).map(candidate).collect::<Result<_, _>>()?;
     frontier.admit(&all, START)?;
     Ok(frontier.check_out(&CheckOut {
-        now: START,
-        holder: "example".to_owned(),
-        lease: model::limits::LEASE,
         sites_max: sites,
         pages_max: 1,
-        slack: std::time::Duration::ZERO,
-        firsts: true,
-        again_max: None,
-        again_until: None,
-        known_max: 0,
-        paused: Vec::new(),
-        seeded_first: false,
-        requisites_only: false,
-        only: None,
+        ..CheckOut::at(START, "example")
     })?)
 }
 

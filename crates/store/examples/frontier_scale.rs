@@ -123,20 +123,10 @@ fn on_cpu() -> Duration {
 
 fn request(now: Timestamp) -> CheckOut {
     CheckOut {
-        now,
-        holder: "scale".into(),
-        lease: Duration::from_secs(600),
         sites_max: 200,
         pages_max: 100,
-        slack: Duration::ZERO,
-        firsts: true,
-        again_max: None,
-        again_until: None,
         known_max: model::limits::KNOWN_IN_MEMORY_MAX,
-        paused: Vec::new(),
-        requisites_only: false,
-        seeded_first: false,
-        only: None,
+        ..CheckOut::at(now, "scale")
     }
 }
 
@@ -161,23 +151,11 @@ fn visit_ten(
             due,
         });
     }
+    let release = Release::NotBefore(now.plus(Duration::from_secs(3_600)));
     Ok(SiteDelta {
-        habit: None,
-        traps: None,
-        signals: Vec::new(),
-        call_children: Vec::new(),
-        site: lease.site.id,
-        key: lease.site.key.clone(),
-        fence: lease.fence,
         updates: pages.iter().map(|page| visited(page.url.fingerprint(), now)).collect(),
         admitted,
-        robots: Vec::new(),
-        clock: None,
-        seeded: false,
-        duplicates: 0,
-        worked: Duration::ZERO,
-        full: Vec::new(),
-        release: Release::NotBefore(now.plus(Duration::from_secs(3_600))),
+        ..SiteDelta::empty(lease.site.id, lease.site.key.clone(), lease.fence, release)
     })
 }
 

@@ -107,20 +107,11 @@ fn picks(frontier: &mut SqliteFrontier, count: usize, begin: Timestamp) -> Outco
 
 fn request(now: Timestamp) -> CheckOut {
     CheckOut {
-        now,
-        holder: "scale".into(),
-        lease: Duration::from_secs(600),
         sites_max: 200,
         pages_max: 100,
-        slack: Duration::ZERO,
-        firsts: true,
         again_max: Some(2_000),
-        again_until: None,
         known_max: model::limits::KNOWN_IN_MEMORY_MAX,
-        paused: Vec::new(),
-        requisites_only: false,
-        seeded_first: false,
-        only: None,
+        ..CheckOut::at(now, "scale")
     }
 }
 
@@ -183,7 +174,8 @@ fn make(path: &Path, pages: u64, sites: u64) -> Outcome<()> {
         make_site(&sql, site, if site == 1 { LARGE } else { each })?;
     }
     sql.execute_batch(
-        "CREATE INDEX pages_again ON pages (site, spider, due, fp) WHERE turn = 2 AND due IS NOT NULL;
+        "CREATE INDEX pages_again ON pages (site, spider, turn, due, fp)
+         WHERE turn IN (2, 4) AND due IS NOT NULL;
          CREATE INDEX visits_page ON visits (site, fp);
          UPDATE totals SET sites_known = (SELECT count(*) FROM sites), pages_known = (SELECT sum(known)
          FROM sites), pages_fetched = (SELECT sum(known) FROM sites), visits = (SELECT sum(known) FROM

@@ -23,7 +23,7 @@ use crate::{
     database::{open_writer, store_error},
 };
 
-/// Dead letters of one webhook; the two oldest become one stretch beyond that, so that none is lost.
+/// Dead letters of one webhook; beyond that two become one stretch, so that none is lost.
 const DEAD_MAX: i64 = 10_000;
 /// An answer's text is for people to look at.
 const ERROR_BYTES_MAX: usize = 500;
@@ -158,7 +158,7 @@ impl WebhookLedger {
                  since = NULL WHERE name = ?1",
                 [name],
             )?;
-            merge_oldest(&work, name)?;
+            merge_two(&work, name)?;
             work.commit()
         })();
         buried.map_err(|e| self.error(e))
@@ -208,7 +208,7 @@ pub fn wait_after(tries: u32) -> Duration {
     Duration::from_secs(1 << tries.min(12)).min(Duration::from_secs(3_600))
 }
 
-fn merge_oldest(sql: &Connection, name: &str) -> rusqlite::Result<()> {
+fn merge_two(sql: &Connection, name: &str) -> rusqlite::Result<()> {
     let count: i64 =
         sql.query_row("SELECT count(*) FROM dead_letters WHERE webhook = ?1", [name], |row| {
             row.get(0)
@@ -216,18 +216,26 @@ fn merge_oldest(sql: &Connection, name: &str) -> rusqlite::Result<()> {
     if count <= DEAD_MAX {
         return Ok(());
     }
-    let ids: Vec<i64> = sql
-        .prepare("SELECT id FROM dead_letters WHERE webhook = ?1 ORDER BY id LIMIT 2")?
-        .query_map([name], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    let [first, second] = ids[..] else { return Ok(()) };
+    let Some((first, second)) = neighbours(sql, name)? else { return Ok(()) };
     sql.execute(
-        "UPDATE dead_letters AS d SET after = min(d.after, o.after), \
+        "UPDATE dead_letters AS d SET after = min(d.after, o.after), upto = max(d.upto, o.upto), \
          changes = d.changes + o.changes, since = min(d.since, o.since) \
          FROM dead_letters AS o WHERE o.id = ?1 AND d.id = ?2",
         params![first, second],
     )?;
     sql.execute("DELETE FROM dead_letters WHERE id = ?1", [first]).map(drop)
+}
+
+/// The oldest two with nothing between them, so that nothing that arrived is sent again; where there are no such,
+/// the oldest two.
+fn neighbours(sql: &Connection, name: &str) -> rusqlite::Result<Option<(i64, i64)>> {
+    let letters: Vec<(i64, i64, i64)> = sql
+        .prepare("SELECT id, after, upto FROM dead_letters WHERE webhook = ?1 ORDER BY after, id")?
+        .query_map([name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_, _>>()?;
+    let mut pairs = letters.windows(2);
+    let touching = pairs.find(|pair| pair[0].2 == pair[1].1);
+    Ok(touching.or(letters.get(..2)).map(|pair| (pair[0].0, pair[1].0)))
 }
 
 fn place(sql: &Connection, name: &str) -> rusqlite::Result<WebhookPlace> {
@@ -330,6 +338,30 @@ mod tests {
         assert_eq!(letters.iter().map(|letter| letter.changes as i64).sum::<i64>(), DEAD_MAX + 5);
         assert!(letters.windows(2).all(|pair| pair[0].upto == pair[1].after), "no gap");
         assert_eq!(letters[0].after, 0);
+    }
+
+    #[test]
+    fn what_was_delivered_between_two_dead_letters_is_not_sent_again() {
+        let (_dir, collection) = house();
+        let mut ledger = WebhookLedger::open(&collection).unwrap();
+        ledger.enter("a").unwrap();
+        // Every second batch arrived, but for two failures in a row in the middle.
+        let odd = DEAD_MAX / 2;
+        ledger
+            .execute(
+                "INSERT INTO dead_letters (webhook, after, upto, changes, since, at, tries, error) \
+                 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \
+                 SELECT 'a', 2 * i - (i > ?2), 2 * i + 1 - (i > ?2), 1, i, i, 1, '' FROM n",
+                params![DEAD_MAX, odd],
+            )
+            .unwrap();
+        ledger.pass("a", 3 * DEAD_MAX).unwrap();
+        ledger.take("a", 3 * DEAD_MAX + 1, Timestamp(9)).unwrap();
+        ledger.bury("a", 1, Timestamp(9)).unwrap();
+        let letters = Census::open(&collection).unwrap().dead_letters(Some("a")).unwrap();
+        assert_eq!(letters.len() as i64, DEAD_MAX);
+        let covered: i64 = letters.iter().map(|letter| letter.upto - letter.after).sum();
+        assert_eq!(covered, DEAD_MAX + 1, "no more than what was given up");
     }
 
     #[test]

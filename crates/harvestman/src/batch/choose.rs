@@ -177,20 +177,12 @@ impl Choice<'_> {
 
     fn request(&self, only: Option<Vec<SiteKey>>, paused: Vec<SpiderId>, left: usize) -> CheckOut {
         CheckOut {
-            now: self.now,
-            holder: BatchRow::holder(self.batch),
             lease: self.lease,
             sites_max: left.min(SITES_AT_ONCE),
             pages_max: SITE_PAGES,
-            slack: Duration::ZERO,
-            firsts: true,
-            again_max: None,
-            again_until: None,
-            known_max: 0,
             paused,
-            requisites_only: false,
-            seeded_first: false,
             only,
+            ..CheckOut::at(self.now, BatchRow::holder(self.batch))
         }
     }
 

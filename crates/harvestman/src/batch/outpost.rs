@@ -15,7 +15,6 @@ use std::{
 use model::{
     Candidate, Change, CheckOut, CrawlUrl, Frontier, NewPage, PageFacts, PageState, PageTerms,
     PageUpdate, Release, Settlement, SiteClock, SiteDelta, SiteKey, SiteLease, Timestamp, Visit,
-    limits,
 };
 use seeder::Block;
 use serde_json::Value;
@@ -203,22 +202,7 @@ fn empty(lease: &SiteLease) -> SiteDelta {
 }
 
 fn check_out(key: &SiteKey, now: Timestamp) -> CheckOut {
-    CheckOut {
-        now,
-        holder: "set-up".to_owned(),
-        lease: limits::LEASE,
-        sites_max: 1,
-        pages_max: 0,
-        slack: Duration::ZERO,
-        firsts: true,
-        again_max: None,
-        again_until: None,
-        known_max: 0,
-        paused: Vec::new(),
-        requisites_only: false,
-        seeded_first: false,
-        only: Some(vec![key.clone()]),
-    }
+    CheckOut { only: Some(vec![key.clone()]), ..CheckOut::at(now, "set-up") }
 }
 
 /// Level and redirects were judged at home.

@@ -131,6 +131,19 @@ impl Overrides {
         tables.map(|table| (table.line, table.text.as_slice()))
     }
 
+    /// What says of single pages when they come back: another list, and some may come otherwise.
+    pub fn policies(&self) -> Vec<(&[String], u64)> {
+        let Some(tables) = &self.0 else { return Vec::new() };
+        // Files are in no order here: the sum is the same for the same pages.
+        let mut listed = vec![0_u64; tables.tables.len()];
+        for (fp, owners) in &tables.listed {
+            owners.iter().for_each(|at| listed[*at] = listed[*at].wrapping_add(fp.0));
+        }
+        let says = |table: &Table| table.page.policy.is_some() || table.page.period.is_some();
+        let all = tables.tables.iter().zip(listed);
+        all.filter(|(table, _)| says(table)).map(|(t, pages)| (&t.text[..], pages)).collect()
+    }
+
     fn of_page<'a>(
         &'a self,
         spider: &str,

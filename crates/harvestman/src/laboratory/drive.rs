@@ -100,8 +100,7 @@ impl Drive<'_> {
             .collect::<Result<_, _>>()?;
         self.frontier.admit(&candidates, now)?;
         self.planner.known(PURSE, candidates.len() as u64);
-        let all = CheckOut { sites_max: usize::MAX, pages_max: usize::MAX, ..request(now) };
-        let leases = self.frontier.check_out(&all)?;
+        let leases = self.frontier.check_out(&request(now))?;
         let sample = self.sample(&leases, now);
         let stake = stake(self.case, self.policy);
         self.planner.begin(&sample, &stake, now);
@@ -142,7 +141,6 @@ impl Drive<'_> {
         let mut leases = self.frontier.check_out(&CheckOut {
             firsts: ask.firsts,
             again_max: ask.again_max,
-            again_until: None,
             slack: ask.slack,
             ..request(now)
         })?;
@@ -226,7 +224,7 @@ impl Drive<'_> {
         self.frontier.survey(SPIDER, &mut |site, page| {
             batch.look(site, page, importance[page_number(page)]);
         })?;
-        self.frontier.call(&batch.chosen(), moment(at)).map(drop)
+        self.frontier.call(&batch.chosen(), moment(at), moment(at)).map(drop)
     }
 
     /// Reads what was announced since the last time.
@@ -290,22 +288,7 @@ fn stake(case: &Case, policy: Policy) -> impl Fn(&Page) -> Stake {
 }
 
 fn request(now: Timestamp) -> CheckOut {
-    CheckOut {
-        now,
-        holder: "laboratory".into(),
-        lease: Duration::from_secs(60),
-        sites_max: usize::MAX,
-        pages_max: usize::MAX,
-        slack: Duration::ZERO,
-        firsts: true,
-        again_max: None,
-        again_until: None,
-        known_max: 0,
-        paused: Vec::new(),
-        requisites_only: false,
-        seeded_first: false,
-        only: None,
-    }
+    CheckOut { lease: Duration::from_secs(60), ..CheckOut::at(now, "laboratory") }
 }
 
 fn back(lease: &SiteLease) -> SiteDelta {

@@ -113,22 +113,8 @@ impl Adopter<'_> {
     }
 
     fn lease(&mut self, url: &CrawlUrl) -> Result<Option<SiteLease>, StoreError> {
-        let request = CheckOut {
-            now: self.clock.now(),
-            holder: self.holder.to_owned(),
-            lease: limits::LEASE,
-            sites_max: 1,
-            pages_max: 0,
-            slack: std::time::Duration::ZERO,
-            firsts: true,
-            again_max: None,
-            again_until: None,
-            known_max: 0,
-            paused: Vec::new(),
-            requisites_only: false,
-            seeded_first: false,
-            only: Some(vec![url.site()]),
-        };
+        let only = Some(vec![url.site()]);
+        let request = CheckOut { only, ..CheckOut::at(self.clock.now(), self.holder) };
         Ok(self.frontier.check_out(&request)?.pop())
     }
 

@@ -40,8 +40,8 @@ pub struct Fingerprints {
     pub terms: u64,
     /// Of what says who may enter.
     pub borders: u64,
-    /// Spiders whose policy has every page come back by itself.
-    pub returning: Vec<SpiderId>,
+    /// Of each spider, what says which of its pages come back by themselves.
+    pub returning: Vec<(SpiderId, u64)>,
 }
 
 /// How much one spider may do.

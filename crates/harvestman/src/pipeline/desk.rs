@@ -1,6 +1,6 @@
 //! The writer's view of a store: the Global Frontier, the requests of other processes, and the run's row.
 
-use model::{Frontier, StoreError, Timestamp};
+use model::{Frontier, Page, StoreError, Timestamp};
 use store::{
     control::{Request, SpiderChange},
     frontier::{Lifted, SqliteFrontier},
@@ -30,7 +30,13 @@ pub trait Desk: Frontier {
     fn spiders(&mut self) -> Result<Vec<SpiderRow>, StoreError>;
 
     /// What limits and rules kept back is looked at again, as far as these numbers are others than the last.
-    fn limits_are(&mut self, fingerprint: Fingerprints, now: Timestamp) -> Result<(), StoreError>;
+    /// `returns` says of a page whether it is to come back by itself.
+    fn limits_are(
+        &mut self,
+        fingerprint: &Fingerprints,
+        returns: &dyn Fn(&Page) -> bool,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
 
     /// What the last crawl left of its plans, and what this one leaves.
     fn planner_state(&mut self) -> Result<Option<String>, StoreError>;
@@ -107,10 +113,15 @@ impl Desk for SqliteFrontier {
         SqliteFrontier::spiders(self)
     }
 
-    fn limits_are(&mut self, fingerprint: Fingerprints, now: Timestamp) -> Result<(), StoreError> {
+    fn limits_are(
+        &mut self,
+        fingerprint: &Fingerprints,
+        returns: &dyn Fn(&Page) -> bool,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         self.terms_changed(fingerprint.terms, now)?;
         self.borders_changed(fingerprint.borders, now)?;
-        self.returning_are(&fingerprint.returning, now).map(drop)
+        self.returning_are(&fingerprint.returning, returns, now).map(drop)
     }
 
     fn planner_state(&mut self) -> Result<Option<String>, StoreError> {

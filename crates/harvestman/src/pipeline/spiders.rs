@@ -13,7 +13,7 @@ use std::{
 
 use gatherer::GatherOptions;
 use harvester::login::LoginForm;
-use manager::{Policy, Stake};
+use manager::{FrequencyOn, Policy, Stake};
 use model::{Candidate, CrawlUrl, FetchLimits, Origin, Page, Refusal, SiteKey, SpiderId, Verdict};
 use seeder::{Blocks, SeedSet, SpiderRules};
 
@@ -69,6 +69,15 @@ impl Spider {
     /// What the user wants of this page stands over what the spider does with others.
     pub fn policy_of(&self, page: &Page) -> Policy {
         self.returns.policy(page, self.other_terms_of(page).as_ref())
+    }
+
+    /// Whether the page comes back by itself, and not with a batch, with its seed or not at all.
+    pub fn has_return(&self, page: &Page) -> bool {
+        match self.policy_of(page) {
+            Policy::Value(_) | Policy::Fixed { .. } => true,
+            Policy::Frequency(frequency) => frequency.on == FrequencyOn::Pages || page.seed,
+            Policy::Profit(_) | Policy::Once => false,
+        }
     }
 
     /// Visits of the page and of those that go along with it that are less than this apart belong to one turn.

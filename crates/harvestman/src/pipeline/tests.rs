@@ -7,8 +7,8 @@ use harvester::{
     workbench::{self, SiteTerms, SpiderLimits, Terms},
 };
 use model::{
-    ArchiveEntry, CrawlUrl, Exchange, Frontier, Mark, RecordLocation, Resolution, SiteKey, Spent,
-    SpiderId, Timestamp,
+    ArchiveEntry, CheckOut, CrawlUrl, Exchange, Frontier, Mark, NewPage, PageTerms, RecordLocation,
+    Release, Resolution, Settlement, SiteDelta, SiteKey, Spent, SpiderId, Timestamp,
 };
 use seeder::{Blocks, Seed, SeedSet, SpiderRules};
 use simweb::{LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions};
@@ -20,6 +20,7 @@ use store::{
 use super::{
     course::{Bounds, Course, Fingerprints},
     harvest::seed_candidate,
+    messages::Order,
     payloads::Payloads,
     spiders::Spider,
     *,
@@ -92,6 +93,57 @@ fn simulated_time_stands_still_from_the_end_of_a_visit_until_its_guard_is_droppe
         drop(other.await);
         assert_eq!(clock.now(), start.plus(Duration::from_secs(2)));
     });
+}
+
+#[test]
+fn check_ins_go_on_while_a_batch_is_chosen() {
+    let world = World::new();
+    let (parts, mut frontier) = (world.parts(), world.frontier());
+    let now = world.clock.now();
+    let lease = frontier.check_out(&CheckOut::at(now, "test")).unwrap().remove(0);
+    let page = |n: usize| NewPage {
+        url: lease.pages[0].url.join(&format!("/{n}")).unwrap(),
+        spider: SpiderId(1),
+        level: 1,
+        hops: 0,
+        seed: false,
+        terms: PageTerms::default(),
+        due: Timestamp(i64::MAX),
+    };
+    let release = Release::NotBefore(now);
+    let empty = SiteDelta::empty(lease.site.id, lease.site.key.clone(), lease.fence, release);
+    let delta = SiteDelta { admitted: (0..40).map(page).collect(), ..empty };
+    frontier.check_in(&Settlement { now, deltas: vec![delta], ..Settlement::default() }).unwrap();
+    let (events, mut said) = channel(100);
+    let (orders, order_box) = mpsc::sync_channel(100);
+    let profit = manager::Profit::default();
+    orders.send(Order::Batch(SpiderId(1), profit, world.clock.busy())).unwrap();
+    for _ in 0..3 {
+        orders.send(Order::Settle(Box::default())).unwrap();
+    }
+    let writer = Writer {
+        desk: Box::new(frontier),
+        archive: parts.archive,
+        links: parts.links,
+        run: None,
+        clock: world.clock.clone(),
+        events,
+        settle_every: Duration::ZERO,
+        spiders: parts.spiders,
+        surveys: Surveys::in_pieces_of(1),
+    };
+    let writer = thread::spawn(move || drop(writer.run(&order_box)));
+    let mut settled = 0;
+    let due = loop {
+        match said.blocking_recv().expect("the batch is made") {
+            Event::Settled { messages, .. } => settled += messages,
+            Event::Batched(due, _) => break due,
+            _ => {}
+        }
+    };
+    assert_eq!((settled, due), (3, 40), "all check-ins came before the end of the survey");
+    drop(orders);
+    writer.join().unwrap();
 }
 
 struct World {

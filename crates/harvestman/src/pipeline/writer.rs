@@ -13,10 +13,9 @@ use std::{
     time::Duration,
 };
 
-use manager::Profit;
 use model::{
-    Archive, Busy, Clock, Fingerprint, NewPage, Settlement, SiteDelta, SiteId, SpiderId,
-    StoreError, Timestamp, limits,
+    Archive, Busy, Clock, Fingerprint, NewPage, Page, Settlement, SiteDelta, SiteId, StoreError,
+    Timestamp, limits,
 };
 use store::{control::SpiderChange, links::LinkWriter, runs::RunId};
 use tokio::sync::mpsc::Sender;
@@ -25,6 +24,7 @@ use super::{
     desk::Desk,
     messages::{Event, Order, REFUSED, Settle},
     spiders::Spiders,
+    survey::Surveys,
 };
 
 /// How often a full disk is tried again.
@@ -43,6 +43,8 @@ pub struct Writer {
     /// Longest wait of a check-in for company; zero under simulated time.
     pub settle_every: Duration,
     pub spiders: Arc<Spiders>,
+    /// Batches that are being chosen.
+    pub surveys: Surveys,
 }
 
 /// The check-ins that wait for the next transaction.
@@ -69,8 +71,14 @@ impl Writer {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
+            let idle = order.is_none();
             let outcome = order.map_or(Ok(()), |order| self.obey(order, &mut batch));
-            if let Err(error) = outcome.and_then(|()| self.commit_if_ripe(&mut batch)) {
+            let outcome = outcome.and_then(|()| self.commit_if_ripe(&mut batch));
+            let outcome = outcome.and_then(|()| match self.surveys.have_a_turn(idle) {
+                true => self.go_on_with_survey(&mut batch),
+                false => Ok(()),
+            });
+            if let Err(error) = outcome {
                 self.say(Event::Fault(error));
                 return self.desk;
             }
@@ -84,6 +92,7 @@ impl Writer {
 
     fn patience(&self, batch: &Batch) -> Duration {
         match batch.since {
+            _ if !self.surveys.is_empty() => Duration::ZERO,
             Some(since) => self.settle_every.saturating_sub(self.clock.now().since(since)),
             None => CONTROL_EVERY,
         }
@@ -109,8 +118,7 @@ impl Writer {
             Order::Batch(spider, profit, busy) => {
                 // What waits may have been visited since.
                 self.commit(batch)?;
-                let due = self.make_batch(spider, profit)?;
-                self.say(Event::Batched(due, busy));
+                self.surveys.begin(spider, profit, self.clock.now(), busy);
                 Ok(())
             }
             Order::RequestDone(id, result) => self.until_there_is_room(|writer| {
@@ -132,8 +140,10 @@ impl Writer {
             }
             Order::Limits(fingerprint) => {
                 self.commit(batch)?;
+                let spiders = self.spiders.clone();
+                let returns = |page: &Page| spiders.of(page.spider).has_return(page);
                 self.until_there_is_room(|writer| {
-                    writer.desk.limits_are(fingerprint.clone(), writer.clock.now())
+                    writer.desk.limits_are(&fingerprint, &returns, writer.clock.now())
                 })
             }
             Order::CheckOut(request, busy) => {
@@ -203,17 +213,17 @@ impl Writer {
         Ok(())
     }
 
-    /// WIRE's batch. All pages of the spider are looked at, about a second for a million: check-ins wait for it,
-    /// once in a cycle.
-    fn make_batch(&mut self, spider: SpiderId, profit: Profit) -> Result<u64, StoreError> {
+    /// WIRE's batch: one more piece of the survey. At its end the best pages are called.
+    fn go_on_with_survey(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
+        let Some(survey) = self.surveys.go_on(&mut *self.desk, &self.spiders)? else {
+            return Ok(());
+        };
+        self.commit(batch)?;
+        let (pages, since) = (survey.chosen.chosen(), survey.since);
         let now = self.clock.now();
-        let mut chosen = manager::Batch::new(profit, now);
-        let spider = self.spiders.of(spider);
-        self.desk.survey(spider.id, &mut |site, page| {
-            chosen.look(site, page, spider.stake_of(page).importance);
-        })?;
-        let pages = chosen.chosen();
-        self.until_there_is_room(|writer| writer.desk.call(&pages, now))
+        let due = self.until_there_is_room(|writer| writer.desk.call(&pages, since, now))?;
+        self.say(Event::Batched(due, survey.busy));
+        Ok(())
     }
 
     fn change_spider(

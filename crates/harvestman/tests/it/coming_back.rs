@@ -182,6 +182,39 @@ fn with_frequency_on_seeds_the_pages_of_a_site_go_along_with_its_seed() {
 }
 
 #[test]
+fn with_the_children_rule_a_page_that_stands_still_is_visited_for_what_is_behind_it() {
+    let change = ChangeModel { classes: vec![(0.4, None), (0.6, Some(HOUR * 12))] };
+    let page = |index| PageId { site: 0, index };
+    let restless = |web: &SimWeb| (1..14).filter(|n| web.change_period(page(*n)).is_some()).count();
+    // A home page that never changes, and pages most of which do.
+    let web = (0..100)
+        .map(|seed| WebOptions { seed, ..options(1, 14, change.clone()) })
+        .map(|options| Arc::new(SimWeb::new(options)))
+        .find(|web| web.change_period(page(0)).is_none() && restless(web) >= 9)
+        .expect("one of a hundred webs is like that");
+    let stay = |children: bool| {
+        let lines = "policy = 'frequency'\nfrequency_on = 'pages'\ncycle = '1d'\nchildren = ";
+        Stay::of(web.clone(), 40, &format!("{lines}{children}"))
+    };
+    let (with, without) = (stay(true), stay(false));
+    let (often, seldom) = (with.by_page[&page(0)].len(), without.by_page[&page(0)].len());
+    assert!(seldom >= 5, "it is visited ever less, {seldom} times in forty days");
+    assert!(often * 2 >= seldom * 3, "{often} visits where {seldom} are made for its own sake");
+    // Pages that stand still go along with it, and nobody is asked twice in a turn.
+    let still = |stay: &Stay| -> usize {
+        let quiet = (1..14).filter(|n| stay.web.change_period(page(*n)).is_none());
+        quiet.map(|n| stay.by_page[&page(n)].len()).sum()
+    };
+    assert!(still(&with) > still(&without), "{} and {}", still(&with), still(&without));
+    // (A "304 not modified" that is looked at again is one visit to those who count turns.)
+    for (page, visits) in &with.by_page {
+        let gaps = visits.windows(2).map(|pair| pair[1].since(pair[0]));
+        let turns = gaps.filter(|gap| *gap > PAUSE * 30);
+        assert!(turns.min().is_none_or(|gap| gap > HOUR * 6), "{}: {visits:?}", web.url(*page));
+    }
+}
+
+#[test]
 fn a_fixed_period_is_kept_by_every_page_whatever_the_usual_budget() {
     let stay = Stay::of(web(1, 15, lively()), 9, "period = '2d'");
     for (page, visits) in &stay.by_page {

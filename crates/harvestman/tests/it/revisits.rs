@@ -123,6 +123,19 @@ fn pages_visited_once_come_back_when_the_policy_is_another() {
 }
 
 #[test]
+fn pages_visited_once_come_back_when_an_override_says_so() {
+    let world = World::new(WebOptions { pages: PageCount::Fixed(4), ..WebOptions::default() });
+    let world = world.variable("HARVESTMAN_REVISIT_POLICY", "once");
+    world.run(&["crawl", "http://s0.sim.test/", "--delay", "0"]).exits(0);
+    let waiting = "SELECT count(*) FROM pages WHERE due IS NOT NULL AND state = 2";
+    assert_eq!(world.number(waiting), 0);
+    let rule = "[[override]]\nwhen = \"url http://s0.sim.test/\"\nrevisit.policy = \"value\"\n";
+    std::fs::write(world.folder.join("harvest.toml"), rule).unwrap();
+    world.run(&["crawl", "--delay", "0"]);
+    assert_eq!(world.number(waiting), 1, "the home page, and no other");
+}
+
+#[test]
 fn run_comes_back_when_pages_are_due_and_ends_when_told() {
     let world = World::new(WebOptions { pages: PageCount::Fixed(4), ..WebOptions::default() })
         .variable("HARVESTMAN_REVISIT_PERIOD", "1s");

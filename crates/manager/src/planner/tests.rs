@@ -224,6 +224,31 @@ fn the_price_rises_when_pages_are_late_and_falls_when_there_is_nothing_to_do() {
 }
 
 #[test]
+fn a_purse_that_stays_full_has_its_price_reckoned_anew() {
+    let mut planner = planner(Some(480.0), true);
+    let sample: Vec<(Page, SiteHabit)> =
+        (0..100).map(|k| (known(&url(k), 1.0, 1.0), SiteHabit::default())).collect();
+    planner.known(PurseId::COMMON, 100);
+    planner.begin(&sample, &stake, NOW);
+    let right = planner.price(PurseId::COMMON);
+    planner.account_mut(PurseId::COMMON).price = 1_000.0 * right;
+    let idle = |planner: &mut Planner, tick: u32| {
+        let now = NOW.plus(TICK * tick);
+        planner.choose(&mut many(3, |k| known(&url(k), 0.5, 5.0)), &stake, &endless, now);
+        planner.is_idle(now)
+    };
+    let idle: Vec<bool> = (1..=5).map(|tick| idle(&mut planner, tick)).collect();
+    assert_eq!(idle, [false, false, false, false, true], "half full for six hours");
+    let now = NOW.plus(TICK * 5);
+    planner.begin(&sample, &stake, now);
+    let price = planner.price(PurseId::COMMON);
+    assert!((price / right).ln().abs() < 0.01, "{price} where {right} is right");
+    assert!(!planner.is_idle(now));
+    planner.begin(&[], &stake, now);
+    assert_eq!(planner.price(PurseId::COMMON), price, "and is kept from then on");
+}
+
+#[test]
 fn pages_with_an_interval_of_their_own_need_no_budget_but_a_set_one_holds_them() {
     let weekly = |_: &Page| Stake {
         policy: Policy::Fixed { every: 7 * DAY },
@@ -260,6 +285,23 @@ fn a_purse_of_its_own_spends_nothing_of_the_common_one() {
     planner.choose(&mut leases, &by_path, &endless, NOW.plus(TICK));
     let of_own = leases[0].pages.iter().filter(|page| by_path(page).purse == own).count();
     assert_eq!((of_own, leases[0].pages.len() - of_own), (2, 10));
+}
+
+#[test]
+fn who_has_nothing_left_is_told_from_who_needs_no_payment() {
+    let own = PurseId(7);
+    let budget = Budget { visits_per_day: Some(120.0), ..Budget::default() };
+    let purses = vec![(own, budget)];
+    let options = PlannerOptions { purses, tick_max: TICK, ..PlannerOptions::default() };
+    let mut planner = Planner::new(options, NOW);
+    let can =
+        |planner: &Planner, purse| [planner.can_pay(purse, true), planner.can_pay(purse, false)];
+    assert_eq!(can(&planner, own), [false, false], "a budget holds first visits too");
+    assert_eq!(can(&planner, PurseId::COMMON), [true, false]);
+    planner.ask(NOW.plus(TICK));
+    assert_eq!(can(&planner, own), [true, true]);
+    planner.met_own_rules(1);
+    assert_eq!(can(&planner, PurseId::COMMON), [true, true], "intervals need no budget");
 }
 
 #[test]
@@ -350,8 +392,7 @@ fn another_budget_leaves_what_was_learned_and_what_is_left() {
 
 #[test]
 fn a_page_that_never_answered_is_still_to_be_visited_for_the_first_time() {
-    use PageState::{Excluded, Failing, Gone, Redirected};
-    for state in [Excluded, Failing, Gone, Redirected] {
+    for state in [PageState::Excluded, PageState::Failing] {
         let mut planner = planner(None, true);
         let never = |k| Page { state, habit: Habit::default(), ..page(&url(k)) };
         let chosen = planner.choose(&mut many(3, never), &stake, &endless, NOW.plus(TICK));
@@ -359,6 +400,20 @@ fn a_page_that_never_answered_is_still_to_be_visited_for_the_first_time() {
         let before = |k| Page { state, ..known(&url(k), 9.0, 1.0) };
         let chosen = planner.choose(&mut many(3, before), &stake, &endless, NOW.plus(TICK));
         assert_eq!((chosen.firsts, chosen.again), (0, 0), "{state:?}: held to the budget");
+    }
+}
+
+#[test]
+fn a_page_that_is_elsewhere_or_gone_is_held_to_the_budget_of_revisits() {
+    for state in [PageState::Gone, PageState::Redirected] {
+        let mut planner = planner(None, true);
+        let page = |k| Page { state, habit: Habit::default(), ..page(&url(k)) };
+        let chosen = planner.choose(&mut many(30, page), &stake, &endless, NOW.plus(TICK));
+        assert_eq!((chosen.firsts, chosen.again), (0, 0), "{state:?}: nothing is known to pay for");
+        planner.known(PurseId::COMMON, 840);
+        let now = NOW.plus(TICK * 2);
+        let chosen = planner.choose(&mut many(30, page), &stake, &endless, now);
+        assert_eq!((chosen.firsts, chosen.again), (0, 10), "{state:?}: 120 a day, 10 in a tick");
     }
 }
 

@@ -26,6 +26,14 @@ fn the_start_price_makes_the_sample_spend_what_there_is() {
 }
 
 #[test]
+fn a_budget_that_nobody_can_spend_makes_visits_no_cheaper_than_need_be() {
+    let pages: Vec<Sampled> = (1..50).map(|k| sampled(1.0, 0.5, f64::from(k))).collect();
+    let enough = start(&pages, 22.8).expect("a price");
+    let endless = start(&pages, 1e6).expect("a price");
+    assert!((endless / enough).ln().abs() < 0.01, "{endless} where {enough} is all it takes");
+}
+
+#[test]
 fn without_pages_or_without_a_budget_there_is_no_start() {
     assert_eq!(start(&[], 1.0), None);
     assert_eq!(start(&[sampled(1.0, 0.5, 5.0)], 0.0), None);

@@ -138,7 +138,9 @@ pub fn notices_of_robots(
 ) -> Vec<Candidate> {
     let Ok(home) = CrawlUrl::parse(origin.as_str()) else { return Vec::new() };
     let mut found = Vec::new();
-    let mut add = |url: CrawlUrl, source| found.push(notice_candidate(url, source, spider, 0));
+    let indexes = indexes_of(named.len());
+    let mut add =
+        |url: CrawlUrl, source| found.push(notice_candidate(url, source, spider, indexes));
     if rules.sitemaps != Sitemaps::Off {
         let mut elsewhere = 0;
         for url in named.iter().filter_map(|text| home.join(text.trim()).ok()) {
@@ -160,6 +162,16 @@ pub fn notices_of_robots(
         add(url, SignalSource::Rdf);
     }
     found
+}
+
+/// A robots.txt that names many sitemaps is as good as an index, or as one of indexes: they share what one alone
+/// would count. Never so many that an index among them would not be read.
+fn indexes_of(named: usize) -> u8 {
+    match named {
+        0..=3 => 0,
+        4..=31 => 1,
+        _ => INDEXES_DEEP - 1,
+    }
 }
 
 /// The feeds that an entry page names. Other pages have feeds of their own, mostly of comments on that page:

@@ -295,6 +295,20 @@ fn robots_txt_leads_to_the_notices_that_are_wanted() {
 }
 
 #[test]
+fn many_sitemaps_in_robots_txt_share_what_one_alone_would_count() {
+    let origin = url("https://a.example/").origin();
+    let indexes = |count: usize| {
+        let named: Vec<String> = (0..count).map(|n| format!("/s{n}.xml")).collect();
+        let found = notices_of_robots(&origin, &named, SpiderId(1), &NoticeRules::default());
+        assert_eq!(found.len(), count);
+        let mut indexes: Vec<u8> = found.iter().map(|found| found.terms.outside).collect();
+        indexes.dedup();
+        indexes
+    };
+    assert_eq!([1, 3, 4, 31, 32, 900].map(indexes), [[0], [0], [1], [1], [2], [2]]);
+}
+
+#[test]
 fn feeds_are_taken_from_entry_pages_of_the_same_site() {
     let link = |text: &str, kind| Link {
         url: url(text),

@@ -322,22 +322,7 @@ pub(crate) fn candidate(site: &str) -> Candidate {
 }
 
 pub(crate) fn check_out() -> CheckOut {
-    CheckOut {
-        now: START,
-        holder: "test".to_owned(),
-        lease: model::limits::LEASE,
-        sites_max: 3,
-        pages_max: 1,
-        slack: Duration::ZERO,
-        firsts: true,
-        again_max: None,
-        again_until: None,
-        known_max: 0,
-        paused: Vec::new(),
-        requisites_only: false,
-        seeded_first: false,
-        only: None,
-    }
+    CheckOut { sites_max: 3, pages_max: 1, ..CheckOut::at(START, "test") }
 }
 
 pub(crate) fn copy_of(folder: &Path) -> tempfile::TempDir {

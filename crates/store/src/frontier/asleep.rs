@@ -65,8 +65,8 @@ pub(super) fn wake(work: &mut Work<'_>, spider: SpiderId) -> Result<u64, Fault> 
     let sites: Vec<SiteId> = {
         let mut statement = work.sql.prepare_cached(
             "SELECT id FROM sites WHERE resting = 1 AND leased = 0 AND (EXISTS (SELECT 1 FROM pages \
-             WHERE site = sites.id AND spider = ?1 AND turn <> 2 AND due IS NOT NULL) OR EXISTS \
-             (SELECT 1 FROM pages WHERE site = sites.id AND spider = ?1 AND turn = 2 \
+             WHERE site = sites.id AND spider = ?1 AND turn NOT IN (2, 4) AND due IS NOT NULL) OR EXISTS \
+             (SELECT 1 FROM pages WHERE site = sites.id AND spider = ?1 AND turn IN (2, 4) \
              AND due IS NOT NULL))",
         )?;
         let found = statement.query_map([spider.0], |row| row.get(0).map(SiteId))?;

@@ -275,20 +275,9 @@ mod tests {
 
     fn lend(frontier: &mut SqliteFrontier, holder: &str, host: &str, now: Timestamp) -> usize {
         let request = CheckOut {
-            now,
-            holder: holder.to_owned(),
             lease: Duration::from_secs(10),
-            sites_max: 1,
-            pages_max: 0,
-            slack: Duration::ZERO,
-            firsts: true,
-            again_max: None,
-            again_until: None,
-            known_max: 0,
-            paused: Vec::new(),
-            requisites_only: false,
-            seeded_first: false,
             only: Some(vec![SiteKey::stored(host)]),
+            ..CheckOut::at(now, holder)
         };
         frontier.check_out(&request).unwrap().len()
     }

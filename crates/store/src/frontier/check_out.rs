@@ -8,7 +8,7 @@ use std::{collections::HashSet, time::Duration};
 
 use model::{
     CheckOut, Fingerprint, NextDue, Page, Refill, RobotsCopy, Site, SiteId, SiteKey, SiteLease,
-    Spent, SpiderId, StoreError, Timestamp,
+    Spent, SpiderId, StoreError, Timestamp, Unpaid,
 };
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
@@ -57,6 +57,7 @@ pub(super) fn refill(
         asleep: asleep.spiders(&request.paused),
         full: site.full,
         removed: asleep.removed.clone(),
+        unpaid: Unpaid::default(),
     };
     let wanted = Wanted {
         site: request.site,
@@ -139,11 +140,12 @@ fn closed(work: &Work<'_>, id: SiteId) -> Result<Closed, Fault> {
 }
 
 pub(super) fn closed_by(work: &Work<'_>, full: Vec<SpiderId>) -> Closed {
-    Closed { asleep: work.asleep.spiders(&[]), full, removed: work.asleep.removed.clone() }
+    let (asleep, removed) = (work.asleep.spiders(&[]), work.asleep.removed.clone());
+    Closed { asleep, full, removed, unpaid: Unpaid::default() }
 }
 
 fn lend_due(work: &mut Work<'_>, request: &CheckOut) -> Result<Vec<SiteLease>, Fault> {
-    let mut lent = Lent { leases: Vec::new(), again_left: request.again_max, vain: 0 };
+    let mut lent = Lent { leases: Vec::new(), again_left: request.again_max, vain: 0, passed: 0 };
     if request.firsts && request.seeded_first {
         lent.add(work, request, &FIRSTS_SEEDED, request.now)?;
     }
@@ -164,33 +166,49 @@ struct Lent {
     again_left: Option<usize>,
     /// Sites that turned out to have nothing to lend.
     vain: usize,
+    /// Sites whose due pages cannot be paid for.
+    passed: usize,
 }
 
 /// After a pause a million sites may have nothing to lend. Check-ins must not wait for all of them (some
 /// 20 µs each) to be put right: whoever asks sees by the next due that there is more.
 pub(super) const VAIN_MAX: usize = 10_000;
+/// Nor for all sites of a spider whose purse is empty to be passed: the next check-out goes on behind these.
+const PASSED_MAX: usize = 2_000;
+
+/// A place in a queue of sites: a due and a site's number.
+pub(super) type Place = (i64, i64);
+const FRONT: Place = (i64::MIN, 0);
+/// Where the next check-out goes on, by [`Queue::number`].
+pub(super) type Places = [Place; 3];
+pub(super) const FRONTS: Places = [FRONT; 3];
 
 /// The order in which sites are lent for one of their queues.
 struct Queue {
+    number: usize,
     again: bool,
     sql: &'static str,
 }
 
 const FIRSTS: Queue = Queue {
+    number: 0,
     again: false,
-    sql: "SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL AND due <= ?1 \
-          ORDER BY due, id LIMIT ?2",
+    sql: "SELECT id, due FROM sites WHERE leased = 0 AND due IS NOT NULL AND due <= ?1 \
+          AND (due, id) > (?3, ?4) ORDER BY due, id LIMIT ?2",
 };
 const FIRSTS_SEEDED: Queue = Queue {
+    number: 1,
     again: false,
-    sql: "SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL AND seeded = 1 AND due <= ?1 \
-          ORDER BY due, id LIMIT ?2",
+    sql: "SELECT id, due FROM sites WHERE leased = 0 AND due IS NOT NULL AND seeded = 1 \
+          AND due <= ?1 AND (due, id) > (?3, ?4) ORDER BY due, id LIMIT ?2",
 };
 const AGAIN: Queue = Queue {
+    number: 2,
     again: true,
     // With slack the horizon lies ahead; what a site asked for (`Retry-After`) is kept all the same.
-    sql: "SELECT id FROM sites WHERE leased = 0 AND due_again IS NOT NULL AND due_again <= ?1 \
-          AND not_before <= ?3 ORDER BY due_again, id LIMIT ?2",
+    sql: "SELECT id, due_again FROM sites WHERE leased = 0 AND due_again IS NOT NULL \
+          AND due_again <= ?1 AND (due_again, id) > (?3, ?4) AND not_before <= ?5 \
+          ORDER BY due_again, id LIMIT ?2",
 };
 
 impl Lent {
@@ -201,21 +219,30 @@ impl Lent {
         queue: &Queue,
         horizon: Timestamp,
     ) -> Result<(), Fault> {
+        let mut place = std::mem::replace(&mut work.places[queue.number], FRONT);
+        if request.unpaid.is_empty() {
+            place = FRONT;
+        }
         while self.leases.len() < request.sites_max && self.vain < VAIN_MAX {
+            if self.passed >= PASSED_MAX {
+                work.places[queue.number] = place;
+                break;
+            }
             let mut max = request.sites_max - self.leases.len();
             if let (true, Some(left)) = (queue.again, self.again_left) {
                 // Each brings one page at least, or is put right.
                 max = max.min(left);
             }
-            let sites = due_sites(work.sql, queue, horizon, max, request.now)?;
+            let sites = due_sites(work.sql, queue, horizon, max, (place, request.now))?;
             if sites.is_empty() {
                 break;
             }
-            for id in sites {
+            for (id, due) in sites {
                 if queue.again && self.again_left == Some(0) {
                     break;
                 }
                 self.lend(work, request, id, queue, horizon)?;
+                place = (due, id.0);
             }
         }
         Ok(())
@@ -231,7 +258,8 @@ impl Lent {
         horizon: Timestamp,
     ) -> Result<(), Fault> {
         let Some(mut site) = load_site(work.sql, id)? else { return Ok(()) };
-        let closed = closed_by(work, std::mem::take(&mut site.full));
+        let mut closed = closed_by(work, std::mem::take(&mut site.full));
+        closed.unpaid.clone_from(&request.unpaid);
         let until = if queue.again { horizon } else { request.again_by() };
         let wanted = Wanted {
             site: id,
@@ -251,8 +279,15 @@ impl Lent {
         };
         let due = if queue.again { lot.again() } else { lot.firsts };
         if due == 0 {
+            closed.unpaid = Unpaid::default();
+            let dues = earliest(work.sql, id, &closed)?;
+            let due = if queue.again { dues.again } else { dues.first };
+            if !request.unpaid.is_empty() && due.is_some_and(|due| due <= horizon) {
+                self.passed += 1;
+                return Ok(());
+            }
             self.vain += 1;
-            return correct_due(work, id, &closed, queue, horizon);
+            return correct_due(work, id, dues, queue, horizon);
         }
         self.again_left = self.again_left.map(|left| left.saturating_sub(lot.again()));
         self.leases.push(lease(work, request, id, site, lot)?);
@@ -265,24 +300,24 @@ fn due_sites(
     queue: &Queue,
     until: Timestamp,
     max: usize,
-    now: Timestamp,
-) -> Result<Vec<SiteId>, Fault> {
+    (place, now): (Place, Timestamp),
+) -> Result<Vec<(SiteId, i64)>, Fault> {
     let mut statement = sql.prepare_cached(queue.sql)?;
     let max = i64::try_from(max).unwrap_or(i64::MAX);
-    let all = [until.0, max, now.0];
-    let bound = if queue.again { &all[..] } else { &all[..2] };
-    let sites = statement.query_map(params_from_iter(bound), |row| row.get(0).map(SiteId))?;
+    let all = [until.0, max, place.0, place.1, now.0];
+    let bound = if queue.again { &all[..] } else { &all[..4] };
+    let sites = statement
+        .query_map(params_from_iter(bound), |row| Ok((SiteId(row.get(0)?), row.get(1)?)))?;
     Ok(sites.collect::<Result<_, _>>()?)
 }
 
 fn correct_due(
-    work: &mut Work<'_>,
+    work: &Work<'_>,
     id: SiteId,
-    closed: &Closed,
+    mut dues: Dues,
     queue: &Queue,
     horizon: Timestamp,
 ) -> Result<(), Fault> {
-    let mut dues = earliest(work.sql, id, closed)?;
     // Past the horizon in any case, so that check-out always moves on.
     let due = if queue.again { &mut dues.again } else { &mut dues.first };
     *due = due.map(|due| due.max(Timestamp(horizon.0.saturating_add(1))));

@@ -101,9 +101,9 @@ fn cap_site(work: &Work<'_>, site: SiteId, now: i64, horizon: i64) -> Result<usi
     let mut moved = 0;
     for sql in [
         "UPDATE pages SET due = ?2 + (fp & 9223372036854775807) % ?3, price = 0 \
-         WHERE site = ?1 AND turn <> 2 AND due IS NOT NULL AND due > ?2 + ?3",
+         WHERE site = ?1 AND turn NOT IN (2, 4) AND due IS NOT NULL AND due > ?2 + ?3",
         "UPDATE pages SET due = ?2 + (fp & 9223372036854775807) % ?3, price = 0 \
-         WHERE site = ?1 AND turn = 2 AND due IS NOT NULL AND due > ?2 + ?3",
+         WHERE site = ?1 AND turn IN (2, 4) AND due IS NOT NULL AND due > ?2 + ?3",
     ] {
         moved += work.sql.prepare_cached(sql)?.execute(params![site.0, now, horizon])?;
     }

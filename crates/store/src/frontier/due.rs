@@ -1,13 +1,13 @@
 //! The due pages of one site: of its first queue breadth-first (by level, then due, then fingerprint as stored,
 //! signed), of its second by due alone.
 //!
-//! The index of the first is walked in streams (spider, turn), each level by level, that of the second spider
-//! by spider, and merged; nothing is sorted but what was asked for, no page that is not due is looked at, and
+//! The index of the first is walked in streams (spider, turn), each level by level, that of the second in
+//! streams alone, and merged; nothing is sorted but what was asked for, no page that is not due is looked at, and
 //! closed streams are passed in one step.
 
 use std::collections::HashSet;
 
-use model::{Fingerprint, Page, SiteId, SpiderId, Timestamp};
+use model::{Fingerprint, Page, SiteId, SpiderId, Timestamp, Unpaid};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
         Fault, LAST_VERSION, TURN, fp_of, last_version_from_row, page_columns, page_from_row,
         stored_fp,
     },
-    tally::SEEN_AGAIN,
+    tally::{ANSWERED, SEEN_AGAIN},
 };
 
 /// Which pages of a site are asked for.
@@ -48,6 +48,8 @@ pub(super) struct Closed {
     pub full: Vec<SpiderId>,
     /// As if their pages were not known: whoever finds them takes them over. They are asleep, too.
     pub removed: Vec<SpiderId>,
+    /// As a single check-out asks; no site rests by it.
+    pub unpaid: Unpaid,
 }
 
 /// What a site is lent out with.
@@ -74,12 +76,18 @@ pub(super) struct Dues {
 /// A page and the visit that holds its version.
 type Found = (Page, Option<i64>);
 
-/// `pages.turn` of a page that a limit on pages holds back.
+/// `pages.turn` of a page that is to be fetched for the first time.
 const FIRST_FETCH: i64 = 1;
 
 impl Closed {
     fn shuts(&self, spider: SpiderId, turn: i64) -> bool {
-        self.asleep.contains(&spider) || turn == FIRST_FETCH && self.full.contains(&spider)
+        // What would be its first content a limit on pages holds back.
+        let counts = turn == FIRST_FETCH || turn == ANSWERED;
+        let again = turn == SEEN_AGAIN || turn == ANSWERED;
+        let unpaid = if again { &self.unpaid.again } else { &self.unpaid.firsts };
+        self.asleep.contains(&spider)
+            || counts && self.full.contains(&spider)
+            || unpaid.contains(&spider)
     }
 }
 
@@ -119,7 +127,7 @@ impl Wanted<'_> {
                 known.push(fp_of(row.get(0)?));
             }
             let (queue, until) = match turn {
-                SEEN_AGAIN => (&mut again, self.again.map(|again| again.until)),
+                SEEN_AGAIN | ANSWERED => (&mut again, self.again.map(|again| again.until)),
                 _ => (&mut firsts, self.firsts),
             };
             let due = row.get::<_, Option<i64>>(7)?.map(Timestamp);
@@ -198,7 +206,7 @@ impl Wanted<'_> {
         let mut statement = sql.prepare_cached(concat!(
             "SELECT ",
             page_columns!(),
-            " FROM pages WHERE site = ?1 AND spider = ?2 AND turn <> 2 AND turn = ?3 AND level = ?4 \
+            " FROM pages WHERE site = ?1 AND spider = ?2 AND turn NOT IN (2, 4) AND turn = ?3 AND level = ?4 \
              AND due IS NOT NULL AND due <= ?5 ORDER BY due, fp"
         ))?;
         let of = params![self.site.0, step.spider.0, step.turn, step.level, until.0];
@@ -213,20 +221,20 @@ impl Wanted<'_> {
     ) -> Result<Vec<Found>, Fault> {
         let mut found = Vec::new();
         let max = again.max.unwrap_or(self.pages_max).min(self.pages_max);
-        let mut after = -1;
-        while let Some((spider, due)) = next_again(sql, self.site, after)? {
-            after = i64::from(spider.0);
-            if due > again.until || self.closed.asleep.contains(&spider) {
+        let mut after = (-1, 0);
+        while let Some((spider, turn, due)) = next_again(sql, self.site, after)? {
+            after = (i64::from(spider.0), turn);
+            if due > again.until || self.closed.shuts(spider, turn) {
                 continue;
             }
             let enough = found.len().saturating_add(max).saturating_add(1);
             let mut statement = sql.prepare_cached(concat!(
                 "SELECT ",
                 page_columns!(),
-                " FROM pages WHERE site = ?1 AND spider = ?2 AND turn = 2 \
-                 AND due IS NOT NULL AND due <= ?3 ORDER BY due, fp"
+                " FROM pages WHERE site = ?1 AND spider = ?2 AND turn IN (2, 4) AND turn = ?3 \
+                 AND due IS NOT NULL AND due <= ?4 ORDER BY due, fp"
             ))?;
-            let of = params![self.site.0, spider.0, again.until.0];
+            let of = params![self.site.0, spider.0, turn, again.until.0];
             take(&mut statement.query(of)?, except, enough, &mut found)?;
         }
         Ok(found)
@@ -286,10 +294,10 @@ pub(super) fn earliest(sql: &Connection, site: SiteId, closed: &Closed) -> Resul
         }
         dues.first = earlier(dues.first, step.due);
     }
-    let mut after = -1;
-    while let Some((spider, due)) = next_again(sql, site, after)? {
-        after = i64::from(spider.0);
-        if closed.asleep.contains(&spider) {
+    let mut after = (-1, 0);
+    while let Some((spider, turn, due)) = next_again(sql, site, after)? {
+        after = (i64::from(spider.0), turn);
+        if closed.shuts(spider, turn) {
             dues.left_out = true;
         } else {
             dues.again = earlier(dues.again, due);
@@ -298,19 +306,19 @@ pub(super) fn earliest(sql: &Connection, site: SiteId, closed: &Closed) -> Resul
     Ok(dues)
 }
 
-/// The next spider that has pages to be seen again, and when the earliest of them is due.
+/// The next spider and turn with pages to be seen again, and when the earliest of them is due.
 fn next_again(
     sql: &Connection,
     site: SiteId,
-    after: i64,
-) -> Result<Option<(SpiderId, Timestamp)>, Fault> {
+    (spider, turn): (i64, i64),
+) -> Result<Option<(SpiderId, i64, Timestamp)>, Fault> {
     let next = sql
         .prepare_cached(
-            "SELECT spider, due FROM pages WHERE site = ?1 AND spider > ?2 AND turn = 2 \
-             AND due IS NOT NULL ORDER BY spider, due LIMIT 1",
+            "SELECT spider, turn, due FROM pages WHERE site = ?1 AND (spider, turn) > (?2, ?3) \
+             AND turn IN (2, 4) AND due IS NOT NULL ORDER BY spider, turn, due LIMIT 1",
         )?
-        .query_row(params![site.0, after], |row| {
-            Ok((SpiderId(row.get(0)?), Timestamp(row.get(1)?)))
+        .query_row(params![site.0, spider, turn], |row| {
+            Ok((SpiderId(row.get(0)?), row.get(1)?, Timestamp(row.get(2)?)))
         })
         .optional()?;
     Ok(next)
@@ -341,7 +349,7 @@ impl Steps {
         let step = sql
             .prepare_cached(
                 "SELECT spider, turn, level, due FROM pages WHERE site = ?1 \
-                 AND (spider, turn, level) > (?2, ?3, ?4) AND turn <> 2 AND due IS NOT NULL \
+                 AND (spider, turn, level) > (?2, ?3, ?4) AND turn NOT IN (2, 4) AND due IS NOT NULL \
                  ORDER BY spider, turn, level, due LIMIT 1",
             )?
             .query_row(params![self.site.0, spider, turn, level], |row| {

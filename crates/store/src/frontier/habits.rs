@@ -4,13 +4,14 @@
 use std::collections::{HashMap, HashSet};
 
 use model::{
-    Fingerprint, Habit, Page, Signal, Site, SiteHabit, SiteId, SiteKey, SpiderId, Timestamp,
+    Fingerprint, Habit, Milestone, Page, Signal, Site, SiteHabit, SiteId, SiteKey, SpiderId,
+    Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, ToSql, params, params_from_iter};
 
 use super::{
     check_out::{load_site, rouse, stored},
-    rows::{Fault, page_columns, page_from_row, site_habit_from_row, stored_fp},
+    rows::{Fault, fp_of, page_columns, page_from_row, site_habit_from_row, stored_fp},
     sqlite::Work,
 };
 
@@ -178,38 +179,60 @@ fn site_habit(
     Ok(habit)
 }
 
-/// One site after the other; no more than one page is in memory.
+/// A site's own row, and the way to its pages, cost as much as so many of these.
+const SITE_ROWS: usize = 8;
+
+/// One site after the other; no more than one page is in memory. Rows of others are read, too: they are counted.
 pub(super) fn survey(
     sql: &Connection,
     spider: SpiderId,
+    from: Milestone,
+    rows_max: usize,
     look: &mut dyn FnMut(&Site, &Page),
-) -> Result<(), Fault> {
-    let mut ids = sql.prepare_cached("SELECT id FROM sites WHERE known > 0 ORDER BY id")?;
-    let mut ids = ids.query([])?;
+) -> Result<Option<Milestone>, Fault> {
+    let mut left = rows_max;
+    let mut ids =
+        sql.prepare_cached("SELECT id FROM sites WHERE known > 0 AND id >= ?1 ORDER BY id")?;
+    let mut ids = ids.query([from.site.0])?;
     while let Some(row) = ids.next()? {
         let id = SiteId(row.get(0)?);
-        let Some(row) = load_site(sql, id)? else { continue };
-        let site = Site {
-            id,
-            key: SiteKey::stored(&row.key),
-            seeded: row.seeded,
-            counters: row.counters,
-            clock: row.clock,
-            habit: row.habit,
-            traps: row.traps,
-            robots: Vec::new(),
-        };
+        if left == 0 {
+            return Ok(Some(Milestone { site: id, page: None }));
+        }
+        let Some(site) = surveyed_site(sql, id)? else { continue };
+        left = left.saturating_sub(SITE_ROWS).max(1);
         let mut statement = sql.prepare_cached(concat!(
             "SELECT ",
             page_columns!(),
-            " FROM pages WHERE site = ?1 AND spider = ?2 AND requisite = 0 AND state BETWEEN 1 AND 5"
+            " FROM pages WHERE site = ?1 AND fp > ?2 ORDER BY fp"
         ))?;
-        let mut rows = statement.query(params![id.0, spider.0])?;
+        let after = from.page.filter(|_| id == from.site).map_or(i64::MIN, stored_fp);
+        let mut rows = statement.query(params![id.0, after])?;
         while let Some(row) = rows.next()? {
-            look(&site, &page_from_row(row)?.0);
+            let (of, state): (u32, u8) = (row.get(2)?, row.get(3)?);
+            if of == spider.0 && (1..=5).contains(&state) && !row.get::<_, bool>(10)? {
+                look(&site, &page_from_row(row)?.0);
+            }
+            left -= 1;
+            if left == 0 {
+                return Ok(Some(Milestone { site: id, page: Some(fp_of(row.get(0)?)) }));
+            }
         }
     }
-    Ok(())
+    Ok(None)
+}
+
+fn surveyed_site(sql: &Connection, id: SiteId) -> Result<Option<Site>, Fault> {
+    Ok(load_site(sql, id)?.map(|row| Site {
+        id,
+        key: SiteKey::stored(&row.key),
+        seeded: row.seeded,
+        counters: row.counters,
+        clock: row.clock,
+        habit: row.habit,
+        traps: row.traps,
+        robots: Vec::new(),
+    }))
 }
 
 /// A transaction of so many page rows takes a tenth of a second or two; more would keep readers' journal long.
@@ -219,6 +242,7 @@ pub(super) const CALL_PAGES: usize = 10_000;
 pub(super) fn call(
     work: &mut Work<'_>,
     pages: &[(SiteId, Fingerprint)],
+    since: Timestamp,
     now: Timestamp,
 ) -> Result<u64, Fault> {
     let mut sorted: Vec<(SiteId, i64)> =
@@ -228,10 +252,11 @@ pub(super) fn call(
     let mut sites = HashSet::new();
     let mut statement = work.sql.prepare_cached(
         "UPDATE pages SET due = ?3, price = 0 WHERE site = ?1 AND fp = ?2 \
-         AND state BETWEEN 1 AND 5 AND (due IS NULL OR due > ?3)",
+         AND state BETWEEN 1 AND 5 AND (due IS NULL OR due > ?3) \
+         AND (visited IS NULL OR visited <= ?4 OR visited > ?3)",
     )?;
     for (site, fp) in sorted {
-        if statement.execute(params![site.0, fp, now.0])? > 0 {
+        if statement.execute(params![site.0, fp, now.0, since.0])? > 0 {
             called += 1;
             sites.insert(site);
         }

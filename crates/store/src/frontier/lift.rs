@@ -137,24 +137,9 @@ mod tests {
         let site = lease.site.key.as_str().to_owned();
         let example = text.to_owned();
         let decision = Decision { site, reason, rule, count: 1, example, referrer: None };
-        let delta = SiteDelta {
-            site: lease.site.id,
-            key: lease.site.key,
-            fence: lease.fence,
-            updates: vec![update],
-            admitted: Vec::new(),
-            robots: Vec::new(),
-            clock: None,
-            habit: None,
-            traps: None,
-            signals: Vec::new(),
-            call_children: Vec::new(),
-            seeded: false,
-            duplicates: 0,
-            worked: std::time::Duration::ZERO,
-            full: Vec::new(),
-            release: Release::NotBefore(NOW),
-        };
+        let release = Release::NotBefore(NOW);
+        let empty = SiteDelta::empty(lease.site.id, lease.site.key, lease.fence, release);
+        let delta = SiteDelta { updates: vec![update], ..empty };
         let settlement = Settlement {
             now: NOW,
             deltas: vec![delta],
@@ -165,22 +150,7 @@ mod tests {
     }
 
     fn check_out() -> CheckOut {
-        CheckOut {
-            now: NOW,
-            holder: "test".to_owned(),
-            lease: lease(),
-            sites_max: 10,
-            pages_max: 10,
-            slack: std::time::Duration::ZERO,
-            firsts: true,
-            again_max: None,
-            again_until: None,
-            known_max: 1_000,
-            paused: Vec::new(),
-            requisites_only: false,
-            seeded_first: false,
-            only: None,
-        }
+        CheckOut::at(NOW, "test")
     }
 
     fn lease() -> std::time::Duration {

@@ -11,12 +11,14 @@ mod site;
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
+    ops::Bound,
     time::Duration,
 };
 
 use model::{
-    Candidate, CheckOut, Counts, Fingerprint, Frontier, NextDue, Page, Refill, Release, Settlement,
-    Site, SiteDelta, SiteHabit, SiteId, SiteKey, SiteLease, Spent, SpiderId, StoreError, Timestamp,
+    Candidate, CheckOut, Counts, Fingerprint, Frontier, Milestone, NextDue, Page, Refill, Release,
+    Settlement, Site, SiteDelta, SiteHabit, SiteId, SiteKey, SiteLease, Spent, SpiderId,
+    StoreError, Timestamp,
 };
 
 use self::site::{DAY, Lot, MemorySite, Turn, Wish};
@@ -123,13 +125,16 @@ impl MemoryFrontier {
         again_left: &mut Option<usize>,
         lent: &mut Vec<SiteLease>,
     ) {
+        let mut after = None;
         while lent.len() < request.sites_max
             && !(queue.turn == Turn::Again && *again_left == Some(0))
-            && let Some(at) = self.next_site(queue)
+            && let Some((due, at)) = self.next_site(queue, after)
         {
+            after = Some((due, at));
             let for_again = queue.turn == Turn::Again;
             let wish = Wish {
                 asleep: &self.asleep,
+                unpaid: Some(&request.unpaid),
                 pages_max: request.pages_max,
                 firsts: request.firsts.then_some(request.now),
                 again: (*again_left != Some(0)).then_some(match for_again {
@@ -141,18 +146,29 @@ impl MemoryFrontier {
                 requisites_only: false,
             };
             let lot = self.sites[at].lot(&wish, &HashSet::new());
-            *again_left = again_left.map(|left| left - (lot.pages.len() - lot.firsts));
+            let again = lot.pages.len() - lot.firsts;
+            if (if for_again { again } else { lot.firsts }) == 0 {
+                // All that is due of it is of spiders that cannot pay.
+                continue;
+            }
+            *again_left = again_left.map(|left| left - again);
             lent.push(self.lease(request, at, lot));
         }
     }
 
-    fn next_site(&self, queue: Queue) -> Option<usize> {
+    /// The next one behind this.
+    fn next_site(
+        &self,
+        queue: Queue,
+        after: Option<(Timestamp, usize)>,
+    ) -> Option<(Timestamp, usize)> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         self.due[queue.turn as usize]
-            .iter()
+            .range((from, Bound::Unbounded))
             .take_while(|(due, _)| *due <= queue.until)
             .filter(|(_, at)| self.sites[*at].not_before <= queue.now)
             .find(|(_, at)| !queue.seeded || self.sites[*at].site.seeded)
-            .map(|(_, at)| *at)
+            .copied()
     }
 
     /// Parts of pages alone are asked for at the end of a crawl only: every site is looked at.
@@ -165,6 +181,7 @@ impl MemoryFrontier {
             }
             let wish = Wish {
                 asleep: &self.asleep,
+                unpaid: None,
                 pages_max: request.pages_max,
                 firsts: Some(request.now),
                 again: Some(request.now),
@@ -334,6 +351,7 @@ impl Frontier for MemoryFrontier {
         }
         let wish = Wish {
             asleep: &request.paused,
+            unpaid: None,
             pages_max: request.pages_max,
             firsts: Some(request.now),
             again: request.again,
@@ -388,28 +406,44 @@ impl Frontier for MemoryFrontier {
         Ok((0..wanted).map(one).map(|(page, habit)| (page.clone(), habit.clone())).collect())
     }
 
-    fn survey(
+    fn survey_part(
         &mut self,
         spider: SpiderId,
+        from: Milestone,
+        rows_max: usize,
         look: &mut dyn FnMut(&Site, &Page),
-    ) -> Result<(), StoreError> {
-        for site in &self.sites {
-            let may = |page: &&Page| {
-                page.spider == spider
+    ) -> Result<Option<Milestone>, StoreError> {
+        let mut left = rows_max;
+        for site in self.sites.iter().skip_while(|site| site.site.id < from.site) {
+            let after = from.page.filter(|_| site.site.id == from.site);
+            for page in site.pages_behind(after) {
+                if page.spider == spider
                     && !page.terms.requisite
                     && (1..=5).contains(&(page.state as u8))
-            };
-            site.pages().filter(may).for_each(|page| look(&site.site, page));
+                {
+                    look(&site.site, page);
+                }
+                left = left.saturating_sub(1);
+                if left == 0 {
+                    let page = Some(page.url.fingerprint());
+                    return Ok(Some(Milestone { site: site.site.id, page }));
+                }
+            }
         }
-        Ok(())
+        Ok(None)
     }
 
-    fn call(&mut self, pages: &[(SiteId, Fingerprint)], now: Timestamp) -> Result<u64, StoreError> {
+    fn call(
+        &mut self,
+        pages: &[(SiteId, Fingerprint)],
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
         let mut called = 0;
         for (id, fp) in pages {
             let Some(at) = self.at(*id) else { continue };
             let site = &mut self.sites[at];
-            if site.call(*fp, &mut self.counts, now) {
+            if site.call(*fp, &mut self.counts, since, now) {
                 called += 1;
                 site.resting &= site.leased.is_some();
                 self.note(at);

@@ -1,17 +1,17 @@
-//! Pages that were not to come back by themselves, when their spider's policy becomes one that has them do so.
+//! Pages that were not to come back by themselves, when what says so is another.
 //!
 //! Policies that go by batches or by seeds, and the one that visits once, leave a page without a due: nothing
-//! would ever look at it again under another policy.
+//! would ever look at it again under another policy, be it its spider's or one that is given to some pages.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
-use model::{SiteId, SpiderId, StoreError, Timestamp};
+use model::{Page, SiteId, SpiderId, StoreError, Timestamp};
 use rusqlite::{OptionalExtension, params};
 
 use super::{
     check_in::save_meta,
     check_out::rouse,
-    rows::{Fault, millis},
+    rows::{Fault, millis, page_columns, page_from_row, stored_fp},
     sqlite::{SqliteFrontier, Work},
 };
 
@@ -19,28 +19,39 @@ use super::{
 const ROUND: Duration = Duration::from_secs(7 * 86_400);
 /// Sites looked at in one transaction.
 const SITES: i64 = 1_000;
-/// In `meta`: the spiders whose pages have a due after every visit.
+/// In `meta`: of each spider, the number of what says which of its pages come back by themselves.
 const RETURNING: &str = "returning";
 
+/// Who is looked at, and what is asked of their pages.
+struct Look<'a> {
+    spiders: Vec<SpiderId>,
+    returns: &'a dyn Fn(&Page) -> bool,
+    now: Timestamp,
+}
+
 impl SqliteFrontier {
-    /// `spiders` are those whose policy gives every page a due. Of those that had no such policy the last time,
-    /// pages without one get it; how many they were.
+    /// `policies` has a number for each spider, of all that says which of its pages have a due after every visit.
+    /// Where it is another than the last time, pages without a due that `returns` get one; how many they were.
     pub fn returning_are(
         &mut self,
-        spiders: &[SpiderId],
+        policies: &[(SpiderId, u64)],
+        returns: &dyn Fn(&Page) -> bool,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
-        let asked: BTreeSet<u32> = spiders.iter().map(|spider| spider.0).collect();
+        let asked: BTreeMap<u32, u64> =
+            policies.iter().map(|(id, number)| (id.0, *number)).collect();
         let before = self.transact(now, |work| noted(work))?;
         if before == asked {
             return Ok(0);
         }
-        let new = asked.difference(&before).copied().map(SpiderId);
-        let new = self.transact(now, |work| with_pages(work, new.collect()))?;
-        let (mut woken, mut after) = (0, (!new.is_empty()).then_some(0));
+        let others = asked.iter().filter(|(id, number)| before.get(id) != Some(number));
+        let others = others.map(|(id, _)| SpiderId(*id)).collect();
+        let spiders = self.transact(now, |work| with_pages(work, others))?;
+        let look = Look { spiders, returns, now };
+        let (mut woken, mut after) = (0, (!look.spiders.is_empty()).then_some(0));
         while let Some(from) = after {
             (woken, after) = self.transact(now, |work| {
-                let (more, next) = wake_part(work, &new, from, now)?;
+                let (more, next) = look.wake_part(work, from)?;
                 Ok((woken + more, next))
             })?;
         }
@@ -50,7 +61,7 @@ impl SqliteFrontier {
     }
 }
 
-fn noted(work: &Work<'_>) -> Result<BTreeSet<u32>, Fault> {
+fn noted(work: &Work<'_>) -> Result<BTreeMap<u32, u64>, Fault> {
     let text: Option<String> = work
         .sql
         .prepare_cached("SELECT value FROM meta WHERE name = ?1")?
@@ -73,47 +84,56 @@ fn with_pages(work: &Work<'_>, spiders: Vec<SpiderId>) -> Result<Vec<SpiderId>, 
     Ok(found)
 }
 
-/// The sites after this number: how many pages were woken, and from where to go on.
-fn wake_part(
-    work: &mut Work<'_>,
-    spiders: &[SpiderId],
-    after: i64,
-    now: Timestamp,
-) -> Result<(u64, Option<i64>), Fault> {
-    let sites: Vec<(SiteId, bool)> = work
-        .sql
-        .prepare_cached("SELECT id, leased FROM sites WHERE id > ?1 ORDER BY id LIMIT ?2")?
-        .query_map(params![after, SITES], |row| Ok((SiteId(row.get(0)?), row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
-    let mut woken = 0;
-    for (site, leased) in &sites {
-        let mut pages = 0;
-        for spider in spiders {
-            pages += wake_site(work, *site, *spider, now)?;
+impl Look<'_> {
+    /// The sites after this number: how many pages were woken, and from where to go on.
+    fn wake_part(&self, work: &mut Work<'_>, after: i64) -> Result<(u64, Option<i64>), Fault> {
+        let sites: Vec<(SiteId, bool)> = work
+            .sql
+            .prepare_cached("SELECT id, leased FROM sites WHERE id > ?1 ORDER BY id LIMIT ?2")?
+            .query_map(params![after, SITES], |row| Ok((SiteId(row.get(0)?), row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        let mut woken = 0;
+        for (site, leased) in &sites {
+            let pages = self.asleep(work, *site)?;
+            for fp in &pages {
+                wake(work, *site, *fp, self.now)?;
+            }
+            // The holder of a lease reckons the dues when it gives the site back.
+            if !leased && !pages.is_empty() {
+                rouse(work, *site)?;
+            }
+            woken += pages.len() as u64;
         }
-        // The holder of a lease reckons the dues when it gives the site back.
-        if !leased && pages > 0 {
-            rouse(work, *site)?;
-        }
-        woken += pages as u64;
+        Ok((woken, sites.last().map(|(site, _)| site.0)))
     }
-    Ok((woken, sites.last().map(|(site, _)| site.0)))
+
+    /// Pages of the site that have no due and should.
+    fn asleep(&self, work: &Work<'_>, site: SiteId) -> Result<Vec<i64>, Fault> {
+        let mut statement = work.sql.prepare_cached(concat!(
+            "SELECT ",
+            page_columns!(),
+            " FROM pages WHERE site = ?1 AND due IS NULL AND state BETWEEN 2 AND 5"
+        ))?;
+        let mut rows = statement.query([site.0])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (page, _) = page_from_row(row)?;
+            if self.spiders.contains(&page.spider) && (self.returns)(&page) {
+                found.push(stored_fp(page.url.fingerprint()));
+            }
+        }
+        Ok(found)
+    }
 }
 
-fn wake_site(
-    work: &Work<'_>,
-    site: SiteId,
-    spider: SpiderId,
-    now: Timestamp,
-) -> Result<usize, Fault> {
-    let woken = work
-        .sql
+fn wake(work: &Work<'_>, site: SiteId, fp: i64, now: Timestamp) -> Result<(), Fault> {
+    work.sql
         .prepare_cached(
             "UPDATE pages SET due = ?3 + (fp & 9223372036854775807) % ?4, price = 0 \
-             WHERE site = ?1 AND spider = ?2 AND due IS NULL AND state BETWEEN 2 AND 5",
+             WHERE site = ?1 AND fp = ?2",
         )?
-        .execute(params![site.0, spider.0, now.0, millis(ROUND)])?;
-    Ok(woken)
+        .execute(params![site.0, fp, now.0, millis(ROUND)])?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -131,7 +151,8 @@ mod tests {
         let pages: Vec<_> =
             (0..60).map(|n| candidate(&format!("http://s{}.example/{n}", n % 3), 0)).collect();
         frontier.admit(&pages, Timestamp(0)).unwrap();
-        assert_eq!(frontier.returning_are(&[], Timestamp(0)).unwrap(), 0);
+        let once = [(SpiderId(1), 1)];
+        assert_eq!(frontier.returning_are(&once, &|_| false, Timestamp(0)).unwrap(), 0);
         let fetched = |lease: &model::SiteLease| {
             let mut delta = delta(lease, Release::NotBefore(Timestamp(0)));
             let fps = lease.pages.iter().map(|page| page.url.fingerprint());
@@ -142,10 +163,16 @@ mod tests {
         frontier.check_in(&settlement(10, deltas)).unwrap();
         assert_eq!(frontier.next_due().unwrap(), None);
 
-        let (now, spiders) = (Timestamp(DAY), [SpiderId(1)]);
-        assert_eq!(frontier.returning_are(&[SpiderId(7)], now).unwrap(), 0, "another's are not");
-        assert_eq!(frontier.returning_are(&spiders, now).unwrap(), 60);
-        assert_eq!(frontier.returning_are(&spiders, now).unwrap(), 0, "once");
+        let now = Timestamp(DAY);
+        let wake =
+            |frontier: &mut SqliteFrontier, spider, number, returns: &dyn Fn(&Page) -> bool| {
+                frontier.returning_are(&[(SpiderId(spider), number)], returns, now).unwrap()
+            };
+        assert_eq!(wake(&mut frontier, 7, 1, &|_| true), 0, "another's are not");
+        let some = |page: &Page| page.url.path().len() == 2;
+        assert_eq!(wake(&mut frontier, 1, 2, &some), 10, "those that some rule has come back");
+        assert_eq!(wake(&mut frontier, 1, 2, &|_| true), 0, "nothing says otherwise than before");
+        assert_eq!(wake(&mut frontier, 1, 3, &|_| true), 50, "the others with another rule");
         let due = |frontier: &SqliteFrontier, until: i64| -> i64 {
             let sql = "SELECT count(*) FROM pages WHERE turn = 2 AND due <= ?1";
             frontier.connection.query_row(sql, [until], |row| row.get(0)).unwrap()

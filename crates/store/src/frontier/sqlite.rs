@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use model::{
-    Candidate, CheckOut, Counts, Fingerprint, Frontier, Mark, NextDue, Page, Refill, Settlement,
-    Site, SiteHabit, SiteId, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
+    Candidate, CheckOut, Counts, Fingerprint, Frontier, Mark, Milestone, NextDue, Page, Refill,
+    Settlement, Site, SiteHabit, SiteId, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -16,7 +16,8 @@ use super::{
     asleep::Asleep,
     batches,
     cache::{SiteIds, StoredFingerprints},
-    check_in, check_out,
+    check_in,
+    check_out::{self, FRONTS, Places},
     clock::NEWEST_STEP,
     habits, parts,
     rows::Fault,
@@ -46,6 +47,8 @@ pub struct SqliteFrontier {
     parts_only: bool,
     /// Sites that may be known, but for those that seeds name.
     pub(super) sites_max: Option<u64>,
+    /// Where check-outs that pass sites go on.
+    places: Places,
     /// How much the journal may grow between two attempts to start it over.
     wal_step: u64,
     /// The size for the next attempt.
@@ -82,6 +85,7 @@ impl SqliteFrontier {
             newest_stored: newest,
             parts_only: false,
             sites_max: None,
+            places: FRONTS,
             wal_step: WAL_BYTES_MAX,
             wal_next: 2 * WAL_BYTES_MAX,
             poisoned: None,
@@ -168,6 +172,7 @@ impl SqliteFrontier {
             stored: &self.stored,
             newly_stored: Vec::new(),
             site_ids: &mut self.site_ids,
+            places: &mut self.places,
         };
         let newest = self.newest.max(now);
         let newer = newest > self.newest_stored.plus(NEWEST_STEP);
@@ -303,18 +308,26 @@ impl Frontier for SqliteFrontier {
             .map_err(|fault| self.fault(fault))
     }
 
-    fn survey(
+    fn survey_part(
         &mut self,
         spider: SpiderId,
+        from: Milestone,
+        rows_max: usize,
         look: &mut dyn FnMut(&Site, &Page),
-    ) -> Result<(), StoreError> {
-        habits::survey(&self.connection, spider, look).map_err(|fault| self.fault(fault))
+    ) -> Result<Option<Milestone>, StoreError> {
+        let place = habits::survey(&self.connection, spider, from, rows_max, look);
+        place.map_err(|fault| self.fault(fault))
     }
 
-    fn call(&mut self, pages: &[(SiteId, Fingerprint)], now: Timestamp) -> Result<u64, StoreError> {
+    fn call(
+        &mut self,
+        pages: &[(SiteId, Fingerprint)],
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
         let mut called = 0;
         for part in pages.chunks(habits::CALL_PAGES) {
-            called += self.transact(now, |work| habits::call(work, part, now))?;
+            called += self.transact(now, |work| habits::call(work, part, since, now))?;
         }
         Ok(called)
     }
@@ -341,6 +354,7 @@ pub(super) struct Work<'a> {
     pub shares: SpiderShares,
     pub stored: &'a StoredFingerprints,
     pub newly_stored: Vec<(model::Fingerprint, u16)>,
+    pub places: &'a mut Places,
     site_ids: &'a mut SiteIds,
 }
 

@@ -13,10 +13,10 @@ mod spiders;
 use std::time::Duration;
 
 use model::{
-    Candidate, Change, CheckOut, Counts, CrawlUrl, Decision, Fingerprint, Frontier, Mark, NewPage,
-    Origin, Page, PageFacts, PageState, PageTerms, PageUpdate, RecordId, RecordLocation, Refill,
-    RefusalReason, Release, RobotsAnswer, RobotsCopy, Settlement, SiteClock, SiteDelta, SiteLease,
-    Spent, SpiderId, StoreError, Timestamp, Visit,
+    Candidate, Change, CheckOut, Counts, CrawlUrl, Decision, Fingerprint, Frontier, Mark,
+    Milestone, NewPage, Origin, Page, PageFacts, PageState, PageTerms, PageUpdate, RecordId,
+    RecordLocation, Refill, RefusalReason, Release, RobotsAnswer, RobotsCopy, Settlement,
+    SiteClock, SiteDelta, SiteLease, Spent, SpiderId, StoreError, Timestamp, Unpaid, Visit,
 };
 
 /// Declares a test for each promise of the suite; after `core:` only for those that planning goes by.
@@ -51,6 +51,7 @@ macro_rules! frontier_suite {
             a_site_given_back_without_a_limit_lends_everything_again,
             pages_of_a_paused_spider_stay_until_it_wakes,
             a_site_of_two_spiders_lends_those_of_the_one_awake,
+            pages_of_a_spider_that_cannot_pay_make_room_for_others,
             first_visits_do_not_wait_for_revisits,
             only_so_many_revisits_are_lent_as_asked_for,
             revisits_come_by_their_due_whatever_their_level,
@@ -58,6 +59,7 @@ macro_rules! frontier_suite {
             a_refill_brings_revisits_when_asked_for,
             each_queue_says_when_it_is_due_next,
             a_part_never_fetched_is_a_first_visit,
+            a_page_that_only_redirects_or_is_gone_is_seen_again,
             a_habit_comes_back_with_its_page_and_its_site,
             an_announcement_is_news_once,
             a_believed_announcement_makes_the_page_due,
@@ -65,6 +67,8 @@ macro_rules! frontier_suite {
             a_visit_keeps_what_was_announced_and_no_later_poll_counts_it_again,
             pages_that_are_called_are_due,
             a_survey_shows_every_page_of_a_spider_once,
+            a_survey_in_parts_shows_what_one_at_once_does,
+            what_was_visited_since_the_survey_is_not_called,
             a_sample_is_of_pages_that_were_fetched,
             children_are_counted_since_their_parent_was_seen_and_called_with_it,
         );
@@ -119,20 +123,11 @@ pub fn candidate(text: &str, level: u16) -> Candidate {
 
 pub fn ask(now: i64) -> CheckOut {
     CheckOut {
-        now: Timestamp(now),
-        holder: "test".into(),
         lease: Duration::from_secs(600),
         sites_max: 100,
         pages_max: 100,
-        slack: Duration::ZERO,
-        firsts: true,
-        again_max: None,
-        again_until: None,
         known_max: 1_000,
-        paused: Vec::new(),
-        requisites_only: false,
-        seeded_first: false,
-        only: None,
+        ..CheckOut::at(Timestamp(now), "test")
     }
 }
 

@@ -20,8 +20,10 @@ pub(super) struct Standing {
     pub fetched: bool,
 }
 
-/// `pages.turn` of a page of the second queue.
+/// `pages.turn` of a page of the second queue, …
 pub(super) const SEEN_AGAIN: i64 = 2;
+/// … and of one that has answered, but never with content.
+pub(super) const ANSWERED: i64 = 4;
 
 /// What rows add to the counters of a site or a spider, or by how much that has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,8 +40,11 @@ pub(super) struct Share {
 impl Standing {
     /// The column `turn` of the row.
     pub fn turn(self) -> u8 {
+        let answered = matches!(self.state, PageState::Redirected | PageState::Gone);
         match (self.fetched, self.requisite) {
             (true, _) => SEEN_AGAIN as u8,
+            (false, true) if answered => SEEN_AGAIN as u8,
+            (false, false) if answered => ANSWERED as u8,
             (false, true) => 3,
             (false, false) => u8::from(self.state != PageState::Candidate),
         }

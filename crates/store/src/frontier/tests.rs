@@ -192,44 +192,44 @@ fn the_hot_questions_are_answered_from_their_indexes_without_sorting() {
     for (sql, index) in [
         (
             "SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL AND due <= 5 \
-             ORDER BY due, id LIMIT 5",
+             AND (due, id) > (3, 4) ORDER BY due, id LIMIT 5",
             "sites_due",
         ),
         (
             "SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL AND seeded = 1 AND due <= 5 \
-             ORDER BY due, id LIMIT 5",
+             AND (due, id) > (3, 4) ORDER BY due, id LIMIT 5",
             "sites_seeded_due",
         ),
         (
             "SELECT id FROM sites WHERE leased = 0 AND due_again IS NOT NULL AND due_again <= 5 \
-             ORDER BY due_again, id LIMIT 5",
+             AND (due_again, id) > (3, 4) AND not_before <= 5 ORDER BY due_again, id LIMIT 5",
             "sites_due_again",
         ),
         (
-            "SELECT url FROM pages WHERE site = 1 AND spider = 1 AND turn = 2 \
+            "SELECT url FROM pages WHERE site = 1 AND spider = 1 AND turn IN (2, 4) AND turn = 2 \
              AND due IS NOT NULL AND due <= 4 ORDER BY due, fp",
-            "pages_again (site=? AND spider=? AND due>? AND due<?)",
+            "pages_again (site=? AND spider=? AND turn=? AND due>? AND due<?)",
         ),
         (
-            "SELECT spider, due FROM pages WHERE site = 1 AND spider > 1 AND turn = 2 \
-             AND due IS NOT NULL ORDER BY spider, due LIMIT 1",
-            "pages_again (site=? AND spider>?)",
+            "SELECT spider, turn, due FROM pages WHERE site = 1 AND (spider, turn) > (1, 2) \
+             AND turn IN (2, 4) AND due IS NOT NULL ORDER BY spider, turn, due LIMIT 1",
+            "COVERING INDEX pages_again (site=? AND (spider,turn)>(?,?))",
         ),
         (
-            "SELECT url FROM pages WHERE site = 1 AND spider = 1 AND turn <> 2 AND turn = 1 AND level = 2 \
+            "SELECT url FROM pages WHERE site = 1 AND spider = 1 AND turn NOT IN (2, 4) AND turn = 1 AND level = 2 \
              AND due IS NOT NULL AND due <= 4 ORDER BY due, fp",
             "pages_due (site=? AND spider=? AND turn=? AND level=? AND due>? AND due<?)",
         ),
         (
             "SELECT spider, turn, level, due FROM pages WHERE site = 1 \
-             AND (spider, turn, level) > (1, 2, 3) AND turn <> 2 AND due IS NOT NULL \
+             AND (spider, turn, level) > (1, 2, 3) AND turn NOT IN (2, 4) AND due IS NOT NULL \
              ORDER BY spider, turn, level, due LIMIT 1",
             "COVERING INDEX pages_due (site=? AND (spider,turn,level)>(?,?,?))",
         ),
         (
             "SELECT id FROM sites WHERE resting = 1 AND leased = 0 AND (EXISTS (SELECT 1 FROM pages \
-             WHERE site = sites.id AND spider = 1 AND turn <> 2 AND due IS NOT NULL) OR EXISTS \
-             (SELECT 1 FROM pages WHERE site = sites.id AND spider = 1 AND turn = 2 \
+             WHERE site = sites.id AND spider = 1 AND turn NOT IN (2, 4) AND due IS NOT NULL) OR EXISTS \
+             (SELECT 1 FROM pages WHERE site = sites.id AND spider = 1 AND turn IN (2, 4) \
              AND due IS NOT NULL))",
             "pages_due (site=? AND spider=?)",
         ),

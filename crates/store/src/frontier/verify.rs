@@ -78,7 +78,7 @@ const TOTALS: [(&str, &str); 14] = [
 ];
 
 /// The queues of a site: its column, and the pages it goes by.
-const QUEUES: [(&str, &str); 2] = [("due", "turn <> 2"), ("due_again", "turn = 2")];
+const QUEUES: [(&str, &str); 2] = [("due", "turn NOT IN (2, 4)"), ("due_again", "turn IN (2, 4)")];
 
 /// Sites not in hand and not at rest that a page of theirs is due before.
 fn late_sites(column: &str, pages: &str) -> String {

@@ -351,10 +351,11 @@ impl Harvest {
             audit = lesson.audit(&page, &held.habit, now);
         }
         if let Some(page) = audit {
-            self.workbench.retry(&delta.key, page, now);
+            self.visit_once_more(&delta.key, page, now);
         }
         if again {
-            self.workbench.retry(&delta.key, Page { hops: page.hops + 1, due: now, ..page }, now);
+            let page = Page { hops: page.hops + 1, due: now, ..page };
+            self.visit_once_more(&delta.key, page, now);
         }
         delta.updates.push(update);
     }

@@ -97,9 +97,6 @@ impl Harvest {
         }
         let fair = limits::PAGES_IN_HAND_MAX / self.plan.sites_in_hand.max(1);
         let request = CheckOut {
-            now,
-            holder: self.plan.holder.clone(),
-            lease: limits::LEASE,
             sites_max: room.min(limits::CHECK_OUT_SITES),
             pages_max: fair.clamp(limits::CHECK_OUT_PAGES_MIN, limits::REFILL_PAGES),
             slack: ask.slack,
@@ -108,9 +105,10 @@ impl Harvest {
             again_until: self.pass_until(),
             known_max: limits::KNOWN_IN_MEMORY_MAX,
             paused: self.paused(now),
+            unpaid: self.unpaid(),
             requisites_only: self.state.parts_only,
             seeded_first: self.plan.seeded_first,
-            only: None,
+            ..CheckOut::at(now, &self.plan.holder)
         };
         self.state.checking_out = true;
         self.state.check_at = None;
@@ -124,6 +122,7 @@ impl Harvest {
     pub(super) fn checked_out(&mut self, leases: Vec<SiteLease>, full: bool, next: NextDue) {
         let now = self.clock.now();
         self.state.checking_out = false;
+        let unpaid = !self.unpaid().firsts.is_empty();
         let (came, dues, firsts) = (leases.len(), earliest(&leases), firsts(&leases));
         let leases = self.choose(leases, now);
         // As many came as were asked for: there may be more. Else ask again when the next is due, or at once
@@ -136,8 +135,8 @@ impl Harvest {
         };
         if full && !leases.is_empty() {
             later = Some(now);
-        } else if came > 0 && leases.is_empty() && self.planning.is_gated() {
-            // What came stays due and cannot be paid for: it would come again and again.
+        } else if leases.is_empty() && (came > 0 && self.planning.is_gated() || unpaid) {
+            // What came, or was passed, stays due and cannot be paid for: it would come again and again.
             later = later.map(|at| at.max(self.planning.next_tick()));
         }
         if firsts > self::firsts(&leases) {

@@ -7,7 +7,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use manager::{Ask, Planner, PlannerOptions, PlannerState, Policy, PurseId, Stake};
-use model::{Page, Release, Site, SiteDelta, SiteHabit, SiteLease, SpiderId, Timestamp};
+use model::{
+    Page, Release, Site, SiteDelta, SiteHabit, SiteKey, SiteLease, SpiderId, Timestamp, Unpaid,
+};
 use serde::{Deserialize, Serialize};
 
 use super::Harvest;
@@ -142,6 +144,15 @@ impl Planning {
         self.gated && self.budgets.purses.iter().any(|(_, budget)| budget.is_explicit())
     }
 
+    /// Of these spiders with their purses, those that cannot pay.
+    fn unpaid(&self, spiders: impl Iterator<Item = (SpiderId, PurseId)> + Clone) -> Unpaid {
+        let of = |first: bool| {
+            let poor = spiders.clone().filter(|(_, purse)| !self.planner.can_pay(*purse, first));
+            poor.map(|(spider, _)| spider).collect()
+        };
+        Unpaid { firsts: of(true), again: of(false) }
+    }
+
     /// The planner's next tick.
     pub fn next_tick(&self) -> Timestamp {
         self.next
@@ -207,6 +218,12 @@ fn options(budgets: &Budgets, gated: bool) -> PlannerOptions {
 }
 
 impl Harvest {
+    /// The spiders whose pages are not to be asked for, because nobody would pay for them.
+    pub(super) fn unpaid(&self) -> Unpaid {
+        let spiders = self.spiders.all();
+        self.planning.unpaid(spiders.iter().map(|spider| (spider.id, spider.returns.purse)))
+    }
+
     /// What decides about a page that is visited now.
     pub(super) fn stakes(&mut self, page: &Page) -> Stakes {
         let stake = self.spiders.of(page.spider).stake_of(page);
@@ -219,10 +236,22 @@ impl Harvest {
     /// A visit to a page was made.
     pub(super) fn pay(&mut self, page: &Page, bytes: u64, now: Timestamp) {
         let purse = self.spiders.of(page.spider).returns.purse;
-        self.planning.spent(purse, page.last.is_none(), bytes, now);
+        self.planning.spent(purse, manager::is_first(page), bytes, now);
         if let Some(held) = self.state.hand.get(&page.url.site()) {
             held.paid.remove(&page.url.fingerprint());
         }
+    }
+
+    /// Another visit to the page, at once, because of what the last one showed. It is paid for like any other.
+    pub(super) fn visit_once_more(&mut self, site: &SiteKey, page: Page, now: Timestamp) {
+        let stake = self.spiders.of(page.spider).stake_of(&page);
+        if self.planning.planner.charges(&page, &stake)
+            && let Some(held) = self.state.hand.get(site)
+        {
+            held.paid.insert(page.url.fingerprint(), stake.purse);
+            self.planning.planner.charge(stake.purse, 1);
+        }
+        self.workbench.retry(site, page, now);
     }
 
     /// A page that was paid for is not visited after all.
@@ -326,7 +355,9 @@ impl Harvest {
         }
         self.planning.planner.known(COMMON, known.saturating_sub(elsewhere));
         let grown = known > 0 && known >= 2 * self.planning.sampled_at;
-        if grown && !self.planning.sampling {
+        // Or the budget is not spent: the price would take days to fall to where it is.
+        let idle = known > 0 && self.planning.planner.is_idle(self.clock.now());
+        if (grown || idle) && !self.planning.sampling {
             self.planning.sampling = true;
             self.planning.sampled_at = known;
             self.order(Order::Sample(SAMPLE_PAGES, self.clock.busy()));

@@ -57,6 +57,21 @@ fn a_check_in_that_cannot_be_given_to_the_writer_ends_the_crawl() {
 }
 
 #[test]
+fn another_visit_to_a_page_is_paid_for_and_given_back_if_it_is_not_made() {
+    let (mut harvest, clock, _orders) = harvest_with_purse(visits(864_000.0));
+    clock.advance(Duration::from_secs(60));
+    let (now, lease) = (clock.now(), lease());
+    harvest.state.hand.add(&lease, now);
+    let asked = |harvest: &mut Harvest| harvest.planning.ask(now).again_max;
+    assert_eq!(asked(&mut harvest), Some(1_200), "twice what can be paid for");
+    let page = model::Page { state: model::PageState::Fetched, ..pages(1).remove(0) };
+    harvest.visit_once_more(&lease.site.key, page, now);
+    assert_eq!(asked(&mut harvest), Some(1_198));
+    harvest.give_back(&lease.site.key, Release::NotBefore(now), now);
+    assert_eq!(asked(&mut harvest), Some(1_200));
+}
+
+#[test]
 fn the_time_limit_holds_although_the_disk_is_full() {
     let (mut harvest, _clock, _orders) = harvest(16);
     harvest.state.paused = Some("no space left".to_owned());

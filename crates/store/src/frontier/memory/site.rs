@@ -1,10 +1,13 @@
 //! A site in memory: its pages, and two queues of them by when they are due.
 //!
-//! - A page with a due is in exactly one queue: `Turn::First` until it was fetched, `Turn::Again` from then on.
+//! - A page with a due is in exactly one queue: `Turn::First` until it was fetched, `Turn::Again` from then on,
+//!   and while all it says is that it is elsewhere or gone.
 //! - Counters follow from each page's standing before and after a change.
 
+mod lending;
+
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashMap},
     time::Duration,
 };
 
@@ -13,6 +16,8 @@ use model::{
     PageState, PageTerms, PageUpdate, Signal, Site, SiteClock, SiteCounters, SiteDelta, SiteHabit,
     SiteId, SiteKey, SiteTraps, SpiderId, Timestamp, Visit, limits,
 };
+
+pub(in crate::frontier::memory) use self::lending::{Lot, Wish};
 
 pub(super) const DAY: i64 = 86_400_000;
 
@@ -56,33 +61,10 @@ struct Row {
     children: Option<Vec<Fingerprint>>,
 }
 
-/// Which pages of a site are asked for.
-pub(super) struct Wish<'a> {
-    pub asleep: &'a [SpiderId],
-    pub pages_max: usize,
-    /// Of the first queue, what is due by this moment.
-    pub firsts: Option<Timestamp>,
-    /// Of the second queue, what is due by this moment …
-    pub again: Option<Timestamp>,
-    /// … and at most so many; `None`: all.
-    pub again_max: Option<usize>,
-    /// The site is lent for the second queue: one of it comes in any case.
-    pub for_again: bool,
-    pub requisites_only: bool,
-}
-
-/// What a site is lent out with.
-pub(super) struct Lot {
-    pub pages: Vec<Page>,
-    /// How many of them are of the first queue.
-    pub firsts: usize,
-    /// There are more due pages, of those that are not counted out.
-    pub more: bool,
-}
-
 impl Row {
     fn turn(&self) -> Turn {
-        if self.fetched { Turn::Again } else { Turn::First }
+        let answered = matches!(self.page.state, PageState::Redirected | PageState::Gone);
+        if self.fetched || answered { Turn::Again } else { Turn::First }
     }
 
     fn key(&self, index: u32) -> (Timestamp, i64, u32) {
@@ -129,6 +111,12 @@ impl MemorySite {
         self.rows.iter().map(|row| &row.page)
     }
 
+    /// Those that were inserted after this one, in that order.
+    pub fn pages_behind(&self, after: Option<Fingerprint>) -> impl Iterator<Item = &Page> {
+        let from = after.and_then(|fp| self.by_fp.get(&fp)).map_or(0, |index| index + 1);
+        self.rows[from as usize..].iter().map(|row| &row.page)
+    }
+
     /// Pages that were fetched before and are no parts of others.
     pub fn fetched(&self) -> impl Iterator<Item = &Page> {
         let rows = self.rows.iter().filter(|row| row.fetched && !row.page.terms.requisite);
@@ -143,87 +131,6 @@ impl MemorySite {
     pub fn known(&self) -> Vec<Fingerprint> {
         let pages = self.pages().filter(|page| !page.terms.requisite);
         pages.map(|page| page.url.fingerprint()).collect()
-    }
-
-    fn is_open(&self, row: &Row, asleep: &[SpiderId]) -> bool {
-        let page = &row.page;
-        let counts = !page.terms.requisite && page.state != PageState::Candidate;
-        let held_back = !row.fetched && counts && self.full.contains(&page.spider);
-        !held_back && !asleep.contains(&page.spider)
-    }
-
-    /// When the first page of this queue is due that may be lent.
-    pub fn earliest(&self, turn: Turn, asleep: &[SpiderId]) -> Option<Timestamp> {
-        self.queues[turn as usize]
-            .iter()
-            .find(|(_, _, index)| self.is_open(&self.rows[*index as usize], asleep))
-            .map(|(due, _, _)| *due)
-    }
-
-    /// What is due, breadth first; of the second queue the earliest, and half at most where both queues want
-    /// all the room.
-    pub fn lot(&self, wish: &Wish<'_>, except: &HashSet<Fingerprint>) -> Lot {
-        let mut firsts = self.due(Turn::First, wish.firsts, wish, except);
-        let mut again = self.due(Turn::Again, wish.again, wish, except);
-        let max = wish.pages_max;
-        let half = if wish.for_again { max.div_ceil(2) } else { max / 2 };
-        let kept_first = firsts.len().min(max);
-        let room = half.max(max - kept_first);
-        let kept_again = again.len().min(wish.again_max.unwrap_or(max)).min(room);
-        let kept_first = kept_first.min(max - kept_again);
-        let more =
-            firsts.len() > kept_first || wish.again_max.is_none() && again.len() > kept_again;
-        firsts.sort_unstable_by_key(|row| in_order(row));
-        firsts.truncate(kept_first);
-        again.truncate(kept_again);
-        firsts.append(&mut again);
-        firsts.sort_unstable_by_key(|row| in_order(row));
-        Lot {
-            pages: firsts.into_iter().map(|row| self.lent(row)).collect(),
-            firsts: kept_first,
-            more,
-        }
-    }
-
-    /// What of one queue is due, earliest first.
-    fn due(
-        &self,
-        turn: Turn,
-        until: Option<Timestamp>,
-        wish: &Wish<'_>,
-        except: &HashSet<Fingerprint>,
-    ) -> Vec<&Row> {
-        let Some(until) = until else { return Vec::new() };
-        self.queues[turn as usize]
-            .iter()
-            .take_while(|(due, ..)| *due <= until)
-            .map(|(_, _, index)| &self.rows[*index as usize])
-            .filter(|row| self.is_open(row, wish.asleep))
-            .filter(|row| !wish.requisites_only || row.page.terms.requisite)
-            .filter(|row| !except.contains(&row.page.url.fingerprint()))
-            .collect()
-    }
-
-    /// The page as it is handed out: with what became of its children.
-    fn lent(&self, row: &Row) -> Page {
-        let children = row.children.as_ref().map(|children| {
-            let since = row.page.habit.seen.unwrap_or(Timestamp::ZERO);
-            let mut counted = Children::default();
-            for child in children.iter().filter_map(|child| self.by_fp.get(child)) {
-                let child = &self.rows[*child as usize];
-                let habit = &child.page.habit;
-                let after = |moment: Option<Timestamp>| moment.is_some_and(|at| at > since);
-                if !(1..=5).contains(&(child.page.state as u8)) {
-                    continue;
-                }
-                let announced = habit.signals > 0 && after(habit.announced);
-                counted.known += 1;
-                counted.seen += u32::from(after(child.visited) || announced);
-                counted.changed += u32::from(after(habit.changed) || announced);
-            }
-            counted
-        });
-        Page { children, ..row.page.clone() }
     }
 
     fn change(&mut self, index: u32, counts: &mut Counts, change: impl FnOnce(&mut Row)) {
@@ -449,11 +356,18 @@ impl MemorySite {
         }
     }
 
-    /// The page is due at `now`; false where it is not known, or due already.
-    pub fn call(&mut self, fp: Fingerprint, counts: &mut Counts, now: Timestamp) -> bool {
+    /// The page is due at `now`; false where it is not known, due already, or was visited after `since`.
+    pub fn call(
+        &mut self,
+        fp: Fingerprint,
+        counts: &mut Counts,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> bool {
         let Some(index) = self.by_fp.get(&fp).copied() else { return false };
         let row = &self.rows[index as usize];
-        if row.waits && row.page.due <= now {
+        let visited = row.visited.is_some_and(|at| at > since && at <= now);
+        if visited || row.waits && row.page.due <= now {
             return false;
         }
         self.change(index, counts, |row| (row.page.due, row.waits) = (now, true));
@@ -476,10 +390,6 @@ fn candidate_page(found: &Candidate, now: Timestamp) -> Page {
         children: None,
         last: None,
     }
-}
-
-fn in_order(row: &Row) -> (u16, Timestamp, i64) {
-    (row.page.level, row.page.due, row.page.url.fingerprint().0 as i64)
 }
 
 /// The version at hand after this visit, as the history keeps it: what shows the same again only moves the

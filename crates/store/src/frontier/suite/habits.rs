@@ -156,13 +156,17 @@ pub fn pages_that_are_called_are_due(frontier: &mut impl Frontier) {
         (lease.site.id, Fingerprint(7)),
         (model::SiteId(77), url(PAGE).fingerprint()),
     ];
-    assert_eq!(frontier.call(&named, Timestamp(30)).unwrap(), 1);
+    assert_eq!(frontier.call(&named, Timestamp(29), Timestamp(30)).unwrap(), 1);
     assert_eq!(frontier.next_due().unwrap(), None, "in hand");
     give_back(frontier, &lease, 40, &[]);
     assert_eq!(frontier.next_dues().unwrap().again, Some(Timestamp(30)));
-    assert_eq!(frontier.call(&named, Timestamp(50)).unwrap(), 0, "it is due already");
+    assert_eq!(
+        frontier.call(&named, Timestamp(50), Timestamp(50)).unwrap(),
+        0,
+        "it is due already"
+    );
     fetch_all(frontier, 50, HOUR);
-    assert_eq!(frontier.call(&named, Timestamp(60)).unwrap(), 1);
+    assert_eq!(frontier.call(&named, Timestamp(60), Timestamp(60)).unwrap(), 1);
     assert_eq!(lease_one(frontier, 60).pages.len(), 1);
 }
 
@@ -183,6 +187,39 @@ pub fn a_survey_shows_every_page_of_a_spider_once(frontier: &mut impl Frontier) 
     frontier.survey(SpiderId(1), &mut look).unwrap();
     shown.sort_unstable();
     assert_eq!(shown, [PAGE, "http://b.example/known"]);
+}
+
+pub fn a_survey_in_parts_shows_what_one_at_once_does(frontier: &mut impl Frontier) {
+    for n in 0..30 {
+        admit(frontier, &[&format!("http://s{}.example/{n}", n % 4)], 0);
+    }
+    for lease in frontier.check_out(&ask(0)).unwrap() {
+        let mut back = delta(&lease, Release::NotBefore(Timestamp(0)));
+        let seen = lease.pages.iter().map(|page| seen_at(page.url.as_str(), 1, HOUR));
+        back.updates = seen.collect();
+        settle(frontier, 1, back);
+    }
+    let mut at_once = Vec::new();
+    frontier.survey(SpiderId(1), &mut |_, page| at_once.push(page.url.to_string())).unwrap();
+    let (mut in_parts, mut parts, mut place) = (Vec::new(), 0, Some(Milestone::default()));
+    while let Some(from) = place {
+        let mut look = |_: &model::Site, page: &Page| in_parts.push(page.url.to_string());
+        place = frontier.survey_part(SpiderId(1), from, 3, &mut look).unwrap();
+        parts += 1;
+    }
+    assert!(parts > 8 && at_once.len() == 30, "{parts} parts of {} pages", at_once.len());
+    assert_eq!(in_parts, at_once);
+}
+
+pub fn what_was_visited_since_the_survey_is_not_called(frontier: &mut impl Frontier) {
+    fetch_one(frontier);
+    let lease = hold(frontier, 10);
+    let mut back = delta(&lease, Release::NotBefore(Timestamp(0)));
+    back.updates = vec![visited(url(PAGE).fingerprint(), 20, Change::Unchanged, None)];
+    settle(frontier, 20, back);
+    let named = [(lease.site.id, url(PAGE).fingerprint())];
+    assert_eq!(frontier.call(&named, Timestamp(15), Timestamp(30)).unwrap(), 0);
+    assert_eq!(frontier.call(&named, Timestamp(20), Timestamp(30)).unwrap(), 1);
 }
 
 pub fn a_sample_is_of_pages_that_were_fetched(frontier: &mut impl Frontier) {

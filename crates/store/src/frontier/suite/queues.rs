@@ -31,7 +31,7 @@ fn fetch_three_of_each(frontier: &mut impl Frontier) {
 }
 
 fn revisits(now: i64, again_max: usize) -> CheckOut {
-    CheckOut { firsts: false, again_max: Some(again_max), again_until: None, ..ask(now) }
+    CheckOut { firsts: false, again_max: Some(again_max), ..ask(now) }
 }
 
 fn again(leases: &[SiteLease]) -> usize {
@@ -67,13 +67,7 @@ pub fn revisits_come_by_their_due_whatever_their_level(frontier: &mut impl Front
 pub fn a_site_brings_what_is_due_of_either_sort(frontier: &mut impl Frontier) {
     fetch_three_of_each(frontier);
     admit(frontier, &["http://a.example/new"], 5);
-    let of = |firsts, again_max| CheckOut {
-        sites_max: 1,
-        firsts,
-        again_max,
-        again_until: None,
-        ..ask(HOUR)
-    };
+    let of = |firsts, again_max| CheckOut { sites_max: 1, firsts, again_max, ..ask(HOUR) };
     let mut lent = |request: CheckOut| {
         let lease = frontier.check_out(&request).unwrap().remove(0);
         give_back(frontier, &lease, HOUR, &[]);
@@ -121,7 +115,7 @@ pub fn a_part_never_fetched_is_a_first_visit(frontier: &mut impl Frontier) {
     let terms = PageTerms { requisite: true, ..PageTerms::default() };
     let part = Candidate { terms, ..candidate("http://a.example/logo", 0) };
     frontier.admit(&[part], Timestamp(0)).unwrap();
-    let firsts = |now| CheckOut { again_max: Some(0), again_until: None, ..ask(now) };
+    let firsts = |now| CheckOut { again_max: Some(0), ..ask(now) };
     let lease = frontier.check_out(&firsts(0)).unwrap().remove(0);
     let mut seen = delta(&lease, Release::NotBefore(Timestamp(0)));
     seen.admitted = vec![NewPage { terms, ..new_page("http://a.example/logo", 0, 0) }];
@@ -129,4 +123,33 @@ pub fn a_part_never_fetched_is_a_first_visit(frontier: &mut impl Frontier) {
     settle(frontier, 0, seen);
     assert!(frontier.check_out(&firsts(9)).unwrap().is_empty());
     assert_eq!(frontier.check_out(&revisits(9, 1)).unwrap().len(), 1);
+}
+
+pub fn a_page_that_only_redirects_or_is_gone_is_seen_again(frontier: &mut impl Frontier) {
+    let part = PageTerms { requisite: true, ..PageTerms::default() };
+    admit(frontier, &["http://a.example/moved", "http://a.example/gone"], 0);
+    let logo = Candidate { terms: part, ..candidate("http://a.example/logo", 0) };
+    frontier.admit(&[logo], Timestamp(0)).unwrap();
+    let lease = lease_one(frontier, 0);
+    let mut seen = delta(&lease, Release::NotBefore(Timestamp(0)));
+    for page in &lease.pages {
+        let (text, terms) = (page.url.as_str(), page.terms);
+        let change = if text.ends_with("moved") { Change::Redirected } else { Change::Gone };
+        seen.admitted.push(NewPage { terms, ..new_page(text, 0, 0) });
+        seen.updates.push(visited(page.url.fingerprint(), 0, change, Some(9)));
+    }
+    settle(frontier, 0, seen);
+    let dues = NextDue { first: None, again: Some(Timestamp(9)) };
+    assert_eq!(frontier.next_dues().unwrap(), dues);
+    let firsts = CheckOut { again_max: Some(0), ..ask(9) };
+    assert!(frontier.check_out(&firsts).unwrap().is_empty(), "nothing to be discovered");
+    let lease = frontier.check_out(&revisits(9, 5)).unwrap().remove(0);
+    assert_eq!(lease.pages.len(), 3);
+
+    // Content would be their first, which a limit on pages holds back; of a part it does not.
+    give_back(frontier, &lease, 9, &[1]);
+    let lease = frontier.check_out(&revisits(9, 5)).unwrap().remove(0);
+    assert_eq!(urls(&lease.pages), ["http://a.example/logo"]);
+    give_back(frontier, &lease, 9, &[]);
+    assert_eq!(frontier.check_out(&revisits(9, 5)).unwrap()[0].pages.len(), 3);
 }

@@ -76,3 +76,42 @@ pub fn a_site_of_two_spiders_lends_those_of_the_one_awake(frontier: &mut impl Fr
     back.sort_unstable();
     assert_eq!(back, [texts[0], texts[2]]);
 }
+
+pub fn pages_of_a_spider_that_cannot_pay_make_room_for_others(frontier: &mut impl Frontier) {
+    // The first spider's pages are due earlier, on sites of its own and on one that both have.
+    let text = |site: &str, n: usize| format!("http://{site}.example/{n}");
+    let of = |spider: u32, site: &str| -> Vec<Candidate> {
+        (0..4).map(|n| of_spider(&text(site, n + 10 * spider as usize), spider)).collect()
+    };
+    for site in ["a", "b", "both"] {
+        frontier.admit(&of(1, site), Timestamp(0)).unwrap();
+    }
+    frontier.admit(&of(2, "both"), Timestamp(5)).unwrap();
+    let poor = vec![SpiderId(1)];
+    let few = |unpaid| CheckOut { sites_max: 1, pages_max: 3, unpaid, ..ask(HOUR) };
+    let unpaid = Unpaid { firsts: poor.clone(), again: Vec::new() };
+    let lease = frontier.check_out(&few(unpaid.clone())).unwrap().remove(0);
+    assert!(lease.pages.iter().all(|page| page.spider == SpiderId(2)));
+    assert_eq!((lease.site.key.as_str(), lease.pages.len()), ("both.example", 3));
+    assert!(frontier.check_out(&few(unpaid)).unwrap().is_empty(), "no other site has any");
+    give_back(frontier, &lease, HOUR, &[]);
+
+    // All are fetched, and due again in the same order.
+    for lease in frontier.check_out(&ask(HOUR)).unwrap() {
+        let mut back = delta(&lease, Release::NotBefore(Timestamp(0)));
+        let fetched = |page: &Page| {
+            let due = Some(2 * HOUR + i64::from(page.spider.0));
+            visited(page.url.fingerprint(), HOUR, Change::First, due)
+        };
+        back.updates = lease.pages.iter().map(fetched).collect();
+        settle(frontier, HOUR, back);
+    }
+    let again = |unpaid| CheckOut { again_max: Some(3), unpaid, ..ask(3 * HOUR) };
+    let leases = frontier.check_out(&again(Unpaid { firsts: Vec::new(), again: poor })).unwrap();
+    assert_eq!(leases.len(), 1);
+    assert!(leases[0].pages.iter().all(|page| page.spider == SpiderId(2)));
+    assert_eq!(leases[0].pages.len(), 3);
+    // Who can pay again is lent for at once.
+    let leases = frontier.check_out(&again(Unpaid::default())).unwrap();
+    assert_eq!(leases[0].site.key.as_str(), "a.example");
+}

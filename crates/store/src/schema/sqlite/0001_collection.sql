@@ -113,21 +113,24 @@ CREATE TABLE pages (
     announced INTEGER,                     -- the newest moment of a change that was announced
     price    REAL NOT NULL DEFAULT 0,      -- of a visit, when `due` was reckoned
     -- What its next turn is for: 0 to be judged, 1 to be fetched for the first time, 2 to be seen again, 3 a
-    -- part of a page to be judged or fetched for the first time, which no limit on pages holds back.
+    -- part of a page to be judged or fetched for the first time, which no limit on pages holds back, 4 to be
+    -- seen again after it redirected or was gone: content would be its first, so that a limit holds it back.
     -- Not a generated column, for SQLite reads the row for those even where the index has them.
     turn     INTEGER NOT NULL
-             CHECK (turn = CASE WHEN fetched THEN 2 WHEN requisite THEN 3 ELSE state <> 0 END),
+             CHECK (turn = CASE WHEN fetched THEN 2 WHEN state IN (3, 5) THEN 4 - 2 * requisite
+                                WHEN requisite THEN 3 ELSE state <> 0 END),
     PRIMARY KEY (site, fp)
 ) WITHOUT ROWID;
 -- The first queue of a site. Level before due: due pages come out breadth-first without sorting a site's
 -- million pages, and the earliest due of a site is one look per level. Spider and turn apart: pages of a
 -- paused spider, and what waits for the first time under a limit that is reached, are passed in one step.
 CREATE INDEX pages_due ON pages (site, spider, turn, level, due, fp)
-    WHERE turn <> 2 AND due IS NOT NULL;
+    WHERE turn NOT IN (2, 4) AND due IS NOT NULL;
 
 -- The second queue: by due alone, or what is near the entry page would be seen again and again and the
--- rest never. One look per spider.
-CREATE INDEX pages_again ON pages (site, spider, due, fp) WHERE turn = 2 AND due IS NOT NULL;
+-- rest never. One look per spider and turn.
+CREATE INDEX pages_again ON pages (site, spider, turn, due, fp)
+    WHERE turn IN (2, 4) AND due IS NOT NULL;
 
 -- How many of a site there are, whatever was forgotten meanwhile.
 CREATE INDEX pages_notices ON pages (site, notice) WHERE notice > 0;
