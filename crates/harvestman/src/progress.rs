@@ -163,9 +163,9 @@ impl Display {
 /// One line for logs and pipes.
 pub fn plain_line(snapshot: &Snapshot) -> String {
     let mut parts = vec![
-        format!("{} pages", pages(snapshot)),
+        pages(snapshot),
         format!("{}/s", rate(snapshot.rate)),
-        format!("{} sites in hand", number(snapshot.sites_in_hand)),
+        format!("{} in hand", some(snapshot.sites_in_hand, "site")),
         format!("{} waiting", number(snapshot.waiting)),
         format!("{} known", number(snapshot.known)),
         bytes(snapshot.bytes),
@@ -179,7 +179,7 @@ pub fn plain_line(snapshot: &Snapshot) -> String {
 /// The lines of the live display, each at most `width` characters.
 pub fn live_lines(snapshot: &Snapshot, width: usize) -> Vec<String> {
     let mut first = format!(
-        "{}  {} pages  {}/s  {}",
+        "{}  {}  {}/s  {}",
         clock(snapshot.elapsed),
         pages(snapshot),
         rate(snapshot.rate),
@@ -210,8 +210,8 @@ pub fn live_lines(snapshot: &Snapshot, width: usize) -> Vec<String> {
 
 fn pages(snapshot: &Snapshot) -> String {
     match snapshot.pages_limit {
-        Some(limit) => format!("{} of {}", number(snapshot.pages_fetched), number(limit)),
-        None => number(snapshot.pages_fetched),
+        Some(limit) => format!("{} of {}", number(snapshot.pages_fetched), some(limit, "page")),
+        None => some(snapshot.pages_fetched, "page"),
     }
 }
 
@@ -242,7 +242,7 @@ fn errors(classes: &[(String, u64)]) -> Option<String> {
     if rest > 0 {
         named.push(format!("other {}", number(rest)));
     }
-    Some(format!("{} errors ({})", number(sum), named.join(", ")))
+    Some(format!("{} ({})", some(sum, "error"), named.join(", ")))
 }
 
 fn bar(done: f64, width: usize) -> String {
@@ -263,6 +263,11 @@ pub fn number(n: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// `1 page`, `1,204 pages`.
+pub fn some(n: u64, one: &str) -> String {
+    format!("{} {one}{}", number(n), if n == 1 { "" } else { "s" })
 }
 
 /// `1.2 MB`.
