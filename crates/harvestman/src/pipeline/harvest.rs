@@ -412,6 +412,7 @@ impl Harvest {
         }
         let state = &self.state;
         self.progress.send_replace(Progress {
+            budget: self.waits_for_budget().map(|at| at.since(now)),
             started: state.started,
             elapsed: now.since(state.started),
             tally: state.tally.clone(),

@@ -119,5 +119,7 @@ pub struct Progress {
     pub pages_in_hand: usize,
     pub in_flight: usize,
     pub paused: Option<String>,
+    /// Visits wait for the budget, so long still.
+    pub budget: Option<Duration>,
     pub stopping: bool,
 }

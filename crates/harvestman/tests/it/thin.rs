@@ -48,8 +48,16 @@ fn old_versions_go_and_the_last_of_every_page_stays_readable() {
         entries.map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
     };
     let before = volumes();
+    assert_eq!(dry.get("records"), None, "only reading the volumes tells that: {dry}");
     let done = world.run(&["thin", "--json"]).exits(0).json();
     assert_eq!(done["versions"], 3, "{done}");
+    for name in ["versions", "copies", "bytes", "left_bytes", "sites"] {
+        assert_eq!(dry[name], done[name], "{name}: {dry} {done}");
+    }
+    let status = world.status();
+    assert_eq!((&status["versions"], &status["versions_thinned"]), (&5.into(), &3.into()));
+    let told = world.run(&["status"]);
+    assert!(told.out.contains("5 versions (3 of them thinned"), "{told}");
     assert_eq!(done["sites"][0]["site"], format!("127.0.0.1:{}", raw.port), "{done}");
     assert!(volumes() < before, "the archive is smaller");
     let shown = world.run(&["show", &url]);
