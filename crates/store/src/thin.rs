@@ -104,15 +104,23 @@ pub fn thin(
 
 /// Whether a day has passed since it was last done.
 pub fn is_due(collection: &Collection, now: Timestamp) -> Result<bool, StoreError> {
+    // A clock that was set back must not put it off for years.
+    Ok(last(collection)?.is_none_or(|last| now.since(last) >= DAY || last > now))
+}
+
+/// When it is due again.
+pub fn next(collection: &Collection, now: Timestamp) -> Result<Timestamp, StoreError> {
+    Ok(last(collection)?.filter(|last| *last <= now).unwrap_or(now).plus(DAY))
+}
+
+fn last(collection: &Collection) -> Result<Option<Timestamp>, StoreError> {
     let frontier = SqliteFrontier::open(&collection.database())?;
     let last: Option<String> = frontier
         .connection
         .query_row("SELECT value FROM meta WHERE name = ?1", [LAST], |row| row.get(0))
         .optional()
         .map_err(|e| frontier.error(e))?;
-    let last = last.and_then(|text| text.parse().ok()).map(Timestamp);
-    // A clock that was set back must not put it off for years.
-    Ok(last.is_none_or(|last| now.since(last) >= DAY || last > now))
+    Ok(last.and_then(|text| text.parse().ok()).map(Timestamp))
 }
 
 /// It is not due before another day has passed.

@@ -22,6 +22,8 @@ use crate::{
 /// Sites named in the text; `--json` has all.
 const SITES_SHOWN: usize = 10;
 const TOLD_EVERY: Duration = Duration::from_secs(1);
+/// All volumes are read again each time.
+const FULL_DISK_RETRY: Duration = Duration::from_secs(60);
 
 pub fn run(context: &Context, args: &ThinArgs) -> Result<Exit, Failure> {
     let config = context.config(Vec::new())?;
@@ -36,7 +38,7 @@ pub fn run(context: &Context, args: &ThinArgs) -> Result<Exit, Failure> {
     let clock = RealClock::new();
     let thinned = match args.dry_run {
         true => thin::would_thin(&collection, &lock, &keep, clock.now())?,
-        false => thinned(context, &collection, &lock, &keep)?,
+        false => thinned(context, &collection, &lock, &keep, clock.now())?,
     };
     tell(context, args.dry_run, &thinned)?;
     Ok(Exit::Done)
@@ -48,12 +50,23 @@ pub fn thin_at_start(
     config: &Config,
     collection: &Collection,
     lock: &CrawlLock,
+    now: Timestamp,
 ) -> Result<(), Failure> {
     let Some(keep) = keep(config)? else { return Ok(()) };
-    if !thin::is_due(collection, RealClock::new().now())? {
+    if !thin::is_due(collection, now)? {
         return Ok(());
     }
-    let done = thinned(context, collection, lock, &keep)?;
+    let mut done = thinned(context, collection, lock, &keep, now);
+    // As in a crawl, a full disk is waited for.
+    while let Err(StoreError::DiskFull { path }) = &done {
+        context.say(&format!(
+            "no space left on the disk that holds {}: old versions are removed when there is room",
+            path.display()
+        ));
+        std::thread::sleep(FULL_DISK_RETRY);
+        done = thinned(context, collection, lock, &keep, now);
+    }
+    let done = done?;
     if done.versions + done.copies > 0 {
         context.say(&sentence(&done, false));
     }
@@ -65,11 +78,12 @@ fn thinned(
     collection: &Collection,
     lock: &CrawlLock,
     keep: &Keep,
-) -> Result<Thinned, Failure> {
+    now: Timestamp,
+) -> Result<Thinned, StoreError> {
     let clock = RealClock::new();
     let mut last = clock.now();
     let mut progress = |step: Step| told(context, &step, &mut last, clock.now());
-    Ok(thin::thin(collection, lock, keep, clock.now(), &mut progress)?)
+    thin::thin(collection, lock, keep, now, &mut progress)
 }
 
 fn keep(config: &Config) -> Result<Option<Keep>, Failure> {

@@ -75,6 +75,51 @@ fn old_versions_go_and_the_last_of_every_page_stays_readable() {
     assert!(shown.exits(0).out.contains("edition 5"), "{shown}");
 }
 
+/// The last thinning was a day ago but for some seconds, and versions have grown old since.
+#[test]
+fn a_run_of_more_than_a_day_thins_and_goes_on() {
+    let edition = Arc::new(AtomicUsize::new(1));
+    let served = Arc::clone(&edition);
+    let raw = Raw::start(move |place, stream| match place {
+        "127.0.0.1/" => {
+            let body = format!("<p>edition {}</p>", served.load(Ordering::Relaxed));
+            reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
+        }
+        _ => reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),
+    });
+    let world = World::new(WebOptions::default())
+        .variable("HARVESTMAN_STORE_KEEP", "all 1d, then 1 per 7d for 30d")
+        .variable("HARVESTMAN_REVISIT_PERIOD", "1s");
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    for number in 1..=4 {
+        edition.store(number, Ordering::Relaxed);
+        world.run(&["crawl", &url, "--fresh", "--delay", "0"]).exits(0);
+    }
+    let database = Connection::open(world.folder.join("crawl.db")).unwrap();
+    let back = "UPDATE totals SET newest = newest - 60 * 86400000; \
+                UPDATE visits SET first = first - 60 * 86400000, last = last - 60 * 86400000; \
+                INSERT OR REPLACE INTO meta (name, value) \
+                VALUES ('thinned', CAST((unixepoch() - 86400 + 4) * 1000 AS TEXT))";
+    database.execute_batch(back).unwrap();
+    drop(database);
+    let thinned = "SELECT count(*) FROM visits WHERE thinned IS NOT NULL";
+    let visits = "SELECT coalesce(sum(visits), 0) FROM pages";
+    let run = world.start(&["run", "--delay", "0", "--json"]);
+    world.wait_for("old versions go", |world| world.number(thinned) > 0);
+    let before = world.number(visits);
+    world.wait_for("it goes on", |world| world.number(visits) > before);
+    run.signal("TERM");
+    let done = run.wait(std::time::Duration::from_secs(20));
+    done.exits(0).says(&["a pause: old versions are removed now", "removed: "]);
+    let told = done.json();
+    let fetched = told["pages"]["fetched"].as_i64().unwrap();
+    assert_eq!(fetched, world.number(visits) - 4, "of the whole run: {told}");
+    assert!(told["seconds"].as_f64() > Some(3.0), "{told}");
+    world.run(&["check"]).exits(0);
+    let shown = world.run(&["show", &url]);
+    assert!(shown.exits(0).out.contains("edition 4"), "{shown}");
+}
+
 /// Three versions, and then a clock that says they are more than a year old.
 #[test]
 fn run_removes_nothing_by_a_clock_that_cannot_be_right() {
