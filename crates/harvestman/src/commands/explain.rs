@@ -312,6 +312,14 @@ impl Explanation {
         let open = steps.iter().find(|step| step.verdict == StepVerdict::Open);
         match (refused, &self.story) {
             (Some(step), _) => format!("not crawled: {}", step.rule),
+            (None, Some(story))
+                if story.page.state == PageState::Excluded && self.notice().is_some() =>
+            {
+                let word = self.notice().map_or("notice", SignalSource::word);
+                format!(
+                    "not read: a {word} of more than 20 MB is left alone; or robots.txt forbade it when it was due"
+                )
+            }
             (None, Some(story)) if story.page.state == PageState::Excluded => {
                 "not crawled: its answer was not wanted (fetch.media_types, fetch.body_bytes_max), \
                  or robots.txt forbade it when it was due; crawl --fresh asks again"

@@ -413,8 +413,8 @@ impl Harvest {
         let now = self.clock.now();
         self.state.beat = now;
         // A writer that waits for room, or for a slow disk, takes no orders: what comes by the clock would
-        // fill its channel. Leases are looked over before every check-out as well.
-        if self.state.heartbeat.strong_count() == 0 {
+        // fill its channel. Leases are looked over before every check-out as well. The last one is for good.
+        if last || self.state.heartbeat.strong_count() == 0 {
             if !last {
                 self.renew_leases(now);
             }
