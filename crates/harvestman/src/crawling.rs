@@ -38,6 +38,7 @@ use crate::{
     setup::Setup,
     show_progress::Watcher,
     signals,
+    sittings::Sittings,
     steering::Steering,
     summary::{Refused, Summary},
     terminal::print,
@@ -72,20 +73,44 @@ struct Telling {
 }
 
 impl Crawl<'_> {
-    pub fn run(self) -> Result<Exit, Failure> {
+    pub fn run(mut self) -> Result<Exit, Failure> {
+        let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
+        let mut sittings = Sittings::new(self.config.crawl.time, clock.now());
+        loop {
+            if let Some(exit) = self.sit(&mut sittings, &clock)? {
+                return Ok(exit);
+            }
+            self.seeds.clear();
+            // As far as a running crawl could, it followed the file; now for the rest. One with a mistake in it
+            // was told then.
+            if let Ok(config) = Config::load(&self.paths, self.flags.clone()) {
+                self.config = config;
+            }
+        }
+    }
+
+    /// From opening the collection to closing it; `None`: only for a pause.
+    fn sit(
+        &self,
+        sittings: &mut Sittings,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Option<Exit>, Failure> {
+        let leaving = sittings.is_resumed().then(signals::leave_at_once);
         let setup = Setup::new(&self.config, &self.paths)?;
         // A connection is a descriptor: the usual 1,024 would be the tightest limit of all.
         if let Err(error) = rlimit::increase_nofile_limit(DESCRIPTORS) {
             tracing::info!(%error, "the limit on open files stays as it is");
         }
         self.config.webhooks.iter().try_for_each(|webhook| webhook.key().map(drop))?;
-        let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
-        let network = Network::new(&setup, &self.config, &clock)?;
+        let network = Network::new(&setup, &self.config, clock)?;
         let mut steering = self.steering(&setup, &network)?;
-        let mut house = House::open(&self, &setup, &mut steering, &clock)?;
-        house.recover(&self, &clock)?;
-        let seeded = house.seed(&self, &mut steering, &clock)?;
-        let plan = self.plan(clock.now());
+        let mut house = House::open(self, &setup, &mut steering, clock)?;
+        if self.forever {
+            sittings.opened(&self.config, &house.collection, clock.now())?;
+        }
+        house.recover(self, clock)?;
+        let seeded = house.seed(self, &mut steering, clock)?;
+        let plan = self.plan(sittings);
         let counts = house.frontier.counts()?;
         let (spent, rows) = (house.frontier.spent()?, house.frontier.spiders()?);
         let known_before = counts.pages_known + counts.candidates;
@@ -93,7 +118,7 @@ impl Crawl<'_> {
             return Err(self.nothing_to_do());
         }
         let door = Arc::new(Doorkeeper(house.stage.spiders.clone()));
-        let courier = self.courier(&setup, &house.collection, &clock)?;
+        let courier = self.courier(&setup, &house.collection, clock)?;
         let run = self.start_run(&mut house, clock.now())?;
         let parts = Parts {
             desk: Box::new(house.frontier),
@@ -112,15 +137,36 @@ impl Crawl<'_> {
             robots_limits: setup.robots_limits,
             settle_every: limits::SETTLE_EVERY,
         };
-        let begun = clock.now();
+        drop(leaving);
         let telling = self.tell_others(courier)?;
         let outcome = self.drive(parts, plan);
         telling.into_iter().for_each(|telling| self.told_others(telling));
         let outcome = outcome?;
-        let elapsed = clock.now().since(begun);
-        let exit = self.farewell(outcome, run, elapsed, &house.collection, clock.now());
+        let exit = match matches!(outcome.ended, Ended::Rest) {
+            true => self.pause(outcome, run, sittings, clock.now()).map(|()| None),
+            false => {
+                self.farewell(outcome, run, sittings, &house.collection, clock.now()).map(Some)
+            }
+        };
         drop(house.lock);
         exit
+    }
+
+    /// The run goes on when old versions have been removed.
+    fn pause(
+        &self,
+        outcome: Outcome,
+        run: RunId,
+        sittings: &mut Sittings,
+        now: Timestamp,
+    ) -> Result<(), Failure> {
+        let Outcome { ended, tally, mut desk, .. } = outcome;
+        let (state, reason) = words(&ended);
+        let stats = serde_json::to_value(&tally).unwrap_or_default();
+        desk.end_run(run, (state, &reason), &stats, now)?;
+        sittings.add(tally);
+        self.context.say("a pause: old versions are removed now, as once a day; then it goes on");
+        Ok(())
     }
 
     /// Before the first visit, so that a new webhook is told of it.
@@ -194,10 +240,11 @@ impl Crawl<'_> {
         }
     }
 
-    fn plan(&self, now: Timestamp) -> Plan {
+    fn plan(&self, sittings: &Sittings) -> Plan {
         Plan {
             forever: self.forever,
-            deadline: self.config.crawl.time.map(|time| now.plus(time)),
+            deadline: sittings.deadline(),
+            rest_at: sittings.thin_at(),
             fetches_max: self.config.etiquette.max_fetches,
             sites_in_hand: self.config.harvester.sites_in_hand,
             fetches_room: (2 * self.config.etiquette.max_fetches).max(1_000),
@@ -246,7 +293,7 @@ impl Crawl<'_> {
         &self,
         outcome: Outcome,
         run: RunId,
-        elapsed: Duration,
+        sittings: &Sittings,
         collection: &Collection,
         now: Timestamp,
     ) -> Result<Exit, Failure> {
@@ -257,6 +304,7 @@ impl Crawl<'_> {
             tracing::warn!(%error, "the end of the run could not be written down");
         }
         drop(desk);
+        let (tally, elapsed) = (sittings.all(tally), sittings.elapsed(now));
         if let Ended::Fault(error) = ended {
             return Err(error.into());
         }
@@ -368,6 +416,7 @@ fn words(ended: &Ended) -> (RunState, String) {
         Ended::PagesLimit => (RunState::Limit, "page limit reached".to_owned()),
         Ended::BytesLimit => (RunState::Limit, "byte limit reached".to_owned()),
         Ended::TimeLimit => (RunState::Limit, "time limit reached".to_owned()),
+        Ended::Rest => (RunState::Done, "a pause to remove old versions".to_owned()),
         Ended::Stopped => (RunState::Stopped, "stopped".to_owned()),
         Ended::Fault(error) if error.is_disk_full() => (RunState::DiskFull, error.to_string()),
         Ended::Fault(error) => (RunState::Failed, error.to_string()),

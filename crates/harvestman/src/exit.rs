@@ -3,7 +3,7 @@
 //! The codes are a promise to scripts: 0 done (also when nothing was due or single URLs failed),
 //! 1 nothing could be fetched, 2 usage or configuration, 3 stopped by a fault of this machine.
 
-use std::{fmt, process::ExitCode};
+use std::{fmt, path::Path, process::ExitCode};
 
 use model::StoreError;
 use serde_json::json;
@@ -95,6 +95,11 @@ impl From<StoreError> for Failure {
                 "wait for it, stop it with Ctrl-C, or give another folder with -C; \
                  status, show and explain work while it runs",
             ),
+            StoreError::Delivering { .. } => Failure::usage(
+                sentence,
+                "a running crawl delivers by itself: `harvestman webhook` tells how far it is; \
+                 give the command again when the other process has ended",
+            ),
             StoreError::Missing { path } => Failure::usage(
                 sentence,
                 format!(
@@ -130,7 +135,36 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// What to do about trouble with a file or folder.
+/// A file or folder that the user named for the result cannot be written.
+pub fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    use std::io::ErrorKind;
+    let what_to_do = match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "give this user the right to write there, or name another place"
+        }
+        ErrorKind::NotFound => "make the folder it is to be in first, or name another place",
+        ErrorKind::IsADirectory => "there is a folder of that name: name a file",
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
+            "something else is in the way there: name another place"
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "make room there and give the same command again"
+        }
+        _ => "check the disk, or name another place",
+    };
+    let sentence = format!("cannot write {}: {error}", path.display());
+    match error.kind() {
+        ErrorKind::PermissionDenied
+        | ErrorKind::ReadOnlyFilesystem
+        | ErrorKind::NotFound
+        | ErrorKind::IsADirectory
+        | ErrorKind::NotADirectory
+        | ErrorKind::AlreadyExists => Failure::usage(sentence, what_to_do),
+        _ => Failure::fault(sentence, what_to_do),
+    }
+}
+
+/// What to do about trouble with a file or folder of the collection.
 pub fn io_advice(kind: std::io::ErrorKind) -> &'static str {
     use std::io::ErrorKind;
     match kind {
@@ -167,6 +201,19 @@ mod tests {
             serde_json::from_str(&Failure::fault("a \"b\"", "c").json()).unwrap();
         assert_eq!(json["error"]["exit"], 3);
         assert_eq!(json["error"]["sentence"], "a \"b\"");
+    }
+
+    #[test]
+    fn a_result_that_cannot_be_written_says_so_and_blames_no_collection() {
+        use std::io::ErrorKind;
+        let of = |kind: ErrorKind| cannot_write(Path::new("out/a.svg"), &kind.into());
+        for kind in [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::NotADirectory] {
+            let failure = of(kind);
+            assert!(failure.sentence.starts_with("cannot write out/a.svg: "), "{failure}");
+            assert!(!failure.what_to_do.contains("-C"), "{failure}");
+            assert_eq!(failure.code, Exit::Usage);
+        }
+        assert_eq!(of(ErrorKind::StorageFull).code, Exit::Fault);
     }
 
     #[test]

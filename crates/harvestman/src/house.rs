@@ -63,7 +63,7 @@ impl House {
         finish_forgetting(crawl.context, &collection, &lock, clock.now())?;
         match crawl.forever {
             true if plausible => {
-                thin_at_start(crawl.context, &crawl.config, &collection, &lock)?;
+                thin_at_start(crawl.context, &crawl.config, &collection, &lock, clock.now())?;
             }
             true => leave_versions(crawl, &collection, clock.now())?,
             false => {}

@@ -22,6 +22,7 @@ mod seeding;
 mod setup;
 mod show_progress;
 mod signals;
+mod sittings;
 mod steering;
 pub mod summary;
 pub mod terminal;

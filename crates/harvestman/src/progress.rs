@@ -16,6 +16,8 @@ use crate::{
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
 /// Width of a terminal that does not tell its own.
 const WIDTH: usize = 80;
+/// Shorter waits for the budget are its usual rhythm.
+const TOLD_FROM: Duration = Duration::from_secs(2);
 /// Classes of errors named on one line; the rest is summed up.
 const CLASSES_SHOWN: usize = 4;
 
@@ -41,6 +43,8 @@ pub struct Snapshot {
     pub bytes: u64,
     /// Why nothing is being fetched just now, if that is so.
     pub paused: Option<String>,
+    /// Visits wait for the budget, so long still.
+    pub budget: Option<Duration>,
     /// The user asked to stop: what is in flight is being finished.
     pub stopping: bool,
     /// The URL fetched last.
@@ -105,6 +109,8 @@ pub struct Display {
     last_plain: Option<Duration>,
     /// The last snapshot was of a paused crawl.
     paused: bool,
+    /// It was told that visits wait for the budget.
+    told_unpaid: bool,
 }
 
 impl Display {
@@ -116,7 +122,7 @@ impl Display {
         let style =
             ProgressStyle::with_template("{msg}").unwrap_or(ProgressStyle::default_spinner());
         let bar = bar.with_style(style).with_finish(ProgressFinish::AndClear);
-        Display { mode, bar, last_plain: None, paused: false }
+        Display { mode, bar, last_plain: None, paused: false, told_unpaid: false }
     }
 
     /// To be called once a second or more often.
@@ -132,7 +138,10 @@ impl Display {
                 // A log tells of a pause when it begins and when it is over.
                 let paused = snapshot.paused.is_some();
                 let turned = std::mem::replace(&mut self.paused, paused) != paused;
-                if self.last_plain.is_none_or(due) || turned {
+                // That nothing happens for want of a budget is told when it is first so; later by the clock.
+                let unpaid = snapshot.budget.is_some_and(|wait| wait >= TOLD_FROM);
+                let first_unpaid = unpaid && !std::mem::replace(&mut self.told_unpaid, true);
+                if self.last_plain.is_none_or(due) || turned || first_unpaid {
                     self.last_plain = Some(snapshot.elapsed);
                     remark(&plain_line(snapshot));
                 }
@@ -163,9 +172,9 @@ impl Display {
 /// One line for logs and pipes.
 pub fn plain_line(snapshot: &Snapshot) -> String {
     let mut parts = vec![
-        format!("{} pages", pages(snapshot)),
+        pages(snapshot),
         format!("{}/s", rate(snapshot.rate)),
-        format!("{} sites in hand", number(snapshot.sites_in_hand)),
+        format!("{} in hand", some(snapshot.sites_in_hand, "site")),
         format!("{} waiting", number(snapshot.waiting)),
         format!("{} known", number(snapshot.known)),
         bytes(snapshot.bytes),
@@ -179,7 +188,7 @@ pub fn plain_line(snapshot: &Snapshot) -> String {
 /// The lines of the live display, each at most `width` characters.
 pub fn live_lines(snapshot: &Snapshot, width: usize) -> Vec<String> {
     let mut first = format!(
-        "{}  {} pages  {}/s  {}",
+        "{}  {}  {}/s  {}",
         clock(snapshot.elapsed),
         pages(snapshot),
         rate(snapshot.rate),
@@ -210,8 +219,8 @@ pub fn live_lines(snapshot: &Snapshot, width: usize) -> Vec<String> {
 
 fn pages(snapshot: &Snapshot) -> String {
     match snapshot.pages_limit {
-        Some(limit) => format!("{} of {}", number(snapshot.pages_fetched), number(limit)),
-        None => number(snapshot.pages_fetched),
+        Some(limit) => format!("{} of {}", number(snapshot.pages_fetched), some(limit, "page")),
+        None => some(snapshot.pages_fetched, "page"),
     }
 }
 
@@ -222,7 +231,12 @@ fn state(snapshot: &Snapshot) -> Option<String> {
             number(snapshot.in_flight)
         ));
     }
-    snapshot.paused.as_deref().map(|why| format!("paused: {}", printable(why)))
+    let paused = snapshot.paused.as_deref().map(|why| format!("paused: {}", printable(why)));
+    let unpaid = snapshot
+        .budget
+        .filter(|wait| *wait >= TOLD_FROM)
+        .map(|wait| format!("visits wait for the budget (revisit.*): the next in {}", clock(wait)));
+    paused.or(unpaid)
 }
 
 /// The commonest classes with their counts: `12 errors (timeout 7, status-404 5)`.
@@ -242,7 +256,7 @@ fn errors(classes: &[(String, u64)]) -> Option<String> {
     if rest > 0 {
         named.push(format!("other {}", number(rest)));
     }
-    Some(format!("{} errors ({})", number(sum), named.join(", ")))
+    Some(format!("{} ({})", some(sum, "error"), named.join(", ")))
 }
 
 fn bar(done: f64, width: usize) -> String {
@@ -263,6 +277,11 @@ pub fn number(n: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// `1 page`, `1,204 pages`.
+pub fn some(n: u64, one: &str) -> String {
+    format!("{} {one}{}", number(n), if n == 1 { "" } else { "s" })
 }
 
 /// `1.2 MB`.
@@ -358,6 +377,20 @@ mod tests {
         assert!(plain_line(&snapshot).ends_with("paused: the disk is full"));
         snapshot.stopping = true;
         assert!(plain_line(&snapshot).contains("stopping: finishing 31 in flight"));
+    }
+
+    #[test]
+    fn visits_that_wait_for_the_budget_are_said_when_that_takes_long() {
+        let waiting = |seconds| {
+            let budget = Some(Duration::from_secs(seconds));
+            plain_line(&Snapshot { budget, ..busy() })
+        };
+        let told = waiting(864);
+        assert!(
+            told.ends_with("visits wait for the budget (revisit.*): the next in 14m24s"),
+            "{told}"
+        );
+        assert!(!waiting(1).contains("budget"));
     }
 
     #[test]

@@ -67,6 +67,7 @@ impl Watcher {
             refused: counts.refused,
             bytes: tally.bytes,
             paused: progress.paused.clone(),
+            budget: progress.budget,
             stopping: progress.stopping,
             last: tally.last.as_ref().map(|url| url.as_str().to_owned()),
         }

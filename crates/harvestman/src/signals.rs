@@ -1,11 +1,45 @@
 //! Ctrl-C and termination: the first ends the crawl in order, the second leaves at once.
 
 use tokio::{
+    runtime::Builder,
     signal::unix::{SignalKind, signal},
-    sync::mpsc::Sender,
+    sync::{mpsc::Sender, oneshot},
 };
 
-use crate::{exit::Exit, pipeline::messages::Event, terminal::remark};
+/// While it lives, the first signal ends the process at once.
+pub struct Leaving {
+    _until_dropped: oneshot::Sender<()>,
+}
+
+/// For work between two parts of a crawl that may be cut off anywhere. Signals that were listened to once are not
+/// the system's to act on any more: without this nothing would.
+pub fn leave_at_once() -> Option<Leaving> {
+    let (until_dropped, dropped) = oneshot::channel::<()>();
+    let listen = move || {
+        let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
+        runtime.block_on(async {
+            let (Ok(mut interrupt), Ok(mut terminate)) =
+                (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+            else {
+                return;
+            };
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+                _ = dropped => return,
+            }
+            remark("stopped while old versions were removed; the next start ends that, and nothing is lost");
+            std::process::exit(Exit::Done as i32);
+        });
+    };
+    pipeline::beside("signals", listen).ok().map(|_| Leaving { _until_dropped: until_dropped })
+}
+
+use crate::{
+    exit::Exit,
+    pipeline::{self, messages::Event},
+    terminal::remark,
+};
 
 /// Watches for signals for the rest of the process; to be called inside the runtime.
 pub fn listen(events: Sender<Event>) {

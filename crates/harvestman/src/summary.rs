@@ -7,7 +7,7 @@ use model::RefusalReason;
 use serde_json::json;
 
 use crate::{
-    progress::{bytes, clock, number},
+    progress::{bytes, clock, number, some},
     terminal::printable,
 };
 
@@ -58,9 +58,9 @@ pub struct Refused {
 impl Summary {
     pub fn text(&self) -> String {
         let mut lines = vec![format!(
-            "{}: {} pages in {} ({})",
+            "{}: {} in {} ({})",
             printable(&self.reason),
-            number(self.fetched),
+            some(self.fetched, "page"),
             clock(self.elapsed),
             bytes(self.bytes)
         )];
@@ -99,7 +99,7 @@ impl Summary {
             .map(|r| {
                 json!({
                     "reason": r.reason.word(), "rule": r.rule, "count": r.count,
-                    "example": r.example, "how_to_lift": how_to_lift(r.reason),
+                    "example": r.example, "how_to_lift": advice(r.reason, &r.rule),
                 })
             })
             .collect();
@@ -138,7 +138,7 @@ impl Summary {
         }
         let mut sorted: Vec<&Refused> = self.refused.iter().collect();
         sorted.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.rule.cmp(&b.rule)));
-        let mut lines = vec![format!("refused: {} URLs", number(sum))];
+        let mut lines = vec![format!("refused: {}", some(sum, "URL"))];
         for refused in sorted.iter().take(REASONS_SHOWN) {
             let example = match printable(&refused.example) {
                 none if none.is_empty() => String::new(),
@@ -146,7 +146,7 @@ impl Summary {
             };
             let (count, rule) = (number(refused.count), printable(&refused.rule));
             lines.push(format!("  {count:>9}  {rule}{example}"));
-            lines.push(format!("             {}", how_to_lift(refused.reason)));
+            lines.push(format!("             {}", advice(refused.reason, &refused.rule)));
         }
         let rest: u64 = sorted.iter().skip(REASONS_SHOWN).map(|refused| refused.count).sum();
         if rest > 0 {
@@ -161,7 +161,8 @@ impl Summary {
     fn how_to_go_on(&self) -> String {
         let resume = printable(&self.resume);
         if self.waiting > 0 {
-            return format!("to go on: {resume} ({} pages wait)", number(self.waiting));
+            let wait = if self.waiting == 1 { "waits" } else { "wait" };
+            return format!("to go on: {resume} ({} {wait})", some(self.waiting, "page"));
         }
         match &self.next_due {
             Some(when) => format!("to go on: {resume} (the next page is due {})", printable(when)),
@@ -176,6 +177,26 @@ impl Summary {
                 format!("nothing is left to fetch; to visit everything again: {resume} --fresh")
             }
         }
+    }
+}
+
+/// What the user can do about what this rule refused; for most rules the reason says enough.
+pub fn advice(reason: RefusalReason, rule: &str) -> &'static str {
+    match reason {
+        RefusalReason::Limit if rule.ends_with(": longer than is read") => {
+            "of a sitemap 50,000 entries are read, of a feed 5,000; no key changes that, but links lead to \
+             the others, and a site can split its sitemap"
+        }
+        RefusalReason::Limit if rule.ends_with("sitemaps and feeds of a site") => {
+            "no key changes that; links lead to what the others name"
+        }
+        RefusalReason::TooLarge if rule.ends_with(": larger than is read") => {
+            "of sitemaps and feeds 20 MB are read; no key changes that"
+        }
+        RefusalReason::TooLarge if rule == "fetch.requisite_bytes_max" => {
+            "raise fetch.requisite_bytes_max to fetch it"
+        }
+        _ => how_to_lift(reason),
     }
 }
 
@@ -258,6 +279,19 @@ refused: 2,322 URLs
 where it is: ./harvest
 nothing is left to fetch; to visit everything again: harvestman crawl --fresh";
         assert_eq!(summary().text(), expected);
+    }
+
+    #[test]
+    fn advice_names_what_would_change_the_refusal_and_nothing_else() {
+        let limit = |rule| advice(RefusalReason::Limit, rule);
+        assert!(limit("feed: longer than is read").contains("no key changes that"));
+        assert!(limit("1000 sitemaps and feeds of a site").contains("no key changes that"));
+        assert!(limit("crawl.site_pages").contains("--site-pages"));
+        let large = |rule| advice(RefusalReason::TooLarge, rule);
+        assert!(large("fetch.requisite_bytes_max").contains("fetch.requisite_bytes_max"));
+        assert!(large("fetch.body_bytes_max").contains("fetch.body_bytes_max"));
+        assert!(large("sitemap: larger than is read").contains("20 MB"));
+        assert_eq!(model::limits::NOTICE_BYTES_MAX, 20_000_000, "as is said");
     }
 
     #[test]

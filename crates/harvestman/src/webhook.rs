@@ -114,10 +114,11 @@ impl Courier {
         }
     }
 
-    /// Sends what was given up once more; how many changes arrived.
-    pub fn raise(&mut self, letter: &DeadLetter) -> Result<Result<u64, String>, StoreError> {
+    /// Sends what was given up once more; how many changes arrived, and what then went wrong, if something did.
+    pub fn raise(&mut self, letter: &DeadLetter) -> Result<(u64, Option<String>), StoreError> {
         let Some(at) = self.hooks.iter().position(|hook| hook.table.name == letter.webhook) else {
-            return Ok(Err(format!("harvest.toml has no [[webhook]] {:?}", letter.webhook)));
+            let why = format!("harvest.toml has no [[webhook]] {:?}", letter.webhook);
+            return Ok((0, Some(why)));
         };
         let (mut after, mut arrived) = (letter.after, 0);
         while after < letter.upto {
@@ -125,16 +126,18 @@ impl Courier {
             if !changes.is_empty()
                 && let Err(error) = self.send(at, &changes, after, upto)
             {
-                return Ok(Err(error));
+                self.ledger.missed_again(letter, &error)?;
+                return Ok((arrived, Some(error)));
             }
-            arrived += changes.len() as u64;
-            self.ledger.risen(letter, upto, arrived)?;
+            let count = changes.len() as u64;
+            self.ledger.risen(letter, upto, count, self.clock.now())?;
+            arrived += count;
             after = upto;
             if after < letter.upto {
                 std::thread::sleep(PAUSE);
             }
         }
-        Ok(Ok(arrived))
+        Ok((arrived, None))
     }
 
     /// The batch at hand, or the next one; where nothing of interest lies the place moves on.

@@ -41,12 +41,14 @@ impl Rule {
     pub fn words(self) -> &'static str {
         match self {
             Rule::Waiting => "it has not been visited yet and waits for its turn",
-            Rule::Once => "each page is visited once, so it does not come back by itself",
+            Rule::Once => {
+                "each page is visited once: when it has answered it does not come back by itself"
+            }
             Rule::Interval => "it is visited at the interval that was asked for",
             Rule::Frequency => "the period follows how often its last visits saw a change",
             Rule::GoesAlong => "it comes along when its seed is visited",
             Rule::Batch => {
-                "it comes back in a batch, when it is among those with the greatest profit"
+                "it comes back in the first batch that has it among the pages of the greatest profit"
             }
             Rule::Value => "it is visited when a visit is worth its price",
             Rule::Shortest => "a visit is worth its price sooner, but this is the shortest period",

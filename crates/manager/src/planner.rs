@@ -327,6 +327,17 @@ impl Planner {
         self.account_mut(purse).purse.pay(-(visits as f64));
     }
 
+    /// When the next visit can be paid for by a purse that has nothing left for one; `None`: each has something.
+    pub fn pays_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let empty = |account: &&Account| {
+            let purse = &account.purse;
+            purse.capacity() == 0 && (purse.is_explicit() || purse.known() > 0)
+        };
+        let empty = self.accounts.iter().filter(empty).map(|account| account.purse.until_one());
+        let soonest = empty.fold(f64::INFINITY, f64::min);
+        soonest.is_finite().then(|| now.plus(wait(soonest)))
+    }
+
     /// Pages were met that come by a rule of their own, at their moment and not by the tick.
     pub fn has_own_rules(&self) -> bool {
         self.own_rule_room > 0

@@ -19,6 +19,9 @@ pub enum StoreError {
     /// Another crawl holds the collection.
     #[error("another crawl is using {path} (process {holder})")]
     Busy { path: PathBuf, holder: String },
+    /// Another process delivers the changes of the collection.
+    #[error("another process is delivering the webhooks of {path}")]
+    Delivering { path: PathBuf },
     #[error("there is no collection at {path}")]
     Missing { path: PathBuf },
     /// The lease was taken over by somebody else: the delta was refused.

@@ -23,6 +23,7 @@ use serde::Serialize;
 pub use rule::KeepRule;
 
 use crate::{
+    census::Census,
     collection::{Collection, CrawlLock},
     forget::{self, Journal, Progress, Step, Work},
     frontier::SqliteFrontier,
@@ -40,10 +41,16 @@ pub struct Keep {
 /// What was removed, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Thinned {
+    /// As `status` and `history` count them.
     pub versions: u64,
-    /// Of volumes: requests, responses and revisits.
-    pub records: u64,
+    /// Other bytes that a page had at visits that saw no change: archived, but no versions.
+    pub copies: u64,
+    /// Of the answers that held them: those that `left_bytes` and `versions_bytes_max` count, too.
     pub bytes: u64,
+    /// Of volumes: requests, responses and revisits, also those of visits that found it unchanged.
+    pub records: u64,
+    /// What those records took on disk.
+    pub records_bytes: u64,
     pub volumes_rewritten: u64,
     /// Versions that stay and had their payload in one that went: they have it themselves now.
     pub made_whole: u64,
@@ -83,6 +90,8 @@ pub fn thin(
             break;
         }
         done.versions += chosen.versions;
+        done.copies += chosen.copies;
+        done.bytes += chosen.bytes;
         chosen.add_sites(&mut sites);
         // Each pass has a moment of its own, by which a crash finds its rows again.
         let at = Timestamp(now.0.saturating_add(pass));
@@ -95,15 +104,23 @@ pub fn thin(
 
 /// Whether a day has passed since it was last done.
 pub fn is_due(collection: &Collection, now: Timestamp) -> Result<bool, StoreError> {
+    // A clock that was set back must not put it off for years.
+    Ok(last(collection)?.is_none_or(|last| now.since(last) >= DAY || last > now))
+}
+
+/// When it is due again.
+pub fn next(collection: &Collection, now: Timestamp) -> Result<Timestamp, StoreError> {
+    Ok(last(collection)?.filter(|last| *last <= now).unwrap_or(now).plus(DAY))
+}
+
+fn last(collection: &Collection) -> Result<Option<Timestamp>, StoreError> {
     let frontier = SqliteFrontier::open(&collection.database())?;
     let last: Option<String> = frontier
         .connection
         .query_row("SELECT value FROM meta WHERE name = ?1", [LAST], |row| row.get(0))
         .optional()
         .map_err(|e| frontier.error(e))?;
-    let last = last.and_then(|text| text.parse().ok()).map(Timestamp);
-    // A clock that was set back must not put it off for years.
-    Ok(last.is_none_or(|last| now.since(last) >= DAY || last > now))
+    Ok(last.and_then(|text| text.parse().ok()).map(Timestamp))
 }
 
 /// It is not due before another day has passed.
@@ -123,7 +140,8 @@ fn note_done(frontier: &mut SqliteFrontier, now: Timestamp) -> Result<(), StoreE
 const LAST: &str = "thinned";
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// What [`thin`] would remove; nothing is changed. Bytes are those of the answers alone.
+/// What [`thin`] would remove; nothing is changed. How many records of volumes that means is known only when
+/// they have been read.
 pub fn would_thin(
     collection: &Collection,
     _lock: &CrawlLock,
@@ -136,7 +154,7 @@ pub fn would_thin(
     chosen.add_sites(&mut sites);
     Ok(Thinned {
         versions: chosen.versions,
-        records: chosen.versions,
+        copies: chosen.copies,
         bytes: chosen.bytes,
         left_bytes: chosen.left_bytes,
         sites: ranked(sites),
@@ -159,7 +177,7 @@ fn one_pass(
     work.remove_records(&found)?;
     let removed = work.thinned()?;
     done.records += removed.records;
-    done.bytes += removed.bytes;
+    done.records_bytes += removed.bytes;
     done.volumes_rewritten += removed.volumes_rewritten;
     done.made_whole += removed.made_whole;
     done.warnings.extend(removed.warnings);
@@ -181,6 +199,17 @@ impl SqliteFrontier {
             journal
                 .write(sql)
                 .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+        })
+    }
+}
+
+impl Census {
+    /// Versions that were seen and are archived no more.
+    pub fn versions_thinned(&self) -> Result<u64, StoreError> {
+        self.ask(|sql| {
+            let count = "SELECT count(*) FROM visits \
+                         WHERE thinned IS NOT NULL AND change IN (0, 1, 7)";
+            sql.query_row(count, [], |row| row.get::<_, i64>(0)).map(|count| count as u64)
         })
     }
 }

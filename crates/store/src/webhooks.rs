@@ -83,8 +83,7 @@ impl WebhookLedger {
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let holder = "another process that delivers webhooks".to_owned();
-                return Err(StoreError::Busy { path: collection.dir().to_owned(), holder });
+                return Err(StoreError::Delivering { path: collection.dir().to_owned() });
             }
             Err(TryLockError::Error(e)) => return Err(io(e)),
         }
@@ -164,14 +163,42 @@ impl WebhookLedger {
         buried.map_err(|e| self.error(e))
     }
 
-    /// A dead letter arrived after all: as far as this `seq`, or whole.
-    pub fn risen(&mut self, letter: &DeadLetter, upto: i64, sent: u64) -> Result<(), StoreError> {
-        if upto >= letter.upto {
-            return self.execute("DELETE FROM dead_letters WHERE id = ?1", params![letter.id]);
-        }
+    /// A dead letter arrived after all, as far as this `seq` or whole, with so many changes since it was last
+    /// told of. They count as delivered, and what went wrong with the webhook is over.
+    pub fn risen(
+        &mut self,
+        letter: &DeadLetter,
+        upto: i64,
+        changes: u64,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let risen = (|| {
+            let work = self.sql.transaction()?;
+            match upto >= letter.upto {
+                true => work.execute("DELETE FROM dead_letters WHERE id = ?1", [letter.id])?,
+                false => work.execute(
+                    "UPDATE dead_letters SET after = ?2, changes = max(changes - ?3, 0) \
+                     WHERE id = ?1",
+                    params![letter.id, upto, changes as i64],
+                )?,
+            };
+            if changes > 0 {
+                work.execute(
+                    "UPDATE webhooks SET delivered = delivered + ?2, last = ?3, \
+                     error = CASE WHEN upto IS NULL THEN '' ELSE error END WHERE name = ?1",
+                    params![letter.webhook, changes as i64, now.0],
+                )?;
+            }
+            work.commit()
+        })();
+        risen.map_err(|e| self.error(e))
+    }
+
+    /// It was sent once more, and again in vain.
+    pub fn missed_again(&mut self, letter: &DeadLetter, error: &str) -> Result<(), StoreError> {
         self.execute(
-            "UPDATE dead_letters SET after = ?2, changes = max(changes - ?3, 0) WHERE id = ?1",
-            params![letter.id, upto, sent as i64],
+            "UPDATE dead_letters SET tries = tries + 1, error = ?2 WHERE id = ?1",
+            params![letter.id, short(error)],
         )
     }
 
@@ -307,11 +334,16 @@ mod tests {
         assert_eq!((letter.after, letter.upto, letter.changes, letter.tries), (0, 7, 3, 1));
         assert_eq!((letter.since, letter.error.as_str()), (Timestamp(5), "no answer"));
         assert_eq!(ledger.enter("a").unwrap().cursor, 7);
-        ledger.risen(letter, 4, 2).unwrap();
+        ledger.missed_again(letter, "still not").unwrap();
+        ledger.risen(letter, 4, 2, Timestamp(30)).unwrap();
         let [left] = &census.dead_letters(None).unwrap()[..] else { panic!("one") };
-        assert_eq!((left.after, left.changes), (4, 1));
-        ledger.risen(left, 7, 1).unwrap();
+        assert_eq!((left.after, left.changes, left.tries), (4, 1, 2));
+        assert_eq!(left.error, "still not");
+        ledger.risen(left, 7, 1, Timestamp(40)).unwrap();
         assert_eq!(census.dead_letters(None).unwrap(), []);
+        let place = ledger.enter("a").unwrap();
+        assert_eq!((place.delivered, place.last), (3, Some(Timestamp(40))));
+        assert_eq!(place.error, "", "it takes its deliveries again");
     }
 
     #[test]
@@ -369,7 +401,7 @@ mod tests {
         let (_dir, collection) = house();
         let ledger = WebhookLedger::open(&collection).unwrap();
         let error = WebhookLedger::open(&collection).unwrap_err();
-        assert!(matches!(error, StoreError::Busy { .. }), "{error}");
+        assert!(matches!(error, StoreError::Delivering { .. }), "{error}");
         drop(ledger);
         WebhookLedger::open(&collection).unwrap();
     }

@@ -18,7 +18,7 @@ use model::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::exit::{Failure, io_advice};
+use crate::exit::{Failure, cannot_write};
 
 pub const FORMAT: &str = "harvestman-batch";
 pub const VERSION: u32 = 1;
@@ -130,7 +130,7 @@ pub fn write(path: &Path, header: &Header, sites: &[SiteLine]) -> Result<(), Fai
     synced.map_err(|error| {
         // What is half written is of no use to anybody; that it stays harms nobody either.
         let _ = fs::remove_file(&part);
-        Failure::fault(format!("cannot write {}: {error}", path.display()), io_advice(error.kind()))
+        cannot_write(path, &error)
     })
 }
 

@@ -22,7 +22,7 @@ use crate::{
     diff::{Counts, Diff},
     exit::{Exit, Failure},
     moments::Moment,
-    progress::{bytes, number},
+    progress::{bytes, number, some},
     terminal::{fit, print, printable},
     times,
 };
@@ -43,7 +43,7 @@ pub fn run(context: &Context, args: &ChangesArgs) -> Result<Exit, Failure> {
             atom::write(&asked, &told.entries, path)?;
             if path.as_os_str() != "-" {
                 let count = told.entries.len() as u64;
-                context.say(&format!("{} changes written to {}", number(count), path.display()));
+                context.say(&format!("{} written to {}", some(count, "change"), path.display()));
             }
         }
         None if context.json => asked.print_lines(args.limit)?,
@@ -294,8 +294,8 @@ fn table(page: &Page, now: Timestamp) -> String {
         None => writeln!(text, "no changes"),
         Some(last) => writeln!(
             text,
-            "{} changes, the last {}",
-            number(page.entries.len() as u64),
+            "{}, the last {}",
+            some(page.entries.len() as u64, "change"),
             times::ago(last.entry.at, now)
         ),
     };

@@ -14,8 +14,8 @@ use super::Context;
 use crate::{
     cli::DecisionsArgs,
     exit::{Exit, Failure},
-    progress::number,
-    summary::how_to_lift,
+    progress::{number, some},
+    summary::{advice, how_to_lift},
     terminal::{print, printable},
 };
 
@@ -81,13 +81,19 @@ impl Listing {
             .map(|(reason, count)| json!({ "reason": reason, "count": count, "how_to_lift": lift(reason) }))
             .collect();
         let total: u64 = self.counts.iter().map(|(_, count)| count).sum();
-        json!({ "refused": total, "reasons": reasons, "decisions": self.entries })
+        let decision = |entry: &DecisionEntry| {
+            let mut row = json!(entry);
+            row["how_to_lift"] = lift_by(entry).into();
+            row
+        };
+        let decisions: Vec<Value> = self.entries.iter().map(decision).collect();
+        json!({ "refused": total, "reasons": reasons, "decisions": decisions })
     }
 
     fn text(&self) -> String {
         let mut text = String::new();
         for (reason, count) in &self.counts {
-            let _ = writeln!(text, "{reason}: {} URLs; {}", number(*count), lift(reason));
+            let _ = writeln!(text, "{reason}: {}; {}", some(*count, "URL"), lift(reason));
             for entry in self.entries.iter().filter(|entry| entry.reason == *reason) {
                 write_entry(&mut text, entry);
             }
@@ -105,9 +111,17 @@ fn write_entry(text: &mut String, entry: &DecisionEntry) {
     if let Some(referrer) = &entry.referrer {
         let _ = writeln!(text, "             found on {}", printable(referrer));
     }
+    if lift_by(entry) != lift(&entry.reason) {
+        let _ = writeln!(text, "             {}", lift_by(entry));
+    }
 }
 
 /// A reason of a later version has no advice here.
 fn lift(reason: &str) -> &'static str {
     RefusalReason::from_word(reason).map_or("", how_to_lift)
+}
+
+/// What can be done about this one, where its rule says more than its reason.
+fn lift_by(entry: &DecisionEntry) -> &'static str {
+    RefusalReason::from_word(&entry.reason).map_or("", |reason| advice(reason, &entry.rule))
 }

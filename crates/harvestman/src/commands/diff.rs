@@ -13,8 +13,8 @@ use crate::{
     archived::gathered,
     cli::{Colour, DiffArgs},
     diff::{Diff, page},
-    exit::{Exit, Failure, io_advice},
-    progress::number,
+    exit::{Exit, Failure, cannot_write},
+    progress::{number, some},
     terminal::{print, printable, wants_colour},
     times::iso,
     versions::{Picked, Which},
@@ -31,12 +31,8 @@ pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, Failure> {
     let diff = Diff::of(&old.lines(), &new.lines(), usize::from(args.context));
     let told = Told { url: story.url.to_string(), old, new, diff, source: args.source };
     if let Some(path) = &args.html {
-        fs::write(path, page(&told.url, &told.facts(), &told.diff)).map_err(|error| {
-            Failure::usage(
-                format!("cannot write {}: {error}", path.display()),
-                io_advice(error.kind()),
-            )
-        })?;
+        fs::write(path, page(&told.url, &told.facts(), &told.diff))
+            .map_err(|error| cannot_write(path, &error))?;
         context.say(&format!("written to {}", path.display()));
     }
     if context.json {
@@ -194,9 +190,9 @@ impl Told {
         }
         format!(
             "{} removed and {} added; {} removed and {} added",
-            some(counts.lines_removed, "line"),
+            some(counts.lines_removed as u64, "line"),
             number(counts.lines_added as u64),
-            some(counts.words_removed, "word"),
+            some(counts.words_removed as u64, "word"),
             number(counts.words_added as u64)
         )
     }
@@ -221,9 +217,4 @@ impl Told {
             "coarse": self.diff.coarse, "hunks": self.diff.json(),
         })
     }
-}
-
-fn some(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", number(count as u64))
 }

@@ -21,6 +21,7 @@ use crate::{
     cli::ExplainArgs,
     config::{Config, SpiderConfig},
     exit::{Exit, Failure},
+    progress::some,
     setup,
     terminal::{print, printable},
     times,
@@ -276,10 +277,10 @@ impl Explanation {
         let page = &story.page;
         let _ = writeln!(
             text,
-            "state {}, level {}, {} visits{}",
+            "state {}, level {}, {}{}",
             page.state.word(),
             page.level,
-            page.visits,
+            some(page.visits, "visit"),
             match (page.seed, page.requisite) {
                 (true, _) => ", a seed",
                 (_, true) if self.notice().is_some() => ", tells of other pages",
@@ -297,7 +298,7 @@ impl Explanation {
         }
         let next = match page.due {
             Some(due) => times::until(due, self.now),
-            None => "not by itself".to_owned(),
+            None => self.outlook().map_or("not by itself", Outlook::undated).to_owned(),
         };
         let _ = writeln!(text, "next visit {next}");
         if let Some(outlook) = self.outlook() {
@@ -311,6 +312,14 @@ impl Explanation {
         let open = steps.iter().find(|step| step.verdict == StepVerdict::Open);
         match (refused, &self.story) {
             (Some(step), _) => format!("not crawled: {}", step.rule),
+            (None, Some(story))
+                if story.page.state == PageState::Excluded && self.notice().is_some() =>
+            {
+                let word = self.notice().map_or("notice", SignalSource::word);
+                format!(
+                    "not read: a {word} of more than 20 MB is left alone; or robots.txt forbade it when it was due"
+                )
+            }
             (None, Some(story)) if story.page.state == PageState::Excluded => {
                 "not crawled: its answer was not wanted (fetch.media_types, fetch.body_bytes_max), \
                  or robots.txt forbade it when it was due; crawl --fresh asks again"

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use harvester::clock::RealClock;
-use model::{Clock, Timestamp};
+use model::{Clock, StoreError, Timestamp};
 use serde_json::json;
 use store::{
     census::Census,
@@ -15,10 +15,11 @@ use super::Context;
 use crate::{
     archived::Archived,
     cli::{ExportArgs, ExportDirectoryArgs, ExportForm},
-    exit::{Exit, Failure},
+    exit::{Exit, Failure, cannot_write},
     moments::Moment,
-    progress::{bytes, number},
+    progress::{bytes, some},
     terminal::print,
+    times::iso,
 };
 
 /// Versions asked for at a time: so that no read of the database is long.
@@ -67,14 +68,14 @@ fn directory(context: &Context, args: &ExportDirectoryArgs) -> Result<Exit, Fail
             };
             written.versions += 1;
             for at in times(version, &span, args.every_visit) {
-                directory.write(&version.url, at, &body)?;
+                directory.write(&version.url, at, &body).map_err(unwritten)?;
                 written.files += 1;
                 written.bytes += body.len() as u64;
             }
         }
         if clock.now().since(told) >= TOLD_EVERY {
             told = clock.now();
-            context.say(&format!("{} files written …", number(written.files)));
+            context.say(&format!("{} written …", some(written.files, "file")));
         }
     }
     tell(context, args, &written)
@@ -101,6 +102,14 @@ fn times(version: &KeptVersion, span: &Span, every: bool) -> Vec<Timestamp> {
     seen
 }
 
+/// What is in the way is below the folder that was asked for, not in the collection.
+fn unwritten(error: StoreError) -> Failure {
+    match error {
+        StoreError::Io { path, source, .. } => cannot_write(&path, &source),
+        other => other.into(),
+    }
+}
+
 fn span(census: &Census, args: &ExportDirectoryArgs, now: Timestamp) -> Result<Span, Failure> {
     if let Some(name) = &args.spider
         && !census.spiders()?.iter().any(|row| row.name == *name)
@@ -118,12 +127,17 @@ fn span(census: &Census, args: &ExportDirectoryArgs, now: Timestamp) -> Result<S
             "give a host as `harvestman status` lists them, such as example.org",
         ));
     }
-    Ok(Span {
-        from: moment(args.from.as_deref(), now)?.map(|moment| moment.from),
-        to: moment(args.to.as_deref(), now)?.map(|moment| moment.to),
-        spider: args.spider.clone(),
-        site: args.site.clone(),
-    })
+    let from = moment(args.from.as_deref(), now)?.map(|moment| moment.from);
+    let to = moment(args.to.as_deref(), now)?.map(|moment| moment.to);
+    if let (Some(first), Some(last)) = (from, to)
+        && first > last
+    {
+        return Err(Failure::usage(
+            format!("--from {} is later than --to {}", iso(first), iso(last)),
+            "give the earlier time with --from and the later one with --to",
+        ));
+    }
+    Ok(Span { from, to, spider: args.spider.clone(), site: args.site.clone() })
 }
 
 fn moment(text: Option<&str>, now: Timestamp) -> Result<Option<Moment>, Failure> {
@@ -147,9 +161,9 @@ fn tell(context: &Context, args: &ExportDirectoryArgs, written: &Written) -> Res
     } else {
         unreadable.iter().for_each(|line| context.say(&format!("left out: {line}")));
         context.say(&format!(
-            "{} versions in {} files ({}) below {}",
-            number(*versions),
-            number(*files),
+            "{} in {} ({}) below {}",
+            some(*versions, "version"),
+            some(*files, "file"),
             bytes(written.bytes),
             args.out.display()
         ));

@@ -11,7 +11,7 @@ use super::{Context, story::Story};
 use crate::{
     cli::HistoryArgs,
     exit::{Exit, Failure},
-    progress::{bytes, number},
+    progress::{bytes, number, some},
     terminal::{print, printable},
     times,
     versions::{Found, Run},
@@ -65,10 +65,10 @@ impl Listing<'_> {
         }
         let _ = writeln!(
             text,
-            "{}, {} visits, {} versions; next visit {}\n",
+            "{}, {}, {}; next visit {}\n",
             page.state.word(),
-            number(page.visits),
-            self.story.versions().count(),
+            some(page.visits, "visit"),
+            some(self.story.versions().count() as u64, "version"),
             page.due.map_or_else(|| "not by itself".to_owned(), |due| times::until(due, self.now)),
         );
         if self.runs.is_empty() {

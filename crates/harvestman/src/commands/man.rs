@@ -3,31 +3,28 @@
 //! The examples of `--help` become a section of their own, kept line by line: the maker of pages would
 //! run them together.
 
-use std::{fs, io, path::Path};
+use std::fs;
 
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
 use crate::{
     cli::{Cli, ManArgs},
-    exit::{Exit, Failure, io_advice},
+    exit::{Exit, Failure, cannot_write},
     terminal,
 };
 
 pub fn run(args: &ManArgs) -> Result<Exit, Failure> {
     let pages = pages();
-    let trouble = |error: io::Error, path: &Path| {
-        Failure::usage(format!("cannot write {}: {error}", path.display()), io_advice(error.kind()))
-    };
     let Some(folder) = &args.out else {
         let (_, program) = &pages[0];
         terminal::print(program)?;
         return Ok(Exit::Done);
     };
-    fs::create_dir_all(folder).map_err(|error| trouble(error, folder))?;
+    fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
     for (name, page) in pages {
         let path = folder.join(name);
-        fs::write(&path, page).map_err(|error| trouble(error, &path))?;
+        fs::write(&path, page).map_err(|error| cannot_write(&path, &error))?;
     }
     Ok(Exit::Done)
 }

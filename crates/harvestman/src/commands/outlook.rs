@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use manager::{Appraisal, Policy, PurseId, Stake, appraise};
+use manager::{Appraisal, Policy, PurseId, Rule, Stake, appraise};
 use model::{CrawlUrl, Page, SignalSource, SpiderId, Timestamp};
 use serde_json::{Value, json};
 use store::census::Census;
@@ -12,7 +12,7 @@ use crate::{
     config::{Config, OwnLimits},
     exit::Failure,
     pipeline::harvest::{Saved, Spending},
-    progress::number,
+    progress::{number, some},
     revisiting::{self, COMMON, Returns},
     times,
 };
@@ -40,14 +40,17 @@ impl Outlook {
         now: Timestamp,
     ) -> Result<Option<Outlook>, Failure> {
         let Some((page, site)) = census.outlook(url)? else { return Ok(None) };
-        let purse = revisiting::own_purse(id, own).map_or(COMMON, |(purse, _)| purse);
+        let (purse, budget) = revisiting::own_purse(id, own)
+            .unwrap_or_else(|| (COMMON, revisiting::common_budget(&config.revisit)));
         let other = (!config.overrides.is_empty())
             .then(|| config.overrides.page(name, &page.url, page.level));
         let stake = Returns::new(config, purse).stake(&page, other.as_ref());
         let saved = saved(census)?;
         let price = saved.as_ref().map_or(f64::from(page.habit.price), |saved| saved.price(purse));
         let appraisal = appraise(&stake, &page, &site, price, now);
-        let spending = saved.and_then(|saved| saved.spending(purse));
+        // Pages with a rule of their own come when that says, unless somebody has set a budget.
+        let pays = budget.is_explicit() || matches!(stake.policy, Policy::Value(_));
+        let spending = saved.and_then(|saved| saved.spending(purse)).filter(|_| pays);
         let announced = Announcement::of(&page, &site);
         Ok(Some(Outlook { page, stake, appraisal, spending, announced, now }))
     }
@@ -57,8 +60,18 @@ impl Outlook {
         self.page.terms.notice
     }
 
+    /// Where it has no moment of its own: what it waits for.
+    pub fn undated(&self) -> &'static str {
+        match self.appraisal.rule {
+            Rule::Batch => "in a batch that chooses it",
+            Rule::GoesAlong => "along with its seed",
+            _ => "not by itself",
+        }
+    }
+
     pub fn json(&self) -> Value {
         let appraisal = &self.appraisal;
+        let by_value = matches!(self.stake.policy, Policy::Value(_));
         json!({
             "policy": self.stake.policy.word(),
             "compared": self.page.habit.compared,
@@ -69,7 +82,7 @@ impl Outlook {
             "fresh": appraisal.fresh,
             "importance": appraisal.importance,
             "value": appraisal.value,
-            "price": appraisal.price,
+            "price": by_value.then_some(appraisal.price),
             "period_seconds": appraisal.period.map(|period| period.as_secs()),
             "due": appraisal.due.map(times::iso),
             "rule": appraisal.rule,
@@ -82,30 +95,41 @@ impl Outlook {
 
     pub fn write(&self, text: &mut String) {
         let (habit, appraisal) = (&self.page.habit, &self.appraisal);
-        if habit.seen.is_some() {
+        // Of a page that is visited once nothing is ever compared.
+        let is_watched = habit.compared > 0 || self.stake.policy != Policy::Once;
+        if habit.seen.is_some() && is_watched {
+            let changes = some(u64::from(habit.changes), "change");
             let basis = match habit.compared {
                 0 => "by what is usual on its site: visited once so far".to_owned(),
-                1 => format!("{} change at one revisit", habit.changes),
-                n => format!("{} changes at {} revisits", habit.changes, number(u64::from(n))),
+                1 => format!("{changes} at one revisit"),
+                n => format!("{changes} at {} revisits", number(u64::from(n))),
             };
             let often = how_often(appraisal.rate, appraisal.rate_low, appraisal.rate_high);
             let _ = writeln!(text, "{often}; {basis}");
-            let _ = writeln!(text, "the copy is fresh with {:.0} %", 100.0 * appraisal.fresh);
+            let fresh = 100.0 * appraisal.fresh;
+            let _ = writeln!(text, "the copy is still what the page shows with {fresh:.0} %");
         }
         if let Some(announced) = &self.announced {
             let _ = writeln!(text, "{}", announced.words(self.now));
         }
-        if matches!(self.stake.policy, Policy::Value(_) | Policy::Profit(_)) {
-            let _ = writeln!(
+        let (value, importance) = (appraisal.value, short(appraisal.importance));
+        let _ = match self.stake.policy {
+            Policy::Value(_) => writeln!(
                 text,
-                "a visit now is worth {} at importance {}, the price is {}",
-                short(appraisal.value),
-                short(appraisal.importance),
+                "a visit now is worth {} (importance {importance}); it is made when that reaches {}, the price \
+                 at which the budget pays for all visits",
+                short(value),
                 short(appraisal.price)
-            );
-        }
+            ),
+            Policy::Profit(_) => writeln!(
+                text,
+                "its profit is {} now: importance {importance} times the chance that it has changed since it was seen",
+                short(value),
+            ),
+            _ => Ok(()),
+        };
         let _ = writeln!(text, "policy {}: {}", self.stake.policy.word(), appraisal.rule.words());
-        if let Some(spending) = self.spending {
+        if let Some(spending) = self.spending.filter(|spending| spending.held) {
             let _ = writeln!(text, "budget {}", spending.words());
         }
     }
@@ -133,7 +157,7 @@ impl Spending {
         json!({
             "visits_a_day": self.rate, "day": times::iso(self.day),
             "revisits": self.revisits, "first_visits": self.firsts, "bytes": self.bytes,
-            "price": self.price,
+            "price": self.price, "held": self.held,
         })
     }
 
@@ -141,10 +165,10 @@ impl Spending {
         let day = times::iso(self.day);
         let day = day.split('T').next().unwrap_or_default();
         format!(
-            "{} visits a day; {} revisits and {} first visits on {day} (UTC); price {}",
+            "{} visits a day; {} and {} made on {day} (UTC); a visit is made when it is worth {} (the price)",
             short(self.rate),
-            number(self.revisits),
-            number(self.firsts),
+            some(self.revisits, "revisit"),
+            some(self.firsts, "first visit"),
             short(self.price)
         )
     }

@@ -10,7 +10,7 @@ use super::Context;
 use crate::{
     cli::SimulateArgs,
     config::units::parse_time,
-    exit::{Exit, Failure, io_advice},
+    exit::{Exit, Failure, cannot_write},
     laboratory::{
         Case, Contender, Score,
         announce::Announcements,
@@ -36,6 +36,11 @@ const BUDGETS: [(&str, f64); 3] = [("a", 2.0), ("b", 1.0), ("c", 1.0 / 3.0)];
 pub fn run(context: &Context, args: &SimulateArgs) -> Result<Exit, Failure> {
     let contenders = contenders(&args.policy)?;
     let cases = cases(context, args)?;
+    if let Some(path) = &args.svg {
+        // Better now than after the work.
+        let file = fs::File::options().append(true).create(true).open(path);
+        file.map_err(|error| cannot_write(path, &error))?;
+    }
     let mut show = Show::new(Mode::choose(context.quiet, context.verbose), &cases);
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let scores =
@@ -43,10 +48,7 @@ pub fn run(context: &Context, args: &SimulateArgs) -> Result<Exit, Failure> {
             .map_err(fault)?;
     show.end();
     if let Some(path) = &args.svg {
-        fs::write(path, curve::svg(&cases, &scores)).map_err(|error| {
-            let why = format!("cannot write {}: {error}", path.display());
-            Failure::fault(why, io_advice(error.kind()))
-        })?;
+        fs::write(path, curve::svg(&cases, &scores)).map_err(|error| cannot_write(path, &error))?;
     }
     if context.json {
         print(&format!("{:#}\n", table::json(&cases, &scores)))?;

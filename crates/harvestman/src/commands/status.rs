@@ -17,8 +17,11 @@ use store::{
 use super::{Context, outlook};
 use crate::{
     exit::{Exit, Failure},
-    pipeline::{harvest::Spending, tally::Tally},
-    progress::{bytes, number},
+    pipeline::{
+        harvest::{Saved, Spending},
+        tally::Tally,
+    },
+    progress::{bytes, number, some},
     terminal::{print, printable},
     times,
 };
@@ -35,7 +38,8 @@ pub fn run(context: &Context) -> Result<Exit, Failure> {
         spiders: census.spiders()?,
         refusals: census.refusals()?,
         next_due: census.next_pages(1)?.first().and_then(|page| page.due),
-        spending: outlook::saved(&census)?.map(|saved| saved.spending).unwrap_or_default(),
+        plans: outlook::saved(&census)?.unwrap_or_default(),
+        versions_thinned: census.versions_thinned()?,
         folder: collection.dir().display().to_string(),
         batches: census.batches()?,
         now: RealClock::new().now(),
@@ -51,7 +55,8 @@ struct Report {
     spiders: Vec<SpiderRow>,
     refusals: Vec<(String, u64)>,
     next_due: Option<Timestamp>,
-    spending: Vec<Spending>,
+    plans: Saved,
+    versions_thinned: u64,
     folder: String,
     batches: Vec<BatchRow>,
     now: Timestamp,
@@ -84,7 +89,9 @@ impl Report {
             "versions": counts.versions,
             "bytes": counts.bytes,
             "next_due": self.next_due.map(times::iso),
-            "budget": self.spending.iter().map(Spending::json).collect::<Vec<Value>>(),
+            "versions_thinned": self.versions_thinned,
+            "waits_for_budget": self.waits_for_budget().map(times::iso),
+            "budget": self.plans.spending.iter().map(Spending::json).collect::<Vec<Value>>(),
             "refused": self.refusals.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
             "batches": { "out": self.batches_out().count(), "sites_out": self.sites_out() },
             "run": self.run.as_ref().map(|run| json!({
@@ -101,19 +108,23 @@ impl Report {
         self.write_run(&mut text);
         let _ = writeln!(
             text,
-            "pages       {} known: {} fetched, {} waiting, {} redirects, {} failing, {} gone",
+            "pages       {} known: {} fetched, {} waiting for a first visit, {}, {} failing, {} gone",
             number(counts.pages_known),
             number(counts.pages_fetched),
             number(counts.pages_waiting),
-            number(counts.pages_redirected),
+            some(counts.pages_redirected, "redirect"),
             number(counts.pages_failed),
             number(counts.pages_gone),
         );
         let _ = writeln!(
             text,
-            "history     {} visits, {} versions, {} over the wire",
-            number(counts.visits),
-            number(counts.versions),
+            "history     {}, {}{}, {} over the wire",
+            some(counts.visits, "visit"),
+            some(counts.versions, "version"),
+            match self.versions_thinned {
+                0 => String::new(),
+                n => format!(" ({} of them thinned: seen, but archived no more)", number(n)),
+            },
             bytes(counts.bytes)
         );
         if let Some(due) = self.next_due {
@@ -121,16 +132,29 @@ impl Report {
         }
         if self.sites_out() > 0 {
             let (batches, sites) = (self.batches_out().count() as u64, self.sites_out());
-            let _ =
-                writeln!(text, "batches     {} out, with {} sites", number(batches), number(sites));
+            let (batches, sites) = (number(batches), some(sites, "site"));
+            let _ = writeln!(text, "batches     {batches} out, with {sites}");
         }
-        for spending in &self.spending {
+        for spending in self.plans.spending.iter().filter(|spending| spending.held) {
             let _ = writeln!(text, "budget      {}", spending.words());
+        }
+        if let Some(at) = self.waits_for_budget() {
+            let when = times::until(at, self.now);
+            let _ = writeln!(
+                text,
+                "waiting     visits wait for the budget (revisit.*): the next can be made {when}"
+            );
         }
         self.write_spiders(&mut text);
         self.write_refusals(&mut text);
         self.write_sites(&mut text);
         text
+    }
+
+    /// Of the crawl that runs: nothing is under way because nothing can be paid for.
+    fn waits_for_budget(&self) -> Option<Timestamp> {
+        let runs = self.run.as_ref().is_some_and(|run| run.state == RunState::Running);
+        self.plans.waits.filter(|_| runs)
     }
 
     fn batches_out(&self) -> impl Iterator<Item = &BatchRow> {
@@ -158,10 +182,10 @@ impl Report {
         let tally = self.tally();
         let _ = writeln!(
             text,
-            "last run    {} pages, {:.1}/s, {} requests, {} failed",
-            number(tally.fetched),
+            "last run    {}, {:.1}/s, {}, {} failed",
+            some(tally.fetched, "page"),
             self.rate(run),
-            number(tally.requests),
+            some(tally.requests, "request"),
             number(tally.failed)
         );
         if tally.requisites + tally.requisites_failed > 0 {

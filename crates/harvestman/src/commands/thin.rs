@@ -15,13 +15,15 @@ use crate::{
     cli::ThinArgs,
     config::{Config, units},
     exit::{Exit, Failure},
-    progress::{bytes, number},
+    progress::{bytes, number, some},
     terminal::{print, printable},
 };
 
 /// Sites named in the text; `--json` has all.
 const SITES_SHOWN: usize = 10;
 const TOLD_EVERY: Duration = Duration::from_secs(1);
+/// All volumes are read again each time.
+const FULL_DISK_RETRY: Duration = Duration::from_secs(60);
 
 pub fn run(context: &Context, args: &ThinArgs) -> Result<Exit, Failure> {
     let config = context.config(Vec::new())?;
@@ -36,7 +38,7 @@ pub fn run(context: &Context, args: &ThinArgs) -> Result<Exit, Failure> {
     let clock = RealClock::new();
     let thinned = match args.dry_run {
         true => thin::would_thin(&collection, &lock, &keep, clock.now())?,
-        false => thinned(context, &collection, &lock, &keep)?,
+        false => thinned(context, &collection, &lock, &keep, clock.now())?,
     };
     tell(context, args.dry_run, &thinned)?;
     Ok(Exit::Done)
@@ -48,13 +50,24 @@ pub fn thin_at_start(
     config: &Config,
     collection: &Collection,
     lock: &CrawlLock,
+    now: Timestamp,
 ) -> Result<(), Failure> {
     let Some(keep) = keep(config)? else { return Ok(()) };
-    if !thin::is_due(collection, RealClock::new().now())? {
+    if !thin::is_due(collection, now)? {
         return Ok(());
     }
-    let done = thinned(context, collection, lock, &keep)?;
-    if done.versions > 0 {
+    let mut done = thinned(context, collection, lock, &keep, now);
+    // As in a crawl, a full disk is waited for.
+    while let Err(StoreError::DiskFull { path }) = &done {
+        context.say(&format!(
+            "no space left on the disk that holds {}: old versions are removed when there is room",
+            path.display()
+        ));
+        std::thread::sleep(FULL_DISK_RETRY);
+        done = thinned(context, collection, lock, &keep, now);
+    }
+    let done = done?;
+    if done.versions + done.copies > 0 {
         context.say(&sentence(&done, false));
     }
     Ok(())
@@ -65,11 +78,12 @@ fn thinned(
     collection: &Collection,
     lock: &CrawlLock,
     keep: &Keep,
-) -> Result<Thinned, Failure> {
+    now: Timestamp,
+) -> Result<Thinned, StoreError> {
     let clock = RealClock::new();
     let mut last = clock.now();
     let mut progress = |step: Step| told(context, &step, &mut last, clock.now());
-    Ok(thin::thin(collection, lock, keep, clock.now(), &mut progress)?)
+    thin::thin(collection, lock, keep, now, &mut progress)
 }
 
 fn keep(config: &Config) -> Result<Option<Keep>, Failure> {
@@ -108,24 +122,42 @@ fn tell(context: &Context, dry_run: bool, thinned: &Thinned) -> Result<(), Failu
     if context.json {
         let mut answer = serde_json::to_value(thinned).unwrap_or_default();
         answer["dry_run"] = dry_run.into();
+        if let (true, Some(answer)) = (dry_run, answer.as_object_mut()) {
+            // Known only when the volumes have been read.
+            let unknown = ["records", "records_bytes", "volumes_rewritten", "made_whole"];
+            answer.retain(|name, _| !unknown.contains(&name.as_str()));
+        }
         return print(&format!("{answer}\n"));
     }
     thinned.warnings.iter().for_each(|warning| context.say(&printable(warning)));
     context.say(&sentence(thinned, dry_run));
     let mut text = String::new();
     for site in thinned.sites.iter().take(SITES_SHOWN) {
-        let (versions, size) = (number(site.versions), bytes(site.bytes));
-        let _ = writeln!(text, "{versions:>10} versions  {size:>9}  {}", printable(&site.site));
+        let (versions, size) = (some(site.versions, "version"), bytes(site.bytes));
+        let _ = writeln!(text, "{versions:>19}  {size:>9}  {}", printable(&site.site));
     }
     print(&text)
 }
 
+fn copies(n: u64) -> String {
+    if n == 1 { "1 copy".to_owned() } else { format!("{} copies", number(n)) }
+}
+
 fn sentence(thinned: &Thinned, dry_run: bool) -> String {
     let verb = if dry_run { "would be removed" } else { "removed" };
-    let mut text =
-        format!("{verb}: {} old versions ({})", number(thinned.versions), bytes(thinned.bytes),);
-    if !dry_run && thinned.versions > 0 {
-        let _ = write!(text, " from {} volumes", number(thinned.volumes_rewritten));
+    let mut text = format!("{verb}: {}", some(thinned.versions, "old version"));
+    if thinned.copies > 0 {
+        let _ = write!(text, " and {} seen without a change", copies(thinned.copies));
+    }
+    let _ = write!(text, " ({})", bytes(thinned.bytes));
+    if !dry_run && thinned.records > 0 {
+        let _ = write!(
+            text,
+            ", with the requests and the visits that saw them again {} ({}) from {}",
+            some(thinned.records, "record"),
+            bytes(thinned.records_bytes),
+            some(thinned.volumes_rewritten, "volume")
+        );
     }
     let _ = write!(
         text,

@@ -12,7 +12,7 @@ use crate::{
     cli::{WebhookArgs, WebhookCommand},
     config::{Config, Kind, Webhook},
     exit::{Exit, Failure},
-    progress::number,
+    progress::{number, some},
     setup::Setup,
     terminal::{print, printable},
     times,
@@ -109,7 +109,7 @@ fn deliver(context: &Context, config: &Config) -> Result<Exit, Failure> {
     if context.json {
         print(&format!("{}\n", json!({ "delivered": delivered, "failed": failed })))?;
     } else {
-        context.say(&format!("{} changes delivered", number(delivered)));
+        context.say(&format!("{} delivered", some(delivered, "change")));
         for failure in &failed {
             let text =
                 |name: &str| printable(failure[name].as_str().unwrap_or_default()).into_owned();
@@ -143,11 +143,14 @@ fn dead(context: &Context) -> Result<Exit, Failure> {
         let DeadLetter { id, webhook, changes, tries, error, at, .. } = letter;
         let (webhook, error) = (printable(webhook), printable(error));
         let when = times::ago(*at, now);
-        let changes = number(*changes);
-        let _ =
-            writeln!(text, "{id:>5}  {webhook}  {changes} changes, {tries} tries, {when}: {error}");
+        let (changes, tries) = (some(*changes, "change"), tries_of(*tries));
+        let _ = writeln!(text, "{id:>5}  {webhook}  {changes}, {tries}, {when}: {error}");
     }
     print(&text).map(|()| Exit::Done)
+}
+
+fn tries_of(tries: u32) -> String {
+    if tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") }
 }
 
 fn retry(context: &Context, config: &Config, ids: &[i64]) -> Result<Exit, Failure> {
@@ -162,19 +165,18 @@ fn retry(context: &Context, config: &Config, ids: &[i64]) -> Result<Exit, Failur
     let mut courier = opened(context, config)?;
     let (mut arrived, mut failed) = (0, None);
     for letter in letters.iter().filter(|l| ids.is_empty() || ids.contains(&l.id)) {
-        match courier.raise(letter)? {
-            Ok(changes) => arrived += changes,
-            Err(why) => {
-                failed = Some(format!("{} did not take it: {why}", letter.webhook));
-                break;
-            }
+        let (changes, why) = courier.raise(letter)?;
+        arrived += changes;
+        if let Some(why) = why {
+            failed = Some(format!("{} did not take it: {why}", letter.webhook));
+            break;
         }
         std::thread::sleep(PAUSE);
     }
     if context.json {
         print(&format!("{}\n", json!({ "delivered": arrived, "error": failed })))?;
     } else {
-        context.say(&format!("{} changes delivered", number(arrived)));
+        context.say(&format!("{} delivered", some(arrived, "change")));
         failed.iter().for_each(|why| context.say(&printable(why)));
     }
     Ok(if failed.is_none() { Exit::Done } else { Exit::NothingFetched })

@@ -63,7 +63,13 @@ pub enum Kind {
         min: u64,
     },
     Time,
+    /// A time above zero.
+    Period,
     Factor {
+        max: f64,
+    },
+    /// A number above zero.
+    Rate {
         max: f64,
     },
     Flag,

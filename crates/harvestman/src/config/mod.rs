@@ -20,6 +20,7 @@ pub mod keys;
 mod layers;
 mod origin;
 pub mod overrides;
+mod periods;
 mod sections;
 mod spider;
 mod suggest;
@@ -119,13 +120,15 @@ impl Config {
         above.extend(layers::from_flags(flags));
         let layers = Arc::new(Layers { file: document.written, above });
         let settings = layers.settings(&[], mistakes);
-        Config {
+        let config = Config {
             overrides: overrides::read(document.overrides, mistakes),
             credentials: access::credentials(document.credentials, mistakes),
             logins: access::logins(document.logins, mistakes),
             webhooks: webhook::webhooks(document.webhooks, mistakes),
             ..Config::typed(settings, layers)
-        }
+        };
+        config.check_periods(None, mistakes);
+        config
     }
 
     /// What was read from the other layers was checked when this was made.
@@ -161,11 +164,7 @@ impl Config {
             layers,
         };
         assert!(values.0.is_empty(), "keys that no field takes: {:?}", values.0);
-        // Who gives a period and no policy wants that period kept.
-        let is_default = |name| *config.origin(name) == Origin::Default;
-        if is_default("revisit.policy") && !is_default("revisit.period") {
-            config.revisit.policy = Policy::Fixed;
-        }
+        config.revisit.policy = config.policy_by_period().unwrap_or(config.revisit.policy);
         config
     }
 

@@ -21,6 +21,17 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// How high it stands among the layers.
+    pub(super) fn layer(&self) -> u8 {
+        match self {
+            Origin::Default => 0,
+            Origin::File { .. } => 1,
+            Origin::Spider(_) => 2,
+            Origin::Environment(_) => 3,
+            Origin::Flag(_) => 4,
+        }
+    }
+
     pub fn json(&self) -> serde_json::Value {
         match self {
             Origin::Default => json!({ "kind": "default" }),

@@ -11,7 +11,12 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use foldhash::fast::RandomState;
 use model::{CrawlUrl, FetchLimits, Fingerprint, SiteKey};
@@ -38,6 +43,17 @@ struct Tables {
     owners: Vec<usize>,
     /// Tables by the single pages that files list.
     listed: HashMap<Fingerprint, Vec<usize>, RandomState>,
+    /// The file they stand in.
+    path: PathBuf,
+}
+
+/// What a table says of the shortest and the longest period.
+pub(super) struct Bounds<'a> {
+    pub spider: Option<&'a str>,
+    pub shortest: Option<Duration>,
+    pub longest: Option<Duration>,
+    pub path: &'a Path,
+    pub line: usize,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -45,6 +61,8 @@ struct Table {
     /// `None`: of any spider.
     spider: Option<String>,
     line: usize,
+    /// The line that bounds the period, if one does.
+    bounds_line: usize,
     /// As it was written, for listings.
     text: Vec<String>,
     site: SiteOverride,
@@ -142,6 +160,18 @@ impl Overrides {
         let says = |table: &Table| table.page.policy.is_some() || table.page.period.is_some();
         let all = tables.tables.iter().zip(listed);
         all.filter(|(table, _)| says(table)).map(|(t, pages)| (&t.text[..], pages)).collect()
+    }
+
+    /// The tables that bound periods.
+    pub(super) fn bounds(&self) -> impl Iterator<Item = Bounds<'_>> {
+        let tables = self.0.iter().flat_map(|all| all.tables.iter().map(move |one| (all, one)));
+        tables.filter(|(_, one)| one.bounds_line > 0).map(|(all, one)| Bounds {
+            spider: one.spider.as_deref(),
+            shortest: one.page.period_min,
+            longest: one.page.period_max,
+            path: &all.path,
+            line: one.bounds_line,
+        })
     }
 
     fn of_page<'a>(

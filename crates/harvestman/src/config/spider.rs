@@ -68,7 +68,9 @@ impl Config {
                 Err(failure) => mistakes.push(failure),
             }
         }
-        SpiderConfig { config: self.with_spider(&written), own }
+        let config = self.with_spider(&written);
+        config.check_periods(Some(name), mistakes);
+        SpiderConfig { config, own }
     }
 }
 

@@ -410,7 +410,7 @@ pub static KEYS: &[Key] = &[
         .common()
         .reach(Reach::Page)
         .live(),
-    Key::new("revisit.period", Kind::Time, "\"7d\"")
+    Key::new("revisit.period", Kind::Period, "\"7d\"")
         .doc("The period of the policy \"fixed\"; where it is given and no policy is, that policy is meant.")
         .example("\"1d\"")
         .common()
@@ -426,7 +426,7 @@ pub static KEYS: &[Key] = &[
         .example("\"15m\"")
         .reach(Reach::Page)
         .live(),
-    Key::new("revisit.period_max", Kind::Time, "\"90d\"")
+    Key::new("revisit.period_max", Kind::Period, "\"90d\"")
         .doc("Longest time between two visits to a page under the policy \"value\".")
         .example("\"30d\"")
         .reach(Reach::Page)
@@ -442,15 +442,15 @@ pub static KEYS: &[Key] = &[
         .example("\"20GB\"")
         .reach(Reach::Spider)
         .live(),
-    Key::none("revisit.requests_per_second", Kind::Factor { max: 100_000.0 })
+    Key::none("revisit.requests_per_second", Kind::Rate { max: 100_000.0 })
         .doc("Visits a second, over all sites.")
         .example("2.5")
         .reach(Reach::Spider)
         .live(),
-    Key::new("revisit.site_share", Kind::Factor { max: 1.0 }, "0.1")
+    Key::new("revisit.site_share", Kind::Rate { max: 1.0 }, "0.1")
         .doc("Revisits of a site take at most this part of the visits that its pauses allow.")
         .example("0.5"),
-    Key::new("revisit.cycle", Kind::Time, "\"1d\"")
+    Key::new("revisit.cycle", Kind::Period, "\"1d\"")
         .doc("The cycle of the policies \"frequency\" and \"profit\": periods are counted in it, and a batch is made in each.")
         .example("\"6h\"")
         .reach(Reach::Spider)

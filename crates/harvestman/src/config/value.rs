@@ -46,7 +46,9 @@ impl Value {
             Kind::Count { min, max } => count(raw, min, max),
             Kind::Size { min } => size(raw, min),
             Kind::Time => time(raw),
+            Kind::Period => period(raw, key),
             Kind::Factor { max } => factor(raw, max),
+            Kind::Rate { max } => rate(raw, max, key),
             Kind::Flag => flag(raw),
             Kind::Switch => switch(raw),
             Kind::OneOf(words) => one_of(raw, words),
@@ -225,6 +227,31 @@ fn time(raw: &Raw) -> Result<Value, Wrong> {
     parsed.map(Value::Time).or_else(|what| {
         wrong(what, "write a time such as 30s, 1m30s, 2h, 7d, 250ms or 2 (seconds)")
     })
+}
+
+fn period(raw: &Raw, key: &Key) -> Result<Value, Wrong> {
+    match time(raw)? {
+        Value::Time(time) if time.is_zero() => wrong(
+            "it is zero, and nothing can be repeated without a pause",
+            format!(
+                "write a time above zero such as {}; a page that is not to be seen again has \
+                 revisit.policy = \"once\"",
+                key.example
+            ),
+        ),
+        period => Ok(period),
+    }
+}
+
+fn rate(raw: &Raw, max: f64, key: &Key) -> Result<Value, Wrong> {
+    match factor(raw, max)? {
+        Value::Factor(0.0) => {
+            let none = if key.optional { ", or \"none\" to set no such limit" } else { "" };
+            let instead = format!("write a number above 0 such as {}{none}", key.example);
+            wrong("it is zero, and nothing would ever be visited again", instead)
+        }
+        rate => Ok(rate),
+    }
 }
 
 fn factor(raw: &Raw, max: f64) -> Result<Value, Wrong> {

@@ -16,7 +16,10 @@ pub struct Figures {
     /// The same for the second half of the time.
     pub late: f64,
     pub downloads: u64,
-    pub wasted: u64,
+    /// Of them, those that found nothing new …
+    pub unchanged: u64,
+    /// … and their share, 0 to 1.
+    pub wasted: f64,
 }
 
 impl Figures {
@@ -32,7 +35,8 @@ impl Figures {
             of_oracle: outcome.freshness() / best.outcome.freshness(),
             late: outcome.late() / best.outcome.late(),
             downloads: outcome.downloads,
-            wasted: outcome.wasted,
+            unchanged: outcome.wasted,
+            wasted: outcome.wasted as f64 / outcome.downloads.max(1) as f64,
         }
     }
 }
@@ -64,7 +68,7 @@ pub fn text(cases: &[Case], scores: &[Score]) -> String {
                 100.0 * row.of_oracle,
                 100.0 * row.late,
                 number(row.downloads),
-                100.0 * row.wasted as f64 / row.downloads.max(1) as f64,
+                100.0 * row.wasted,
             );
         }
     }
@@ -101,6 +105,7 @@ pub fn json(cases: &[Case], scores: &[Score]) -> Value {
                 "late": row.late,
                 "downloads": row.downloads,
                 "wasted": row.wasted,
+                "unchanged": row.unchanged,
                 "visits_per_day": case.visits_per_day,
             })
         })

@@ -72,6 +72,8 @@ pub struct Plan {
     pub forever: bool,
     /// Stop at this moment.
     pub deadline: Option<Timestamp>,
+    /// Put everything down at this moment, for work that must not be done beside a crawl.
+    pub rest_at: Option<Timestamp>,
     pub fetches_max: usize,
     /// The most it can be raised to while the crawl runs: what the channels between the stages hold.
     pub fetches_room: usize,
@@ -93,6 +95,8 @@ pub enum Ended {
     BytesLimit,
     /// The user's limit on time.
     TimeLimit,
+    /// [`Plan::rest_at`]: the crawl is to go on.
+    Rest,
     /// Ctrl-C, a signal, or `stop`.
     Stopped,
     /// Our own machine failed.
@@ -173,6 +177,8 @@ enum Stopping {
     Limit(LimitInAll),
     Time,
     Asked,
+    /// For a while; any other reason goes before it.
+    Rest,
 }
 
 impl Harvest {
@@ -263,6 +269,10 @@ impl Harvest {
         if self.plan.deadline.is_some_and(|deadline| now >= deadline) {
             self.stop(Stopping::Time);
         }
+        // Not while there is no room for what is at hand, nor while the user holds the crawl.
+        if self.plan.rest_at.is_some_and(|at| now >= at) && self.may_begin() {
+            self.stop(Stopping::Rest);
+        }
         // Leases first: after a long sleep of the machine a check-out would find ours run out, and lend
         // the sites in hand to ourselves a second time.
         if now.since(self.state.beat) >= self.beat_every() {
@@ -278,8 +288,9 @@ impl Harvest {
             self.check_out(now);
         }
         self.finish_if_stopping(now);
-        let soonest =
-            [self.state.check_at, self.planning.again_at, self.plan.deadline, self.next_batch()];
+        let (deadline, rest_at) = (self.plan.deadline, self.plan.rest_at);
+        let (check_at, again_at) = (self.state.check_at, self.planning.again_at);
+        let soonest = [check_at, again_at, deadline, rest_at, self.next_batch()];
         soonest.into_iter().flatten().filter(|at| *at > now).fold(wake, Timestamp::min)
     }
 
@@ -331,7 +342,9 @@ impl Harvest {
     }
 
     fn stop(&mut self, why: Stopping) {
-        self.state.stopping.get_or_insert(why);
+        if matches!(self.state.stopping, None | Some(Stopping::Rest)) {
+            self.state.stopping = Some(why);
+        }
         self.workbench.stop();
     }
 
@@ -382,6 +395,7 @@ impl Harvest {
                 Stopping::Limit(LimitInAll::Bytes) => Ended::BytesLimit,
                 Stopping::Time => Ended::TimeLimit,
                 Stopping::Asked => Ended::Stopped,
+                Stopping::Rest => Ended::Rest,
             }),
             Some(_) => None,
             None if state.parts_only => self.parts_are_in(quiet).then_some(Ended::PagesLimit),
@@ -399,8 +413,8 @@ impl Harvest {
         let now = self.clock.now();
         self.state.beat = now;
         // A writer that waits for room, or for a slow disk, takes no orders: what comes by the clock would
-        // fill its channel. Leases are looked over before every check-out as well.
-        if self.state.heartbeat.strong_count() == 0 {
+        // fill its channel. Leases are looked over before every check-out as well. The last one is for good.
+        if last || self.state.heartbeat.strong_count() == 0 {
             if !last {
                 self.renew_leases(now);
             }
@@ -412,6 +426,7 @@ impl Harvest {
         }
         let state = &self.state;
         self.progress.send_replace(Progress {
+            budget: self.waits_for_budget().map(|at| at.since(now)),
             started: state.started,
             elapsed: now.since(state.started),
             tally: state.tally.clone(),

@@ -4,7 +4,8 @@ use gatherer::Gathered;
 use harvester::failure::PageAfter;
 use model::{
     Change, Decision, Exchange, FailureKind, FetchFailure, Fingerprint, LastVersion, Page,
-    PageFacts, PageState, PageUpdate, Refusal, RefusalReason, Stopped, Timestamp, Visit,
+    PageFacts, PageState, PageUpdate, Refusal, RefusalReason, SignalSource, Stopped, Timestamp,
+    Visit,
 };
 use seeder::Sorted;
 
@@ -286,6 +287,10 @@ fn unwanted(page: &Page, exchange: &Exchange) -> Option<Decision> {
             let declared = exchange.headers.get("content-type").unwrap_or("none");
             let kind = declared.split(';').next().unwrap_or(declared).trim().to_ascii_lowercase();
             (RefusalReason::MediaType, format!("fetch.media_types does not have {kind}"))
+        }
+        Some(Stopped::Announced) if page.terms.notice.is_some() => {
+            let word = page.terms.notice.map_or("notice", SignalSource::word);
+            (RefusalReason::TooLarge, format!("{word}: larger than is read"))
         }
         Some(Stopped::Announced) if page.terms.requisite => {
             (RefusalReason::TooLarge, "fetch.requisite_bytes_max".to_owned())

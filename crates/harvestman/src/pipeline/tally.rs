@@ -95,6 +95,34 @@ impl Tally {
         }
     }
 
+    /// Adds what an earlier part of the same crawl has counted.
+    pub fn add(&mut self, earlier: &Tally) {
+        self.fetched += earlier.fetched;
+        self.versions += earlier.versions;
+        self.unchanged += earlier.unchanged;
+        self.redirected += earlier.redirected;
+        self.failed += earlier.failed;
+        self.excluded += earlier.excluded;
+        self.requisites += earlier.requisites;
+        self.requisites_failed += earlier.requisites_failed;
+        self.notices += earlier.notices;
+        self.requests += earlier.requests;
+        self.robots += earlier.robots;
+        self.bytes += earlier.bytes;
+        for (class, count) in &earlier.errors {
+            *self.errors.entry(class.clone()).or_default() += count;
+        }
+        let (time, before) = (&mut self.time, &earlier.time);
+        time.dns_ms += before.dns_ms;
+        time.pause_ms += before.pause_ms;
+        time.download_ms += before.download_ms;
+        time.parse_us += before.parse_us;
+        time.store_us += before.store_us;
+        for (spider, why) in &earlier.paused {
+            self.paused.entry(spider.clone()).or_insert_with(|| why.clone());
+        }
+    }
+
     pub fn no_answer(&mut self, terms: PageTerms) {
         match (terms.requisite, terms.notice) {
             (true, Some(_)) => {}
@@ -119,5 +147,7 @@ pub struct Progress {
     pub pages_in_hand: usize,
     pub in_flight: usize,
     pub paused: Option<String>,
+    /// Visits wait for the budget, so long still.
+    pub budget: Option<Duration>,
     pub stopping: bool,
 }

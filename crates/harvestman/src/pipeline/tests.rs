@@ -248,6 +248,7 @@ pub(super) fn plan() -> Plan {
     Plan {
         forever: false,
         deadline: None,
+        rest_at: None,
         fetches_max: 10,
         sites_in_hand: 10,
         fetches_room: 10,

@@ -93,9 +93,10 @@ fn explain_and_status_tell_what_is_believed_of_a_page_and_what_visits_cost() {
     let told = world.run(&["explain", HOME]);
     for part in [
         "changes about every",
-        "0 change at one revisit",
-        "fresh with",
-        "the price is",
+        "0 changes at one revisit",
+        "still what the page shows with",
+        "the price at which the budget",
+        "2 visits",
         "policy value: it is",
     ] {
         assert!(told.out.contains(part), "{part}: {told}");
@@ -117,7 +118,33 @@ fn explain_and_status_tell_what_is_believed_of_a_page_and_what_visits_cost() {
         "{budget:#}"
     );
     let status = world.run(&["status"]);
-    assert!(status.out.contains("budget      ") && status.out.contains("revisits and"), "{status}");
+    assert!(!status.out.contains("budget"), "a pass is held to none: {status}");
+    world.run(&["spider", "edit", "default", "--unset", "revisit.period"]).exits(0);
+    world.run(&["run", "--delay", "0", "--for", "1s"]).exits(0);
+    let status = world.run(&["status"]);
+    assert!(status.out.contains("budget      ") && status.out.contains("(the price)"), "{status}");
+}
+
+#[test]
+fn explain_tells_of_policies_that_leave_a_page_to_others_or_alone() {
+    let world = small().variable("HARVESTMAN_REVISIT_POLICY", "once");
+    world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
+    let told = world.run(&["explain", HOME]);
+    for part in ["next visit not by itself", "1 visit", "policy once: each page is visited once"] {
+        assert!(told.out.contains(part), "{part}: {told}");
+    }
+    for part in ["price", "budget", "changes about", "1 visits"] {
+        assert!(!told.out.contains(part), "{part}: {told}");
+    }
+    let world = world.variable("HARVESTMAN_REVISIT_POLICY", "profit");
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    let told = world.run(&["explain", HOME]);
+    for part in ["next visit in a batch that chooses it", "its profit is", "times the chance"] {
+        assert!(told.out.contains(part), "{part}: {told}");
+    }
+    assert!(!told.out.contains("price") && !told.out.contains("budget"), "{told}");
+    let back = &world.run(&["explain", HOME, "--json"]).json()["coming_back"];
+    assert!(back["price"].is_null() && back["value"].is_number(), "{back:#}");
 }
 
 #[test]

@@ -110,6 +110,16 @@ fn every_crawl_leaves_its_pages_as_files_and_export_makes_the_same_from_history(
         world.run(&["export", "directory", "--out", &out_text, "--to", "1 day ago", "--json"]);
     assert_eq!(told.exits(0).json()["versions"], 0, "{told}");
     world.run(&["export", "directory", "--out", &out_text, "--from", "soon"]).exits(2);
+    let turned = ["--from", "2026-06-01", "--to", "2026-05-01"];
+    let turned = world.run(&[&["export", "directory", "--out", &out_text][..], &turned].concat());
+    turned.exits(2).says(&["--from 2026-06-01T00:00:00Z is later than --to"]);
+    let day = ["--from", "2026-06-01", "--to", "2026-06-01"];
+    world.run(&[&["export", "directory", "--out", &out_text][..], &day].concat()).exits(0);
+    let file = world.temp.path().join("a-file");
+    fs::write(&file, "in the way").unwrap();
+    let refused = world.run(&["export", "directory", "--out", file.to_str().unwrap()]);
+    refused.exits(2).says(&["cannot write", "a-file"]);
+    assert!(!refused.err.contains("-C"), "{refused}");
     world.run(&["export", "directory", "--out", &out_text, "--site", "x.test"]).exits(2);
 
     let page = format!("{url}a");

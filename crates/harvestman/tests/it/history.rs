@@ -147,6 +147,11 @@ fn a_diff_shows_the_words_that_changed() {
     assert!(page.starts_with("<!doctype html>") && !page.contains("<script"), "{page}");
     assert!(page.contains("script&gt;alert(1)"), "{page}");
 
+    let nowhere = stage.world.temp.path().join("no/such/folder/diff.html");
+    let refused = stage.ask("diff", &["--html", nowhere.to_str().unwrap()]);
+    refused.exits(2).says(&["cannot write", "make the folder"]);
+    assert!(!refused.err.contains("-C"), "the collection is not to blame: {refused}");
+
     let same = stage.ask("diff", &["2", "2"]);
     assert!(same.exits(0).out.contains("the same"), "{same}");
     stage.ask("diff", &["1", "nonsense"]).exits(2).says(&["nonsense"]);

@@ -29,7 +29,10 @@ fn rows_have_the_promised_names_and_the_same_seed_gives_them_again() {
             let share = row[name].as_f64().unwrap();
             assert!((0.0..=1.2).contains(&share), "{name} in {row}");
         }
-        assert!(row["downloads"].is_u64() && row["wasted"].is_u64(), "{row}");
+        let (all, unchanged) = (row["downloads"].as_f64(), row["unchanged"].as_u64().unwrap());
+        let wasted = row["wasted"].as_f64().unwrap();
+        assert!(row["downloads"].is_u64() && (0.0..=1.0).contains(&wasted), "a share: {row}");
+        assert!((wasted * all.unwrap() - unchanged as f64).abs() < 1e-6, "{row}");
     }
     assert_eq!(world.run(&words).json(), first);
     let other: Vec<&str> = words.iter().copied().chain(["--seed", "7"]).collect();
@@ -52,6 +55,8 @@ fn a_table_and_a_drawing_come_out_and_progress_goes_to_standard_error() {
     assert!(!told.out.contains("profit"), "{told}");
     assert!(told.err.contains("[3/3]"), "{told}");
     assert!(fs::read_to_string(file).unwrap().contains("</svg>"));
+    let refused = world.run(&["simulate", "--svg", "no/such/folder/curve.svg"]);
+    refused.exits(2).says(&["cannot write no/such/folder/curve.svg", "make the folder"]);
 }
 
 #[test]

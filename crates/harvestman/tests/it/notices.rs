@@ -158,7 +158,32 @@ fn a_feed_of_a_hundred_thousand_entries_does_no_harm() {
     world.run(&["crawl", &url, "--delay", "0", "--fresh", "--pages", "20"]).exits(0);
     let told = world.run(&["decisions", "--json"]);
     assert!(told.out.contains("feed: longer than is read"), "{told}");
+    let plain = world.run(&["decisions"]);
+    assert!(plain.out.contains("of a feed 5,000; no key changes that"), "{plain}");
     assert!(told.out.contains("\"count\":5000") || told.out.contains("\"count\": 5000"), "{told}");
+}
+
+#[test]
+fn a_feed_that_announces_too_much_is_left_alone_and_no_key_is_blamed() {
+    let raw = Raw::start(move |place, stream| match place {
+        "127.0.0.1/" => {
+            let page = "<link rel=alternate type='application/rss+xml' href=/feed><p>news</p>";
+            reply(stream, "200 OK", "Content-Type: text/html", page.as_bytes());
+        }
+        "127.0.0.1/feed" => {
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: application/rss+xml\r\n\
+                        Content-Length: 30000000\r\nConnection: close\r\n\r\n<rss>";
+            let _ = std::io::Write::write_all(stream, head.as_bytes());
+        }
+        _ => reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),
+    });
+    let world = World::new(WebOptions::default());
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    let done = world.run(&["crawl", &url, "--delay", "0"]);
+    done.exits(0).says(&["feed: larger than is read", "20 MB are read; no key changes that"]);
+    assert!(!done.err.contains("bytes_max"), "{done}");
+    let told = world.run(&["explain", &format!("{url}feed")]);
+    assert!(told.out.contains("not read: a feed of more than 20 MB"), "{told}");
 }
 
 #[test]

@@ -136,6 +136,25 @@ fn pages_visited_once_come_back_when_an_override_says_so() {
 }
 
 #[test]
+fn visits_that_wait_for_the_budget_are_told_with_when_the_next_can_be_made() {
+    let world = World::new(WebOptions { pages: PageCount::Fixed(4), ..WebOptions::default() })
+        .variable("HARVESTMAN_REVISIT_VISITS_PER_DAY", "100");
+    world.run(&["seed", "http://s0.sim.test/"]).exits(0);
+    let run = world.start(&["run", "--delay", "0"]);
+    world.wait_for("it is told", |world| {
+        world.folder.join("crawl.db").exists() && world.status()["waits_for_budget"].is_string()
+    });
+    let told = world.run(&["status"]);
+    assert!(told.out.contains("visits wait for the budget (revisit.*): the next can be made in"));
+    assert_eq!(world.visits().len(), 0);
+    std::thread::sleep(Duration::from_millis(700));
+    run.signal("TERM");
+    let done = run.wait(Duration::from_secs(20));
+    done.exits(0).says(&["visits wait for the budget (revisit.*): the next in 14m"]);
+    assert!(world.status()["waits_for_budget"].is_null(), "nothing runs");
+}
+
+#[test]
 fn run_comes_back_when_pages_are_due_and_ends_when_told() {
     let world = World::new(WebOptions { pages: PageCount::Fixed(4), ..WebOptions::default() })
         .variable("HARVESTMAN_REVISIT_PERIOD", "1s");

@@ -144,6 +144,7 @@ pub fn crawl(
     let plan = Plan {
         forever: errand.until.is_some(),
         deadline: errand.until,
+        rest_at: None,
         fetches_max: 10,
         sites_in_hand: 10,
         fetches_room: 10,

@@ -48,8 +48,16 @@ fn old_versions_go_and_the_last_of_every_page_stays_readable() {
         entries.map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
     };
     let before = volumes();
+    assert_eq!(dry.get("records"), None, "only reading the volumes tells that: {dry}");
     let done = world.run(&["thin", "--json"]).exits(0).json();
     assert_eq!(done["versions"], 3, "{done}");
+    for name in ["versions", "copies", "bytes", "left_bytes", "sites"] {
+        assert_eq!(dry[name], done[name], "{name}: {dry} {done}");
+    }
+    let status = world.status();
+    assert_eq!((&status["versions"], &status["versions_thinned"]), (&5.into(), &3.into()));
+    let told = world.run(&["status"]);
+    assert!(told.out.contains("5 versions (3 of them thinned"), "{told}");
     assert_eq!(done["sites"][0]["site"], format!("127.0.0.1:{}", raw.port), "{done}");
     assert!(volumes() < before, "the archive is smaller");
     let shown = world.run(&["show", &url]);
@@ -65,6 +73,49 @@ fn old_versions_go_and_the_last_of_every_page_stays_readable() {
     world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
     let shown = world.run(&["show", &url]);
     assert!(shown.exits(0).out.contains("edition 5"), "{shown}");
+}
+
+/// The last thinning was a day ago but for some seconds, and versions grow old in two.
+#[test]
+fn a_run_of_more_than_a_day_thins_and_goes_on() {
+    let edition = Arc::new(AtomicUsize::new(1));
+    let served = Arc::clone(&edition);
+    let raw = Raw::start(move |place, stream| match place {
+        "127.0.0.1/" => {
+            let body = format!("<p>edition {}</p>", served.load(Ordering::Relaxed));
+            reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
+        }
+        _ => reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),
+    });
+    let world = World::new(WebOptions::default())
+        .variable("HARVESTMAN_STORE_KEEP", "all 1s, then 1 per 1s for 1s")
+        .variable("HARVESTMAN_REVISIT_PERIOD", "1s");
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    for number in 1..=4 {
+        edition.store(number, Ordering::Relaxed);
+        world.run(&["crawl", &url, "--fresh", "--delay", "0"]).exits(0);
+    }
+    let database = Connection::open(world.folder.join("crawl.db")).unwrap();
+    let lately = "INSERT OR REPLACE INTO meta (name, value) \
+                  VALUES ('thinned', CAST((unixepoch() - 86400 + 4) * 1000 AS TEXT))";
+    database.execute_batch(lately).unwrap();
+    drop(database);
+    let thinned = "SELECT count(*) FROM visits WHERE thinned IS NOT NULL";
+    let visits = "SELECT coalesce(sum(visits), 0) FROM pages";
+    let run = world.start(&["run", "--delay", "0", "--json"]);
+    world.wait_for("old versions go", |world| world.number(thinned) > 0);
+    let before = world.number(visits);
+    world.wait_for("it goes on", |world| world.number(visits) > before);
+    run.signal("TERM");
+    let done = run.wait(std::time::Duration::from_secs(20));
+    done.exits(0).says(&["a pause: old versions are removed now", "removed: "]);
+    let told = done.json();
+    let fetched = told["pages"]["fetched"].as_i64().unwrap();
+    assert_eq!(fetched, world.number(visits) - 4, "of the whole run: {told}");
+    assert!(told["seconds"].as_f64() > Some(3.0), "{told}");
+    world.run(&["check"]).exits(0);
+    let shown = world.run(&["show", &url]);
+    assert!(shown.exits(0).out.contains("edition 4"), "{shown}");
 }
 
 /// Three versions, and then a clock that says they are more than a year old.

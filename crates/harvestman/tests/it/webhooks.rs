@@ -24,6 +24,7 @@ const SECRET: &str = "hush-hush";
 const GOOD: usize = 0;
 const FAILING: usize = 1;
 const SILENT: usize = 2;
+const GOOD_ONCE: usize = 3;
 
 /// A site of twelve pages with editions, and a receiver that behaves as it is told.
 struct Stage {
@@ -36,6 +37,10 @@ struct Stage {
 
 impl Stage {
     fn new(more: &str) -> Stage {
+        Stage::of(12, more)
+    }
+
+    fn of(pages: usize, more: &str) -> Stage {
         let edition = Arc::new(AtomicUsize::new(1));
         let served = Arc::clone(&edition);
         let site = Raw::start(move |place, stream| {
@@ -47,7 +52,8 @@ impl Stage {
                     reply(stream, "410 Gone", "Content-Type: text/html", b"gone")
                 }
                 _ => {
-                    let links: String = (1..12).map(|n| format!("<a href=/p{n}>{n}</a>")).collect();
+                    let links: String =
+                        (1..pages).map(|n| format!("<a href=/p{n}>{n}</a>")).collect();
                     let body =
                         format!("<title>t{path}</title><p>{path} edition {edition}</p>{links}");
                     reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
@@ -58,6 +64,10 @@ impl Stage {
         let felt = Arc::clone(&mood);
         let receiver = Raw::start(move |_, stream| match felt.load(Ordering::Relaxed) {
             GOOD => reply(stream, "200 OK", "Content-Type: text/plain", b"thanks"),
+            GOOD_ONCE => {
+                felt.store(FAILING, Ordering::Relaxed);
+                reply(stream, "200 OK", "Content-Type: text/plain", b"thanks");
+            }
             FAILING => reply(stream, "500 Oh", "Content-Type: text/plain", b"oh"),
             _ => std::thread::sleep(Duration::from_secs(30)),
         });
@@ -205,6 +215,49 @@ fn what_is_given_up_is_kept_and_can_be_sent_again_without_a_storm() {
     let told: BTreeSet<i64> = stage.told()[..].iter().map(|(seq, ..)| *seq).collect();
     assert_eq!(told, expected);
     assert_eq!(stage.world.run(&["webhook", "dead", "--json"]).json(), serde_json::json!([]));
+}
+
+#[test]
+fn what_is_sent_again_counts_as_delivered_as_far_as_it_arrived() {
+    let stage = Stage::of(130, "tries = 1");
+    stage.mood.store(FAILING, Ordering::Relaxed);
+    stage.crawl().exits(0);
+    while stage.world.run(&["webhook", "deliver"]).status.code() == Some(1) {}
+    // As what is given up for months becomes one long stretch.
+    let database = rusqlite::Connection::open(stage.world.folder.join("crawl.db")).unwrap();
+    let merge = "UPDATE dead_letters SET after = (SELECT min(after) FROM dead_letters), \
+                 changes = (SELECT sum(changes) FROM dead_letters) \
+                 WHERE id = (SELECT max(id) FROM dead_letters); \
+                 DELETE FROM dead_letters WHERE id < (SELECT max(id) FROM dead_letters)";
+    database.execute_batch(merge).unwrap();
+    drop(database);
+    let counters = || {
+        let listed = stage.world.run(&["webhook", "list", "--json"]).json();
+        let of = |name: &str| listed[0][name].as_u64().unwrap();
+        (of("delivered"), of("dead"), of("waiting"))
+    };
+    assert_eq!(counters(), (0, 130, 0));
+    stage.mood.store(GOOD_ONCE, Ordering::Relaxed);
+    let told = stage.world.run(&["webhook", "retry", "--all"]);
+    told.exits(1).says(&["100 changes delivered", "did not take it"]);
+    assert_eq!(counters(), (100, 30, 0));
+    stage.mood.store(GOOD, Ordering::Relaxed);
+    stage.world.run(&["webhook", "retry", "--all"]).exits(0).says(&["30 changes delivered"]);
+    assert_eq!(counters(), (130, 0, 0));
+    let listed = stage.world.run(&["webhook", "list", "--json"]).json();
+    assert!(listed[0]["error"] == "" && listed[0]["last"].is_string(), "{listed}");
+}
+
+#[test]
+fn only_one_process_delivers_and_the_other_is_told_so_plainly() {
+    let stage = Stage::new("");
+    stage.mood.store(SILENT, Ordering::Relaxed);
+    let url = format!("http://127.0.0.1:{}/", stage.site.port);
+    let running = stage.world.start(&["crawl", &url, "--delay", "0"]);
+    stage.world.wait_for("a delivery under way", |_| !stage.posts().is_empty());
+    let refused = stage.world.run(&["webhook", "deliver"]);
+    refused.exits(2).says(&["another process is delivering the webhooks of", "by itself"]);
+    running.kill();
 }
 
 #[test]

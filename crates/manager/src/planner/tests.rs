@@ -45,6 +45,19 @@ fn url(k: usize) -> String {
 }
 
 #[test]
+fn an_empty_purse_says_when_it_pays_again() {
+    let mut planner = planner(Some(24.0), true);
+    planner.ask(NOW);
+    let hour = NOW.plus(Duration::from_secs(3_600));
+    assert_eq!(planner.pays_at(NOW), Some(hour), "24 visits a day: one an hour");
+    planner.ask(hour);
+    assert_eq!(planner.pays_at(hour), None, "one can be made now");
+    let mut usual = self::planner(None, true);
+    usual.ask(NOW);
+    assert_eq!(usual.pays_at(NOW), None, "there is nothing to come back to");
+}
+
+#[test]
 fn the_best_are_kept_as_far_as_the_purse_goes_and_the_others_stay_due() {
     let mut planner = planner(Some(120.0), true);
     planner.account_mut(PurseId::COMMON).price = 1.0;

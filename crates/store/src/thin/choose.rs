@@ -26,6 +26,8 @@ pub(super) struct Chosen {
     /// Of every visit of those rows: target and date of a record.
     pub(super) captures: HashSet<u64>,
     pub(super) versions: u64,
+    /// Payloads of visits that saw no change.
+    pub(super) copies: u64,
     pub(super) bytes: u64,
     /// Of all that stays.
     pub(super) left_bytes: u64,
@@ -51,6 +53,8 @@ struct Version {
     rows: Vec<i64>,
     /// What the next visit is compared with.
     at_hand: bool,
+    /// A visit made a version of it.
+    is_version: bool,
 }
 
 impl SqliteFrontier {
@@ -129,10 +133,12 @@ impl Chosen {
         version: &Version,
         captures: bool,
     ) -> rusqlite::Result<()> {
-        self.versions += 1;
+        let versions = u64::from(version.is_version);
+        self.versions += versions;
+        self.copies += 1 - versions;
         self.bytes += version.bytes;
         let sum = self.by_site.entry(site).or_default();
-        *sum = (sum.0 + 1, sum.1 + version.bytes);
+        *sum = (sum.0 + versions, sum.1 + version.bytes);
         self.rows.extend(&version.rows);
         if !captures {
             return Ok(());
@@ -191,7 +197,7 @@ fn each_page(
 ) -> rusqlite::Result<()> {
     let mut statement = sql.prepare(
         "SELECT v.site, v.fp, v.seq, v.first, v.record_volume, v.record_offset, v.record_length, \
-         p.run IS v.seq FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
+         p.run IS v.seq, v.change IN (0, 1, 7) FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
          WHERE v.record_volume IS NOT NULL AND v.change IN (0, 1, 2, 3, 7) \
          AND (v.change = 3 OR v.status BETWEEN 200 AND 299) ORDER BY v.site, v.fp, v.seq",
     )?;
@@ -205,12 +211,13 @@ fn each_page(
         }
         page = here;
         let (seq, place) = (row.get(2)?, (row.get(4)?, row.get(5)?));
-        let at_hand: bool = row.get(7)?;
+        let (at_hand, is_version): (bool, bool) = (row.get(7)?, row.get(8)?);
         match versions.iter().position(|version| version.place == place) {
             Some(known) => {
                 let mut version = versions.remove(known);
                 version.rows.push(seq);
                 version.at_hand |= at_hand;
+                version.is_version |= is_version;
                 versions.push(version);
             }
             None => versions.push(Version {
@@ -219,6 +226,7 @@ fn each_page(
                 bytes: row.get::<_, i64>(6)? as u64,
                 rows: vec![seq],
                 at_hand,
+                is_version,
             }),
         }
     }

@@ -158,8 +158,16 @@ fn stopped_at_any_step_it_comes_to_the_same_end() {
     let before = state(made.path());
     assert_eq!(before.len(), 61);
     let whole = copy_of(made.path());
+    let collection = Collection::open(whole.path()).unwrap();
+    let would = would_thin(&collection, &collection.lock().unwrap(), &rule(), end()).unwrap();
     let done = run(whole.path(), &rule(), usize::MAX).unwrap();
     let after = state(whole.path());
+    let said = |told: &Thinned| (told.versions, told.copies, told.bytes, told.sites.clone());
+    assert_eq!(said(&would), said(&done), "what was foretold is what happens");
+    assert_eq!(done.sites.iter().map(|site| site.bytes).sum::<u64>(), done.bytes);
+    assert!(done.records_bytes > done.bytes, "requests and visits that saw it again: {done:?}");
+    let census = Census::open(&collection).unwrap();
+    assert_eq!(census.versions_thinned().unwrap(), done.versions);
     assert_eq!(done.versions as usize, before.len() - after.len(), "{done:?}");
     // Request and answer of the version, and of the visit that saw it again.
     assert_eq!((done.records, done.made_whole), (4 * done.versions, 1), "{done:?}");

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::{Asked, Told};
 use crate::{
-    exit::{Failure, io_advice},
+    exit::{Failure, cannot_write},
     terminal::print,
     times,
 };
@@ -26,9 +26,7 @@ pub fn write(asked: &Asked<'_>, entries: &[Told], path: &Path) -> Result<(), Fai
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     let done = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
-    done.map_err(|error| {
-        Failure::usage(format!("cannot write {}: {error}", path.display()), io_advice(error.kind()))
-    })
+    done.map_err(|error| cannot_write(path, &error))
 }
 
 fn feed(asked: &Asked<'_>, entries: &[Told]) -> Result<String, Failure> {

@@ -87,6 +87,7 @@ impl Builder {
                 mistakes.push(failure);
             }
         }
+        self.read.path = item.path.to_path_buf();
         self.read.tables.push(table);
     }
 
@@ -165,6 +166,11 @@ fn set(table: &mut Table, item: &Item, entry: Entry, about_sites: bool) -> Resul
     }
     let has_room = table.set(key.name, &value);
     assert!(has_room, "no override takes {}, which the table of keys promises", key.name);
+    if key.name == "revisit.period_max"
+        || key.name == "revisit.period_min" && table.bounds_line == 0
+    {
+        table.bounds_line = line;
+    }
     Ok(())
 }
 

@@ -91,6 +91,7 @@ impl Harvest {
         let ask = self.planning.ask(now);
         if ask.again_max == Some(0) && (!due || !ask.firsts) {
             // Nothing can be paid for yet.
+            self.planning.cannot_pay(now);
             self.state.check_at = due.then_some(ask.next).or(self.state.check_at);
             self.planning.again_at = Some(ask.next);
             return;

@@ -49,7 +49,11 @@ pub struct Planning {
     /// Pages to come back to when the price was last reckoned from a sample.
     sampled_at: u64,
     sampling: bool,
+    /// Something was to be visited, and nothing could be paid for: when the next visit can be.
+    unpaid: Option<Timestamp>,
     saved: Timestamp,
+    /// It was written down that visits wait for the budget.
+    saved_unpaid: bool,
     /// When each spider's last batch was made.
     batches: BTreeMap<SpiderId, Timestamp>,
     spending: BTreeMap<PurseId, Spending>,
@@ -63,6 +67,9 @@ pub struct Saved {
     pub spending: Vec<Spending>,
     #[serde(default)]
     pub batches: BTreeMap<u32, Timestamp>,
+    /// Visits wait for the budget: when the next can be paid for.
+    #[serde(default)]
+    pub waits: Option<Timestamp>,
 }
 
 /// What a purse paid for on one day.
@@ -78,6 +85,8 @@ pub struct Spending {
     /// Visits a day that the purse pays for, and what one costs.
     pub rate: f64,
     pub price: f64,
+    /// Visits were held to it when `run` last ran.
+    pub held: bool,
 }
 
 impl Planning {
@@ -101,7 +110,9 @@ impl Planning {
             again_at: None,
             sampled_at: 0,
             sampling: false,
+            unpaid: None,
             saved: now,
+            saved_unpaid: false,
             batches,
             spending,
         }
@@ -188,7 +199,7 @@ impl Planning {
         let day = Timestamp(now.0.div_euclid(day_ms) * day_ms);
         let spending = self.spending.entry(purse).or_default();
         if spending.day != day {
-            *spending = Spending { purse, day, ..Spending::default() };
+            *spending = Spending { purse, day, held: spending.held, ..Spending::default() };
         }
         spending.firsts += u64::from(first);
         spending.revisits += u64::from(!first);
@@ -199,13 +210,25 @@ impl Planning {
         let priced = |spending: &Spending| Spending {
             rate: self.rate(spending.purse),
             price: self.planner.price(spending.purse),
+            held: if self.gated { self.holds(spending.purse) } else { spending.held },
             ..*spending
         };
         Saved {
             planner: self.planner.save(),
             spending: self.spending.values().map(priced).collect(),
             batches: self.batches.iter().map(|(id, at)| (id.0, *at)).collect(),
+            waits: None,
         }
+    }
+
+    /// Whether visits of this purse are held to its budget: where somebody has set one, or some go by value.
+    fn holds(&self, purse: PurseId) -> bool {
+        self.holds_firsts(purse) || (self.gated && self.by_value)
+    }
+
+    /// Nothing can be paid for, and something was to be visited.
+    pub(super) fn cannot_pay(&mut self, now: Timestamp) {
+        self.unpaid = self.planner.pays_at(now);
     }
 }
 
@@ -309,6 +332,10 @@ impl Harvest {
             workbench.visits_a_day(site, ids).min(POLITE_MAX)
         };
         let chosen = self.planning.planner.choose(&mut leases, &stake, &polite, now);
+        self.planning.unpaid = None;
+        if chosen.left > 0 && chosen.firsts + chosen.again == 0 && self.planning.gated {
+            self.planning.cannot_pay(now);
+        }
         let mut updates: Vec<Vec<_>> = leases.iter().map(|_| Vec::new()).collect();
         for (lease, update) in chosen.later {
             updates[lease].push(update);
@@ -377,11 +404,20 @@ impl Harvest {
 
     /// What is to be written down with this heartbeat, if it is time.
     pub(super) fn planner_state(&mut self, last: bool, now: Timestamp) -> Option<String> {
-        if !last && now.since(self.planning.saved) < SAVE_EVERY {
+        let waits = self.waits_for_budget().filter(|_| !last);
+        let turned = waits.is_some() != self.planning.saved_unpaid;
+        if !last && !turned && now.since(self.planning.saved) < SAVE_EVERY {
             return None;
         }
         self.planning.saved = now;
-        serde_json::to_string(&self.planning.save()).ok()
+        self.planning.saved_unpaid = waits.is_some();
+        serde_json::to_string(&Saved { waits, ..self.planning.save() }).ok()
+    }
+
+    /// Nothing is under way because nothing can be paid for: when the next visit can be.
+    pub(super) fn waits_for_budget(&self) -> Option<Timestamp> {
+        let idle = self.state.in_flight == 0 && self.workbench.pages_in_hand() == 0;
+        self.planning.unpaid.filter(|_| idle && self.may_begin())
     }
 
     /// Has a batch made for each spider that goes by batches and whose last one is about a cycle old.

@@ -81,6 +81,22 @@ fn the_time_limit_holds_although_the_disk_is_full() {
 }
 
 #[test]
+fn a_rest_waits_for_room_on_the_disk_and_gives_way_to_whoever_stops_the_crawl() {
+    let (mut harvest, clock, _orders) = harvest(16);
+    harvest.plan.rest_at = Some(clock.now());
+    harvest.state.paused = Some("no space left".to_owned());
+    harvest.advance();
+    assert_eq!(harvest.state.stopping, None);
+    harvest.state.paused = None;
+    harvest.advance();
+    assert_eq!(harvest.state.stopping, Some(Stopping::Rest));
+    harvest.state.unsettled = 0;
+    assert!(matches!(harvest.over(), Some(Ended::Rest)));
+    harvest.stop(Stopping::Asked);
+    assert!(matches!(harvest.over(), Some(Ended::Stopped)));
+}
+
+#[test]
 fn a_seed_that_comes_while_the_crawl_runs_takes_the_normal_form_of_the_collection() {
     let (mut harvest, _clock, orders) = harvest(16);
     let form = NormalForm { strip_query: vec!["utm_*".to_owned()], ..NormalForm::default() };

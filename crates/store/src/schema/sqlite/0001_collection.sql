@@ -203,6 +203,7 @@ CREATE TABLE visits (
     thinned        INTEGER                  -- when its content was given up; the visit stays
 );
 CREATE INDEX visits_page ON visits (site, fp);
+CREATE INDEX visits_thinned ON visits (thinned, change) WHERE thinned IS NOT NULL;
 
 CREATE TABLE robots (
     site              INTEGER NOT NULL,
