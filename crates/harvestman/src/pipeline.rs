@@ -269,7 +269,7 @@ fn poll<T>(work: &mut BoxFuture<'_, T>, context: &mut Context<'_>) -> Poll<Optio
 
 fn panicked(kind: FailureKind) -> FetchFailure {
     let detail = "the program failed over this answer (a bug: please report the URL)".to_owned();
-    FetchFailure { kind, detail, address: None, timing: Timing::default() }
+    FetchFailure { kind, detail, met: None, address: None, timing: Timing::default() }
 }
 
 fn start_gatherers(

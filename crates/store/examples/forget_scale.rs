@@ -219,6 +219,7 @@ fn exchange(url: CrawlUrl, n: usize, at: Timestamp) -> Exchange {
         entity: body.clone(),
         body,
         stopped: None,
+        met: Vec::new(),
         protocol: Default::default(),
         timing: Timing::default(),
     }

@@ -29,6 +29,7 @@ fn exchange(status: u16, fields: &[(&str, &str)], body: &[u8]) -> Exchange {
         entity: body.clone(),
         body,
         stopped: None,
+        met: Vec::new(),
         timing: Timing::default(),
         protocol: Default::default(),
     }

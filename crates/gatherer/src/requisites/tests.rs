@@ -26,6 +26,7 @@ fn exchange(status: u16, fields: &[(&str, &str)], body: &[u8]) -> Exchange {
         entity: body.clone(),
         body,
         stopped: None,
+        met: Vec::new(),
         protocol: Default::default(),
         timing: Timing::default(),
     }

@@ -151,6 +151,7 @@ impl Harvest {
         let failure = FetchFailure {
             kind: FailureKind::Aborted,
             detail: refusal.rule.clone(),
+            met: None,
             address: None,
             timing: Timing::default(),
         };
