@@ -51,6 +51,7 @@ pub mod spiders;
 pub mod tally;
 #[cfg(test)]
 mod tests;
+mod trail;
 mod writer;
 
 use course::Helm;

@@ -215,6 +215,24 @@ fn a_source_set_is_cut_at_the_right_commas() {
     }
 }
 
+/// Every candidate is taken, so at least the one a browser would choose.
+#[test]
+fn the_public_cases_of_srcset_are_found() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/conformance/html/srcset.json");
+    let Ok(data) = std::fs::read(path) else {
+        eprintln!("skipped: no srcset.json");
+        return;
+    };
+    let data: serde_json::Value = serde_json::from_slice(&data).unwrap();
+    let cases = data["cases"].as_array().unwrap();
+    for case in cases {
+        let (set, chosen) = (case["srcset"].as_str().unwrap(), case["chosen"].as_str().unwrap());
+        let found = srcset::urls(set).any(|url| url == chosen);
+        assert!(found || chosen.is_empty(), "{set:?}: no {chosen:?}");
+    }
+    assert!(cases.len() >= 73);
+}
+
 #[test]
 fn hostile_styles_cost_no_more_than_their_length() {
     let begun = std::time::Instant::now();

@@ -18,6 +18,9 @@ use super::engine::{Coding, End, Engine};
 
 /// Below this many decoded bytes a ratio says nothing: a page of spaces is no bomb.
 const RATIO_FROM: u64 = 1 << 20;
+/// Wire bytes are counted by so many at most before what comes of them: in larger steps a bomb would reach
+/// the size limit before its ratio shows.
+const RATIO_STEP_BYTES: usize = 4 * 1024;
 const CODINGS_MAX: usize = 2;
 /// What a decoder may put out in one step.
 const STEP_BYTES: usize = 16 * 1024;
@@ -82,10 +85,15 @@ impl Decoder {
         if self.broken {
             return Flow::Broken;
         }
-        self.out.wire += data.len() as u64;
-        let flow = feed(&mut self.layers, &mut self.out, data);
-        self.broken = flow == Flow::Broken;
-        flow
+        for piece in data.chunks(RATIO_STEP_BYTES) {
+            self.out.wire += piece.len() as u64;
+            let flow = feed(&mut self.layers, &mut self.out, piece);
+            self.broken = flow == Flow::Broken;
+            if flow != Flow::Go {
+                return flow;
+            }
+        }
+        Flow::Go
     }
 
     /// `entity` is all that was pushed.

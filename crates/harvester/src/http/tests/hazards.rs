@@ -61,6 +61,8 @@ fn zlib(data: &[u8]) -> Vec<u8> {
 async fn what_is_wrong_with_a_head_has_a_name() {
     let drip = (0..200).flat_map(|_| [send("A"), Act::Wait(10)]);
     let slow_head: Vec<Act> = [send("HTTP/1.1 200 OK\r\n")].into_iter().chain(drip).collect();
+    let bit_by_bit = "HTTP/1.1 200".bytes().flat_map(|b| [Act::Wait(100), send([b])]).collect();
+    let _ = check("byte by byte", bit_by_bit, Hazard::SlowAnswer, Measure::Cut).await;
     let slow = check("slow loris", slow_head, Hazard::SlowAnswer, Measure::Cut).await;
     assert_eq!(slow.unwrap_err().kind, FailureKind::Timeout);
     let _ = check("silent", vec![Act::Stall], Hazard::Silent, Measure::Cut).await;
