@@ -68,7 +68,9 @@ pub fn giants() -> anyhow::Result<()> {
         let status = Command::new(me).args(["giant", &number.to_string()]).status()?;
         ensure!(status.success(), "{} ended with {status}", GIANTS[number].name);
     }
-    println!("\nIn brackets what it may cost. Memory: how far the process grew, the wire's own copy of the body included.");
+    println!(
+        "\nIn brackets what it may cost. Memory: how far the process grew, the wire's own copy of the body included."
+    );
     Ok(())
 }
 
