@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 
 mod cases;
 mod fetch;
+mod giants;
 mod machine;
 mod process;
 mod results;
@@ -22,6 +23,8 @@ fn main() -> anyhow::Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["serve", web] => server::serve(&web.parse()?),
+        ["giants"] => giants::giants(),
+        ["giant", number] => giants::giant(number.parse()?),
         ["fetch", web, port] => fetch::fetch(&web.parse()?, port.parse().context("port")?),
         ["measure", programs, scratch, results, ref cases @ ..] => {
             cases::measure(programs.as_ref(), scratch.as_ref(), results.as_ref(), cases)

@@ -100,6 +100,7 @@ fn exchange(page: &str) -> Exchange {
         entity: body.clone(),
         body,
         stopped: None,
+        met: Vec::new(),
         timing: Timing::default(),
         protocol: Default::default(),
     }

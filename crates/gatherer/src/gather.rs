@@ -9,12 +9,13 @@ use crate::{
     fields::{self, RawRefresh},
     language,
     media_type::{self, Declared},
-    page::{LinkSink, PageParts, RawLink, read_page},
+    page::{DEPTH_MAX, LinkSink, Oddities, PageParts, RawLink, read_page},
     plain::read_plain,
     requisites::RequisiteSink,
-    resolve::Resolver,
+    resolve::{Resolver, foreign_scheme},
     robots::Robots,
     simhash::simhash,
+    words::Words,
 };
 
 /// Cannot fail, whatever the bytes are; time and memory are linear in them.
@@ -42,14 +43,30 @@ pub fn gather(exchange: &Exchange, options: &GatherOptions) -> Gathered {
         }
         Some(decoded) => {
             read_plain(&decoded.text, &mut links);
-            PageParts { text: decoded.text.to_string(), ..PageParts::without_body(links) }
+            let mut oddities = Oddities::new(&decoded.text);
+            oddities.text(&decoded.text);
+            let text = decoded.text.to_string();
+            PageParts { text, oddities, ..PageParts::without_body(links) }
         }
         None => PageParts::without_body(links),
     };
     judge_text(&fields, &parts, options, &mut gathered);
+    let has_scripts = parts.oddities.has_scripts;
+    tell_oddities(&parts.oddities, &mut gathered);
     take_parts(exchange, options, fields, parts, &mut gathered);
+    if has_scripts && gathered.links.is_empty() && (200..300).contains(&exchange.status) {
+        gathered.problems.push(GatherProblem::ScriptOnly);
+    }
     gathered.declared_type = declared.essence;
     gathered
+}
+
+fn tell_oddities(oddities: &Oddities, gathered: &mut Gathered) {
+    let depth = oddities.deepest;
+    if depth > DEPTH_MAX {
+        gathered.problems.push(GatherProblem::DeepNesting { depth });
+    }
+    gathered.problems.extend(oddities.long.map(GatherProblem::LongValue));
 }
 
 /// What header fields say, beside their links.
@@ -110,6 +127,9 @@ fn readable_text<'a>(
     gathered.charset = decoded.charset.to_owned();
     if decoded.refused {
         gathered.problems.push(GatherProblem::Undecodable);
+    } else if let Some((declared, found)) = decoded.lie {
+        let (declared, found) = (declared.to_owned(), found.to_owned());
+        gathered.problems.push(GatherProblem::WrongCharset { declared, found });
     } else if decoded.malformed {
         gathered.problems.push(GatherProblem::Malformed { charset: decoded.charset.to_owned() });
     }
@@ -128,10 +148,14 @@ fn judge_text(
         text if text.is_empty() && parts.selected.is_none() => gathered.content_hash,
         text => xxh3_64(text.as_bytes()),
     };
-    gathered.simhash = simhash(&parts.text);
+    let words = Words::of(&parts.text);
+    if words.wordless {
+        gathered.problems.push(GatherProblem::WordlessText);
+    }
+    gathered.simhash = simhash(&words.text);
     if options.language {
         let declared = parts.language.as_deref().into_iter().chain(fields.language);
-        gathered.language = language::judge(&parts.text, declared);
+        gathered.language = language::judge(&words.text, declared);
     }
 }
 
@@ -171,6 +195,9 @@ fn take_parts(
     gathered.requisites = resolver.requisites(&exchange.url, &parts.requisites.taken);
     gathered.links = resolver.links(links.taken);
     gathered.redirect = target_of(LinkKind::Redirect, gathered);
+    if let Some(scheme) = fields.redirect.and_then(foreign_scheme) {
+        gathered.problems.push(GatherProblem::ForeignRedirect { scheme });
+    }
     gathered.canonical = target_of(LinkKind::Canonical, gathered)
         .or_else(|| fields.canonical.and_then(|c| resolver.resolve(c)));
     gathered.problems.extend(resolver.into_problems());

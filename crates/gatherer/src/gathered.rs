@@ -2,7 +2,7 @@
 
 use model::{CrawlUrl, Link};
 
-use crate::Language;
+use crate::{Language, LongPiece};
 
 /// Bytes of an example shown in a problem: enough to recognise it.
 const EXAMPLE_CHARS_MAX: usize = 200;
@@ -83,6 +83,26 @@ pub enum GatherProblem {
     RequisitesOverLimit {
         count: u64,
     },
+    /// The text is not in the encoding the server named: the one of its byte order mark is taken, what the
+    /// name says where there is none (as browsers do), a guess where it names none.
+    WrongCharset {
+        declared: String,
+        found: String,
+    },
+    /// Elements nested deeper than any browser goes. They are read all the same.
+    DeepNesting {
+        depth: u32,
+    },
+    /// A piece of more than a megabyte. It is read all the same.
+    LongValue(LongPiece),
+    /// Most of the text is strings of more than 30 characters.
+    WordlessText,
+    /// No link, but scripts.
+    ScriptOnly,
+    /// A redirect to what is never fetched.
+    ForeignRedirect {
+        scheme: String,
+    },
 }
 
 impl GatherProblem {
@@ -97,6 +117,12 @@ impl GatherProblem {
             GatherProblem::LongUrls(_) => "long-urls",
             GatherProblem::LinksOverLimit { .. } => "links-over-limit",
             GatherProblem::RequisitesOverLimit { .. } => "requisites-over-limit",
+            GatherProblem::WrongCharset { .. } => "wrong-charset",
+            GatherProblem::DeepNesting { .. } => "deep-nesting",
+            GatherProblem::LongValue(_) => "long-value",
+            GatherProblem::WordlessText => "wordless-text",
+            GatherProblem::ScriptOnly => "script-only",
+            GatherProblem::ForeignRedirect { .. } => "foreign-redirect",
         }
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! The rooms: `media_type` and `charset` decide what the bytes are; `html` cuts a page into tokens;
 //! `page` listens to them, `requisites` to what shows the page; `plain` reads text; `fields` reads header fields; `resolve` makes links
-//! of references; `simhash` and `language` judge the text; `selection` says which of it tells of changes, and
+//! of references; `words`, `simhash` and `language` judge the text; `selection` says which of it tells of changes, and
 //! `sketch` which of it never stands still.
 
 mod charset;
@@ -26,11 +26,13 @@ mod robots;
 mod selection;
 mod simhash;
 mod sketch;
+mod words;
 
 pub use gather::gather;
 pub use gathered::{Examples, GatherProblem, Gathered, Refresh};
 pub use language::Language;
 pub use options::{GatherOptions, LinkTags};
+pub use page::LongPiece;
 pub use part::gather_part;
 pub use selection::Selection;
 pub use simhash::{simhash, simhash_distance};

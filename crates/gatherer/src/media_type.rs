@@ -3,7 +3,8 @@
 //! The WHATWG MIME Sniffing standard, reduced to what a crawler of text needs: a declared text type
 //! is believed unless the bytes are plainly something else, a missing (or meaningless) one is
 //! guessed. text/plain never becomes HTML. Beyond the standard `application/octet-stream`, which
-//! servers send for want of a better word, becomes HTML when it begins like it.
+//! servers send for want of a better word, becomes HTML when it begins like it, and so does what is called a
+//! picture, sound or film: none of them can begin so.
 
 use model::Headers;
 
@@ -75,6 +76,7 @@ pub(crate) fn sniff(declared: &Declared, body: &[u8]) -> String {
             let wide = declared.charset.as_deref().is_some_and(|c| c.starts_with("utf-16"));
             (has_binary_bytes(header) && !wide).then_some("application/octet-stream")
         }),
+        _ if is_picture_or_sound(essence) => looks_like_html(header).then_some("text/html"),
         _ => None,
     };
     found.unwrap_or(essence).to_owned()
@@ -86,6 +88,11 @@ pub(crate) fn is_text(essence: &str) -> bool {
         || essence.ends_with("+xml")
         || essence.ends_with("+json")
         || matches!(essence, "application/xml" | "application/json" | "application/javascript")
+}
+
+fn is_picture_or_sound(essence: &str) -> bool {
+    ["image/", "audio/", "video/", "font/"].iter().any(|kind| essence.starts_with(kind))
+        && !essence.ends_with("+xml")
 }
 
 pub(crate) fn is_html(essence: &str) -> bool {
@@ -247,7 +254,9 @@ mod tests {
             ("", b"", ""),
             ("application/octet-stream", b"<html>", "text/html"),
             ("application/octet-stream", b"words", "application/octet-stream"),
-            ("image/png", b"<html>", "image/png"),
+            ("image/png", b"<html>", "text/html"),
+            ("image/png", b"<hello>", "image/png"),
+            ("image/svg+xml", b"<html>", "image/svg+xml"),
             ("video/mp4", b"....", "video/mp4"),
         ] {
             assert_eq!(sniff(&declared(&[field]), body), expected, "{field}: {body:?}");

@@ -97,11 +97,22 @@ fn trim(reference: &str) -> &str {
 
 /// Whether the reference names a scheme that cannot be crawled.
 fn has_other_scheme(reference: &str) -> bool {
-    let Some((scheme, _)) = reference.split_once(':') else { return false };
-    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
-        && !scheme.eq_ignore_ascii_case("http")
-        && !scheme.eq_ignore_ascii_case("https")
+    other_scheme(reference).is_some()
+}
+
+fn other_scheme(reference: &str) -> Option<&str> {
+    let (scheme, _) = reference.split_once(':')?;
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
+    let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    (is_scheme && !is_web).then_some(scheme)
+}
+
+/// The scheme of a reference that cannot be crawled, lower case, at most as long as any real one.
+pub(crate) fn foreign_scheme(reference: &str) -> Option<String> {
+    const SCHEME_CHARS_MAX: usize = 20;
+    let scheme = other_scheme(trim(reference))?;
+    Some(scheme.chars().take(SCHEME_CHARS_MAX).collect::<String>().to_ascii_lowercase())
 }
 
 #[cfg(test)]

@@ -52,6 +52,7 @@ mod survey;
 pub mod tally;
 #[cfg(test)]
 mod tests;
+mod trail;
 mod writer;
 
 use course::Helm;
@@ -272,7 +273,7 @@ fn poll<T>(work: &mut BoxFuture<'_, T>, context: &mut Context<'_>) -> Poll<Optio
 
 fn panicked(kind: FailureKind) -> FetchFailure {
     let detail = "the program failed over this answer (a bug: please report the URL)".to_owned();
-    FetchFailure { kind, detail, address: None, timing: Timing::default() }
+    FetchFailure { kind, detail, met: None, address: None, timing: Timing::default() }
 }
 
 fn start_gatherers(

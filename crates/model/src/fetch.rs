@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{BoxFuture, CrawlUrl, Headers, SpiderId, Timestamp, TypeGate};
+use crate::{BoxFuture, CrawlUrl, Headers, Met, SpiderId, Timestamp, TypeGate};
 
 pub trait Fetch: Send + Sync {
     /// One hop: redirects are answers here, never followed.
@@ -104,6 +104,8 @@ pub struct Exchange {
     /// Content coding removed as well: what parsers see. Shares memory where nothing was coded.
     pub body: Bytes,
     pub stopped: Option<Stopped>,
+    /// What the wire did that it should not, as far as `stopped` does not say it all. Not archived.
+    pub met: Vec<Met>,
     pub timing: Timing,
     pub protocol: Protocol,
 }
@@ -144,6 +146,8 @@ pub struct FetchFailure {
     pub kind: FailureKind,
     /// For people: lower case, no full stop, what happened.
     pub detail: String,
+    /// What it was by name, where that is more than the kind says.
+    pub met: Option<Met>,
     pub address: Option<IpAddr>,
     pub timing: Timing,
 }

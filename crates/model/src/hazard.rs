@@ -281,6 +281,29 @@ impl Measure {
     }
 }
 
+/// A hazard that one visit met, as whoever met it knows it: not yet where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Met {
+    pub hazard: Hazard,
+    pub measure: Measure,
+    /// [`Sighting::what`]: from a short list, or empty.
+    pub what: &'static str,
+}
+
+impl Met {
+    pub const fn new(hazard: Hazard, measure: Measure) -> Met {
+        Met { hazard, measure, what: "" }
+    }
+
+    pub const fn of(self, what: &'static str) -> Met {
+        Met { what, ..self }
+    }
+
+    pub fn at(self, url: &crate::CrawlUrl) -> Sighting {
+        Sighting::at(url, self.hazard, self.measure).of(self.what)
+    }
+}
+
 /// A hazard that was met: counted by (site, hazard, what), with examples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sighting {

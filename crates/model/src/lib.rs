@@ -40,7 +40,7 @@ pub use frontier::{
 };
 pub use gate::{Gate, OpenGate, TypeGate};
 pub use habit::{Audit, Habit, Signal, SignalSource, SiteHabit, Trust};
-pub use hazard::{Hazard, Measure, Sighting};
+pub use hazard::{Hazard, Measure, Met, Sighting};
 pub use headers::Headers;
 pub use link::{Link, LinkKind, LinkRel};
 pub use page::{

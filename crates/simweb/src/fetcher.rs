@@ -62,7 +62,8 @@ impl SimFetcher {
             let detail = "the certificate is signed by nobody".to_owned();
             let timing = Timing::default();
             let kind = FailureKind::Tls;
-            return Err(FetchFailure { kind, detail, address: Some(address), timing });
+            let met = None;
+            return Err(FetchFailure { kind, detail, met, address: Some(address), timing });
         }
         let condition = request.condition.clone().unwrap_or_default();
         let sent = Request {
@@ -112,7 +113,8 @@ fn conclude(
     };
     match course.ending {
         Ending::Failure(kind, detail) => {
-            Err(FetchFailure { kind, detail: detail.to_owned(), address: Some(address), timing })
+            let detail = detail.to_owned();
+            Err(FetchFailure { kind, detail, met: None, address: Some(address), timing })
         }
         Ending::Answer(answered) => Ok(Exchange {
             url: request.url,
@@ -127,6 +129,7 @@ fn conclude(
             entity: answered.entity,
             body: answered.body,
             stopped: answered.stopped,
+            met: Vec::new(),
             timing,
             protocol: Default::default(),
         }),
@@ -138,6 +141,7 @@ fn no_server(request: &FetchRequest, unknown: bool) -> FetchFailure {
     FetchFailure {
         kind,
         detail: format!("nobody serves {} at {:?}", request.url.host(), request.addresses),
+        met: None,
         address: request.addresses.first().copied(),
         timing: Timing::default(),
     }

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use crate::Odd;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Hazard {
     /// Answers only after this long.
@@ -76,6 +78,8 @@ pub enum Hazard {
     SelfSigned,
     /// The name does not resolve (in process only). Works on whole hosts only.
     NoName,
+    /// An answer or content that is odd in itself.
+    Odd(Odd),
 }
 
 impl Hazard {
@@ -119,6 +123,38 @@ impl Hazard {
         Hazard::Vanishing { every: Duration::from_secs(60), lasting: Duration::from_secs(20) },
         Hazard::SelfSigned,
         Hazard::NoName,
+        Hazard::Odd(Odd::DeflateBomb),
+        Hazard::Odd(Odd::BrotliBomb),
+        Hazard::Odd(Odd::ZstdBomb),
+        Hazard::Odd(Odd::LargeWindow),
+        Hazard::Odd(Odd::JunkBehindGzip),
+        Hazard::Odd(Odd::PlainAsGzip),
+        Hazard::Odd(Odd::WrongChecksum),
+        Hazard::Odd(Odd::LongBody),
+        Hazard::Odd(Odd::NonsenseLength),
+        Hazard::Odd(Odd::DifferingLengths),
+        Hazard::Odd(Odd::LengthAndChunks),
+        Hazard::Odd(Odd::InterimFlood),
+        Hazard::Odd(Odd::OldHttp),
+        Hazard::Odd(Odd::BadStatus),
+        Hazard::Odd(Odd::PdfAsHtml),
+        Hazard::Odd(Odd::ZipAsHtml),
+        Hazard::Odd(Odd::Untyped),
+        Hazard::Odd(Odd::HtmlAsImage),
+        Hazard::Odd(Odd::BareUtf16),
+        Hazard::Odd(Odd::Utf7),
+        Hazard::Odd(Odd::MixedText),
+        Hazard::Odd(Odd::Nuls),
+        Hazard::Odd(Odd::DeepNesting),
+        Hazard::Odd(Odd::LongAttribute),
+        Hazard::Odd(Odd::LongLine),
+        Hazard::Odd(Odd::OpenComment),
+        Hazard::Odd(Odd::Wordless),
+        Hazard::Odd(Odd::ScriptOnly),
+        Hazard::Odd(Odd::ManyLinks),
+        Hazard::Odd(Odd::BadUrls),
+        Hazard::Odd(Odd::RefreshLoop),
+        Hazard::Odd(Odd::RedirectPair),
     ];
 
     pub fn word(&self) -> &'static str {
@@ -158,6 +194,7 @@ impl Hazard {
             Hazard::Vanishing { .. } => "vanishing",
             Hazard::SelfSigned => "self-signed",
             Hazard::NoName => "no-name",
+            Hazard::Odd(odd) => odd.word(),
         }
     }
 
@@ -216,6 +253,11 @@ mod tests {
         for hazard in Hazard::ALL {
             assert_eq!(Hazard::from_word(hazard.word()), Some(*hazard));
         }
+    }
+
+    #[test]
+    fn every_odd_answer_is_among_them() {
+        assert!(Odd::ALL.iter().all(|odd| Hazard::ALL.contains(&Hazard::Odd(*odd))));
     }
 
     #[test]

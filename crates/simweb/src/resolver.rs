@@ -28,6 +28,7 @@ impl SimResolver {
             return Err(FetchFailure {
                 kind: FailureKind::DnsUnknown,
                 detail: format!("the simulated web has no host {host}"),
+                met: None,
                 address: None,
                 timing: Timing::default(),
             });

@@ -208,6 +208,7 @@ fn exchange(url: CrawlUrl, n: usize, at: Timestamp) -> Exchange {
         entity: body.clone(),
         body,
         stopped: None,
+        met: Vec::new(),
         protocol: Default::default(),
         timing: Timing::default(),
     }

@@ -27,6 +27,8 @@ pub(crate) struct Decoded<'a> {
     pub(crate) malformed: bool,
     /// Labelled with an encoding that must not be decoded.
     pub(crate) refused: bool,
+    /// What the server named, and what it is.
+    pub(crate) lie: Option<(&'static str, &'static str)>,
 }
 
 /// `is_html`: whether `<meta>` may speak. `tld` helps the guess.
@@ -43,7 +45,37 @@ pub(crate) fn decode<'a>(
     let (text, malformed) = encoding.decode_without_bom_handling(&body[bom_bytes..]);
     let refused = encoding == REPLACEMENT;
     let text = if refused { Cow::Borrowed("") } else { text };
-    Decoded { text, charset: encoding.name(), malformed: malformed && !refused, refused }
+    let lie =
+        label.and_then(|label| lie(label, encoding, malformed && is_foreign(&text), body, tld));
+    Decoded { text, charset: encoding.name(), malformed: malformed && !refused, refused, lie }
+}
+
+/// Whether the server named another encoding than the bytes are in. `foreign`: they are not in the one
+/// that was taken.
+fn lie(
+    label: &str,
+    taken: &'static Encoding,
+    foreign: bool,
+    body: &[u8],
+    tld: Option<&str>,
+) -> Option<(&'static str, &'static str)> {
+    match Encoding::for_label(label.as_bytes()) {
+        None => Some(("no encoding", taken.name())),
+        Some(named) if named != taken => Some((named.name(), taken.name())),
+        Some(named) if foreign => Some(guess(body, tld))
+            .filter(|guessed| *guessed != named)
+            .map(|guessed| (named.name(), guessed.name())),
+        Some(_) => None,
+    }
+}
+
+/// Whether more characters are broken than good, of those that show an encoding at all.
+fn is_foreign(text: &str) -> bool {
+    let (mut broken, mut good) = (0u64, 0u64);
+    for c in text.chars().filter(|c| !c.is_ascii()) {
+        *(if c == char::REPLACEMENT_CHARACTER { &mut broken } else { &mut good }) += 1;
+    }
+    broken > good
 }
 
 fn without_bom(

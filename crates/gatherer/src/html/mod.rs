@@ -37,6 +37,8 @@ pub(crate) trait TokenSink<'a> {
     fn text(&mut self, text: &'a str, content: Content);
     fn comment(&mut self, _text: &'a str) {}
     fn doctype(&mut self, _text: &'a str) {}
+    /// The page ended inside a tag, which so is none.
+    fn unfinished_tag(&mut self, _bytes: usize) {}
     /// `<![CDATA[` opens a section in SVG and MathML only; elsewhere it is a comment.
     fn cdata_allowed(&self) -> bool;
 }

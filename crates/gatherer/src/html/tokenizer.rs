@@ -90,10 +90,12 @@ fn opens_markup(cursor: &mut Cursor<'_>, at: usize) -> bool {
 
 fn start_tag<'a>(tokens: &mut Tokenizer<'a>, sink: &mut impl TokenSink<'a>) -> Content {
     let cursor = &mut tokens.cursor;
+    let start = cursor.at;
     cursor.at += 1;
     let name = tag_name(cursor);
     let Some(self_closing) = tag::read_attributes(cursor, &mut tokens.attributes) else {
         cursor.at = cursor.end();
+        sink.unfinished_tag(cursor.at - start);
         return Content::Data;
     };
     tokens.open = name;

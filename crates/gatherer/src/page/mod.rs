@@ -3,12 +3,17 @@
 mod fold;
 mod links;
 mod meta;
+mod oddities;
 mod reader;
 
 pub(crate) use fold::FoldedText;
 pub(crate) use links::{LinkSink, RawLink, link_kind, rel_bits};
+pub use oddities::LongPiece;
+pub(crate) use oddities::{DEPTH_MAX, Oddities};
 pub(crate) use reader::{PageParts, read_page};
 
+#[cfg(test)]
+mod hazard_tests;
 #[cfg(test)]
 mod tests;
 

@@ -15,6 +15,7 @@ use super::{
     fold::FoldedText,
     links::{LinkSink, RawLink, link_kind, rel_bits},
     meta::Meta,
+    oddities::{LongPiece, Oddities},
 };
 use crate::{
     GatherOptions,
@@ -44,6 +45,7 @@ pub(crate) struct PageParts<'a> {
     pub(crate) language: Option<Cow<'a, str>>,
     pub(crate) robots: Robots,
     pub(crate) refresh: Option<RawRefresh>,
+    pub(crate) oddities: Oddities,
 }
 
 impl<'a> PageParts<'a> {
@@ -61,6 +63,7 @@ impl<'a> PageParts<'a> {
             language: None,
             robots: Robots::default(),
             refresh: None,
+            oddities: Oddities::default(),
         }
     }
 }
@@ -98,6 +101,7 @@ struct PageReader<'a, 'o> {
     base: Option<Cow<'a, str>>,
     language: Option<Cow<'a, str>>,
     meta: Meta<'a>,
+    oddities: Oddities,
 }
 
 /// The `<a>` we are in.
@@ -128,6 +132,7 @@ impl<'a, 'o> PageReader<'a, 'o> {
             base: None,
             language: None,
             meta: Meta::default(),
+            oddities: Oddities::new(page),
         }
     }
 
@@ -147,6 +152,7 @@ impl<'a, 'o> PageReader<'a, 'o> {
             language: self.language.or(self.meta.language),
             robots: self.meta.robots,
             refresh: self.meta.refresh,
+            oddities: self.oddities,
         }
     }
 
@@ -293,6 +299,7 @@ impl<'a, 'o> PageReader<'a, 'o> {
 impl<'a> TokenSink<'a> for PageReader<'a, '_> {
     fn start_tag(&mut self, tag: &Tag<'a, '_>) -> Content {
         let (content, is_html) = self.foreign.start_tag(tag);
+        self.oddities.start_tag(tag);
         if self.requisites.is_wanted() {
             match is_html {
                 true => self.requisites.html_tag(tag),
@@ -318,6 +325,7 @@ impl<'a> TokenSink<'a> for PageReader<'a, '_> {
 
     fn end_tag(&mut self, element: Element, name: &'a str) {
         self.foreign.end_tag(element);
+        self.oddities.end_tag(element);
         if let Some(selecting) = &mut self.selecting {
             selecting.end_tag(element, name);
         }
@@ -331,6 +339,7 @@ impl<'a> TokenSink<'a> for PageReader<'a, '_> {
     }
 
     fn text(&mut self, text: &'a str, content: Content) {
+        self.oddities.text(text);
         let hidden = self.hiding_templates > 0;
         match (content, self.raw_element) {
             (Content::Data, _) if !hidden => push_decoded(text, |piece| self.push(piece)),
@@ -345,6 +354,14 @@ impl<'a> TokenSink<'a> for PageReader<'a, '_> {
             }
             _ => {}
         }
+    }
+
+    fn comment(&mut self, text: &'a str) {
+        self.oddities.piece(text.len(), LongPiece::Comment);
+    }
+
+    fn unfinished_tag(&mut self, bytes: usize) {
+        self.oddities.piece(bytes, LongPiece::Attribute);
     }
 
     fn cdata_allowed(&self) -> bool {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::{GatherOptions, GatherProblem, Gathered, LinkTags, gather};
 
-fn exchange(status: u16, fields: &[(&str, &str)], body: &[u8]) -> Exchange {
+pub(super) fn exchange(status: u16, fields: &[(&str, &str)], body: &[u8]) -> Exchange {
     let mut headers = Headers::new();
     for (name, value) in fields {
         headers.push(name, value);
@@ -29,6 +29,7 @@ fn exchange(status: u16, fields: &[(&str, &str)], body: &[u8]) -> Exchange {
         entity: body.clone(),
         body,
         stopped: None,
+        met: Vec::new(),
         timing: Timing::default(),
         protocol: Default::default(),
     }

@@ -26,6 +26,7 @@ fn exchange(status: u16, fields: &[(&str, &str)], body: &[u8]) -> Exchange {
         entity: body.clone(),
         body,
         stopped: None,
+        met: Vec::new(),
         protocol: Default::default(),
         timing: Timing::default(),
     }
@@ -212,6 +213,24 @@ fn a_source_set_is_cut_at_the_right_commas() {
     ] {
         assert_eq!(srcset::urls(set).collect::<Vec<_>>(), expected, "{set}");
     }
+}
+
+/// Every candidate is taken, so at least the one a browser would choose.
+#[test]
+fn the_public_cases_of_srcset_are_found() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/conformance/html/srcset.json");
+    let Ok(data) = std::fs::read(path) else {
+        eprintln!("skipped: no srcset.json");
+        return;
+    };
+    let data: serde_json::Value = serde_json::from_slice(&data).unwrap();
+    let cases = data["cases"].as_array().unwrap();
+    for case in cases {
+        let (set, chosen) = (case["srcset"].as_str().unwrap(), case["chosen"].as_str().unwrap());
+        let found = srcset::urls(set).any(|url| url == chosen);
+        assert!(found || chosen.is_empty(), "{set:?}: no {chosen:?}");
+    }
+    assert!(cases.len() >= 73);
 }
 
 #[test]

@@ -23,6 +23,7 @@ pub fn gather_html(page: &str) -> Gathered {
         entity: body.clone(),
         body,
         stopped: None,
+        met: Vec::new(),
         timing: Timing::default(),
         protocol: Default::default(),
     };

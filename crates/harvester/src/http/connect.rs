@@ -1,5 +1,8 @@
-//! From a URL to a stream: each address judged by the guard at the moment of connecting, tried in turn
-//! within the time for connecting, then proxy and TLS where they are due.
+//! From a URL to a stream: each address judged by the guard at the moment of connecting, tried one after the
+//! other within the time for connecting, then proxy and TLS where they are due.
+//!
+//! The next address does not wait until the one before is given up, but only a moment (`race.rs`), and the
+//! families take turns: a host whose IPv6 (or IPv4) is dead is reached by the other at once.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -7,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use model::{CrawlUrl, FailureKind, FetchLimits};
+use model::{CrawlUrl, FailureKind, FetchLimits, Hazard, Measure, Met};
 use rustls::pki_types::ServerName;
 use tokio::{
     net::TcpStream,
@@ -21,6 +24,7 @@ use super::{
     overrides::Overrides,
     profiles::Way,
     proxy::Proxy,
+    race::race,
     socks::{Refused, Target},
     stream::Stream,
     tls,
@@ -43,6 +47,7 @@ pub struct Connected {
 pub struct ConnectFailure {
     pub kind: FailureKind,
     pub detail: String,
+    pub met: Option<Met>,
     pub address: Option<IpAddr>,
 }
 
@@ -85,19 +90,23 @@ impl Connector {
         }
         let start = Instant::now();
         let until = end.min(start + limits.tls);
-        let fail = |kind, detail| ConnectFailure { kind, detail, address };
+        let fail = |kind, detail, what| {
+            let met = Some(Met::new(Hazard::TlsTrouble, Measure::Refused).of(what));
+            ConnectFailure { kind, detail, met, address }
+        };
         let name = server_name(url.host()).ok_or_else(|| {
-            fail(FailureKind::Tls, "the host is not a name a certificate can hold".to_owned())
+            let detail = "the host is not a name a certificate can hold".to_owned();
+            fail(FailureKind::Tls, detail, "another name")
         })?;
         match timeout_at(until, way.tls.connector(url).connect(name, tcp)).await {
             Ok(Ok(stream)) => {
                 let stream = Stream::Tls(Box::new(stream));
                 Ok(Connected { stream, address, connect, tls: start.elapsed() })
             }
-            Ok(Err(error)) => Err(fail(FailureKind::Tls, tls::say(&error))),
+            Ok(Err(error)) => Err(fail(FailureKind::Tls, tls::say(&error), tls::word(&error))),
             Err(_) => {
                 let detail = format!("no TLS handshake within {:?}", until - start);
-                Err(fail(FailureKind::ConnectTimeout, detail))
+                Err(fail(FailureKind::ConnectTimeout, detail, "no handshake in time"))
             }
         }
     }
@@ -111,42 +120,70 @@ impl Connector {
     ) -> Result<(TcpStream, IpAddr), ConnectFailure> {
         let own = literal(url.host());
         let addresses = if addresses.is_empty() { own.as_slice() } else { addresses };
-        let mut failure = ConnectFailure {
-            kind: FailureKind::DnsUnknown,
-            detail: format!("no address is known for {}", url.host()),
-            address: None,
-        };
-        let mut left = addresses.len().min(self.addresses_tried_max);
-        let mut tried = false;
+        let mut refused = None;
+        let mut allowed = Vec::with_capacity(addresses.len());
         for &address in addresses {
-            if let Err(refused) = self.guard.check(address) {
-                let detail = refused.to_string();
-                let kind = FailureKind::AddressRefused;
-                // That another address did not answer says more than that this one may not be asked.
-                if !tried {
-                    failure = ConnectFailure { kind, detail, address: Some(address) };
-                }
-                continue;
-            }
-            if left == 0 {
-                break;
-            }
-            let port = self.overrides.port(url.host(), address).unwrap_or(url.port_or_default());
-            let share = until.saturating_duration_since(Instant::now()) / left as u32;
-            left -= 1;
-            tried = true;
-            match try_one(proxy, SocketAddr::new(address, port), share).await {
-                Ok(tcp) => return Ok((tcp, address)),
-                Err((kind, detail)) => {
-                    failure = ConnectFailure { kind, detail, address: Some(address) };
-                }
-            }
-            if failure.kind == FailureKind::Proxy {
-                failure.address = None;
-                break;
+            match self.guard.check(address) {
+                Ok(()) => allowed.push(address),
+                Err(error) => refused = Some((address, error.to_string())),
             }
         }
-        Err(failure)
+        // That an allowed address did not answer says more than that another may not be asked.
+        if allowed.is_empty() {
+            return Err(match refused {
+                Some((address, detail)) => {
+                    let (kind, met) = (FailureKind::AddressRefused, None);
+                    ConnectFailure { kind, detail, met, address: Some(address) }
+                }
+                None => {
+                    let detail = format!("no address is known for {}", url.host());
+                    let (kind, met) = (FailureKind::DnsUnknown, None);
+                    ConnectFailure { kind, detail, met, address: None }
+                }
+            });
+        }
+        let mut allowed = in_turns(&allowed);
+        allowed.truncate(self.addresses_tried_max);
+        let to = |address| {
+            let port = self.overrides.port(url.host(), address).unwrap_or(url.port_or_default());
+            SocketAddr::new(address, port)
+        };
+        match proxy {
+            Some(proxy) => one_by_one(proxy, allowed.into_iter().map(to).collect(), until).await,
+            None => {
+                let attempts = allowed.into_iter().map(|address| self.direct(to(address), until));
+                let outcome = race(attempts.collect()).await;
+                outcome.unwrap_or_else(|| Err(unexpected()))
+            }
+        }
+    }
+
+    async fn direct(
+        &self,
+        to: SocketAddr,
+        until: Instant,
+    ) -> Result<(TcpStream, IpAddr), ConnectFailure> {
+        let fail =
+            |kind, detail| Err(ConnectFailure { kind, detail, met: None, address: Some(to.ip()) });
+        let began = Instant::now();
+        match timeout_at(until, TcpStream::connect(to)).await {
+            Ok(Ok(tcp)) => {
+                // Without it the last piece of a request could wait for an acknowledgement.
+                let _ = tcp.set_nodelay(true);
+                Ok((tcp, to.ip()))
+            }
+            Ok(Err(error)) => {
+                let kind = match error.kind() {
+                    std::io::ErrorKind::TimedOut => FailureKind::ConnectTimeout,
+                    _ => FailureKind::ConnectRefused,
+                };
+                fail(kind, format!("cannot connect to {to}: {error}"))
+            }
+            Err(_) => {
+                let took = began.elapsed();
+                fail(FailureKind::ConnectTimeout, format!("no connection to {to} within {took:?}"))
+            }
+        }
     }
 
     /// Names are left to the proxy.
@@ -168,7 +205,7 @@ impl Connector {
             Ok(Err(refused)) => refused,
             Err(_) => late(proxy),
         };
-        Err(ConnectFailure { kind, detail, address: None })
+        Err(ConnectFailure { kind, detail, met: None, address: None })
     }
 
     /// A proxy resolves names, but an address spelled out in a URL is judged before it is passed on.
@@ -182,6 +219,7 @@ impl Connector {
         self.guard.check(address).map_err(|refused| ConnectFailure {
             kind: FailureKind::AddressRefused,
             detail: refused.to_string(),
+            met: None,
             address: Some(address),
         })
     }
@@ -191,33 +229,51 @@ fn late(proxy: &Proxy) -> Refused {
     (FailureKind::Proxy, format!("the proxy {proxy:?} is down: no answer in time"))
 }
 
-async fn try_one(
-    proxy: Option<&Proxy>,
-    to: SocketAddr,
-    share: Duration,
-) -> Result<TcpStream, Refused> {
-    if let Some(proxy) = proxy {
+/// Through a proxy that is told addresses: each has its share of the time.
+async fn one_by_one(
+    proxy: &Proxy,
+    addresses: Vec<SocketAddr>,
+    until: Instant,
+) -> Result<(TcpStream, IpAddr), ConnectFailure> {
+    let mut left = addresses.len() as u32;
+    let mut failure = None;
+    for to in addresses {
+        let share = until.saturating_duration_since(Instant::now()) / left.max(1);
+        left = left.saturating_sub(1);
         let opened = tokio::time::timeout(share, proxy.open(Some(Target::Address(to)))).await;
-        return opened.unwrap_or_else(|_| Err(late(proxy)));
-    }
-    let fail = |error: std::io::Error| {
-        let kind = match error.kind() {
-            std::io::ErrorKind::TimedOut => FailureKind::ConnectTimeout,
-            _ => FailureKind::ConnectRefused,
+        let (kind, detail) = match opened.unwrap_or_else(|_| Err(late(proxy))) {
+            Ok(tcp) => return Ok((tcp, to.ip())),
+            Err(refused) => refused,
         };
-        (kind, format!("cannot connect to {to}: {error}"))
-    };
-    match tokio::time::timeout(share, TcpStream::connect(to)).await {
-        Ok(Ok(tcp)) => {
-            // Without it the last piece of a request could wait for an acknowledgement.
-            let _ = tcp.set_nodelay(true);
-            Ok(tcp)
-        }
-        Ok(Err(error)) => Err(fail(error)),
-        Err(_) => {
-            Err((FailureKind::ConnectTimeout, format!("no connection to {to} within {share:?}")))
+        let is_proxys = kind == FailureKind::Proxy;
+        let address = (!is_proxys).then_some(to.ip());
+        failure = Some(ConnectFailure { kind, detail, met: None, address });
+        if is_proxys {
+            break;
         }
     }
+    Err(failure.unwrap_or_else(unexpected))
+}
+
+/// The families by turns, beginning with that of the first address (RFC 8305 section 4).
+fn in_turns(addresses: &[IpAddr]) -> Vec<IpAddr> {
+    let first_is_v6 = addresses.first().is_some_and(IpAddr::is_ipv6);
+    let (mut one, mut other): (Vec<IpAddr>, Vec<IpAddr>) =
+        addresses.iter().partition(|address| address.is_ipv6() == first_is_v6);
+    one.reverse();
+    other.reverse();
+    let mut turns = Vec::with_capacity(addresses.len());
+    while !(one.is_empty() && other.is_empty()) {
+        turns.extend(one.pop());
+        turns.extend(other.pop());
+    }
+    turns
+}
+
+/// There was an address, so there was an attempt.
+fn unexpected() -> ConnectFailure {
+    let (kind, detail) = (FailureKind::ConnectRefused, "no address was tried".to_owned());
+    ConnectFailure { kind, detail, met: None, address: None }
 }
 
 fn server_name(host: &str) -> Option<ServerName<'static>> {

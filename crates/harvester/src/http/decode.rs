@@ -9,23 +9,28 @@
 //!   look like text, the text is taken and the coding said to be broken.
 //! - Bytes after the end of a coded stream are passed over, as browsers do; gzip may go on with another
 //!   member, zstd with another frame. The checksum of gzip is held to.
+//! - What is wrong with a coding has a name ([`Decoded::met`]).
 //! - Unknown codings (`UTF-8`, `none`, `aws-chunked` are common) are taken to be none.
 
-use model::Headers;
+use model::{Hazard, Headers, Measure, Met};
 
 use super::engine::{Coding, End, Engine};
 
 /// Below this many decoded bytes a ratio says nothing: a page of spaces is no bomb.
 const RATIO_FROM: u64 = 1 << 20;
+/// Wire bytes are counted by so many at most before what comes of them: in larger steps a bomb would reach
+/// the size limit before its ratio shows.
+const RATIO_STEP_BYTES: usize = 4 * 1024;
 const CODINGS_MAX: usize = 2;
 /// What a decoder may put out in one step.
 const STEP_BYTES: usize = 16 * 1024;
-/// The longest mark that tells a coding.
-const MARK_BYTES: usize = 4;
+/// The longest beginning that tells a coding and its window: the head of a zstd frame.
+const MARK_BYTES: usize = 18;
 
 pub struct Decoder {
     layers: Vec<Layer>,
     out: Out,
+    nested: bool,
     broken: bool,
 }
 
@@ -44,6 +49,7 @@ pub struct Decoded {
     pub body: Vec<u8>,
     /// `Flow::Go` when the body is whole.
     pub end: Flow,
+    pub met: Option<Met>,
 }
 
 /// The codings of an answer, in the order to undo them; `None` when nothing is coded.
@@ -70,18 +76,24 @@ pub fn codings_of(headers: &Headers) -> Option<Vec<Coding>> {
 impl Decoder {
     pub fn new(codings: &[Coding], body_bytes_max: u64, ratio_max: u32) -> Decoder {
         let layers = codings.iter().take(CODINGS_MAX).copied().map(Layer::new).collect();
-        let out = Out { bytes: Vec::new(), wire: 0, body_bytes_max, ratio_max };
-        Decoder { layers, out, broken: codings.len() > CODINGS_MAX }
+        let out = Out { bytes: Vec::new(), wire: 0, body_bytes_max, ratio_max, bomb: false };
+        let nested = codings.len() > CODINGS_MAX;
+        Decoder { layers, out, nested, broken: nested }
     }
 
     pub fn push(&mut self, data: &[u8]) -> Flow {
         if self.broken {
             return Flow::Broken;
         }
-        self.out.wire += data.len() as u64;
-        let flow = feed(&mut self.layers, &mut self.out, data);
-        self.broken = flow == Flow::Broken;
-        flow
+        for piece in data.chunks(RATIO_STEP_BYTES) {
+            self.out.wire += piece.len() as u64;
+            let flow = feed(&mut self.layers, &mut self.out, piece);
+            self.broken = flow == Flow::Broken;
+            if flow != Flow::Go {
+                return flow;
+            }
+        }
+        Flow::Go
     }
 
     /// `entity` is all that was pushed.
@@ -95,6 +107,7 @@ impl Decoder {
             let out = &mut self.out;
             end = done[place].finish(&mut |decoded| feed(rest, out, decoded));
         }
+        let met = self.met(end);
         let only_brotli =
             matches!(self.layers.as_slice(), [layer] if layer.coding == Coding::Brotli);
         if end == Flow::Broken
@@ -102,10 +115,34 @@ impl Decoder {
             && self.out.bytes.is_empty()
             && looks_like_text(entity)
         {
-            return Decoded { body: entity.to_vec(), end };
+            return Decoded { body: entity.to_vec(), end, met };
         }
-        Decoded { body: self.out.bytes, end }
+        Decoded { body: self.out.bytes, end, met }
     }
+
+    fn met(&self, end: Flow) -> Option<Met> {
+        let word = self.layers.last().map_or("", |layer| layer.coding.word());
+        let met = |hazard, measure| Some(Met::new(hazard, measure).of(word));
+        let any = |oddity| self.layers.iter().any(|layer| layer.oddity == Some(oddity));
+        match end {
+            _ if self.nested => met(Hazard::NestedCoding, Measure::Refused),
+            _ if self.out.bomb => met(Hazard::DecompressionBomb, Measure::Cut),
+            _ if any(Oddity::LargeWindow) => met(Hazard::LargeWindow, Measure::Refused),
+            Flow::Broken => met(Hazard::BrokenCoding, Measure::Cut),
+            Flow::Go if any(Oddity::NotCoded) || any(Oddity::MoreBehind) => {
+                met(Hazard::BrokenCoding, Measure::Mended)
+            }
+            Flow::Go | Flow::Full => None,
+        }
+    }
+}
+
+/// What is odd about a coded stream although its content can be had, or why it cannot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Oddity {
+    NotCoded,
+    MoreBehind,
+    LargeWindow,
 }
 
 struct Out {
@@ -113,6 +150,7 @@ struct Out {
     wire: u64,
     body_bytes_max: u64,
     ratio_max: u32,
+    bomb: bool,
 }
 
 impl Out {
@@ -121,8 +159,8 @@ impl Out {
         let fits = usize::try_from(room).unwrap_or(usize::MAX).min(data.len());
         self.bytes.extend_from_slice(&data[..fits]);
         let size = self.bytes.len() as u64;
-        let bomb = size > RATIO_FROM && size > self.wire.saturating_mul(self.ratio_max.into());
-        if fits < data.len() || bomb { Flow::Full } else { Flow::Go }
+        self.bomb |= size > RATIO_FROM && size > self.wire.saturating_mul(self.ratio_max.into());
+        if fits < data.len() || self.bomb { Flow::Full } else { Flow::Go }
     }
 }
 
@@ -130,6 +168,7 @@ impl Out {
 struct Layer {
     coding: Coding,
     state: State,
+    oddity: Option<Oddity>,
     /// The output of one step, kept to be used again.
     step: Vec<u8>,
 }
@@ -158,13 +197,16 @@ fn feed(layers: &mut [Layer], out: &mut Out, data: &[u8]) -> Flow {
 impl Layer {
     fn new(coding: Coding) -> Layer {
         let state = State::Start { held: Vec::new(), again: false };
-        Layer { coding, state, step: Vec::new() }
+        Layer { coding, state, oddity: None, step: Vec::new() }
     }
 
     fn push(&mut self, data: &[u8], next: &mut dyn FnMut(&[u8]) -> Flow) -> Flow {
         match &mut self.state {
             State::Plain => next(data),
-            State::Ended => Flow::Go,
+            State::Ended => {
+                self.oddity = self.oddity.or((!data.is_empty()).then_some(Oddity::MoreBehind));
+                Flow::Go
+            }
             State::Run(_) | State::Between(_) => self.run(data, next),
             State::Start { held, again } if held.is_empty() && data.len() >= MARK_BYTES => {
                 let again = *again;
@@ -182,16 +224,22 @@ impl Layer {
     }
 
     fn begin(&mut self, data: &[u8], again: bool, next: &mut dyn FnMut(&[u8]) -> Flow) -> Flow {
+        if !again && self.coding.wants_large_window(data) {
+            self.oddity = Some(Oddity::LargeWindow);
+            return Flow::Broken;
+        }
         match Engine::start(self.coding, data) {
             Some(engine) => {
                 self.state = State::Run(engine);
                 self.run(data, next)
             }
             None if again => {
+                self.oddity = Some(Oddity::MoreBehind);
                 self.state = State::Ended;
                 Flow::Go
             }
             None => {
+                self.oddity = Some(Oddity::NotCoded);
                 self.state = State::Plain;
                 next(data)
             }
@@ -209,6 +257,7 @@ impl Layer {
             };
             let step = engine.step(data, &mut self.step);
             if step.end == End::Damaged && ended_before {
+                self.oddity = Some(Oddity::MoreBehind);
                 self.state = State::Ended;
                 return Flow::Go;
             }

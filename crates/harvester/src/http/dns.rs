@@ -53,11 +53,11 @@ impl Default for DnsOptions {
         DnsOptions {
             servers: Vec::new(),
             overrides: Arc::default(),
-            timeout: Duration::from_secs(10),
+            timeout: Duration::from_secs(5),
             ttl_min: Duration::from_secs(60),
             ttl_max: Duration::from_secs(6 * 3600),
-            negative_ttl: Duration::from_secs(300),
-            trouble_ttl: Duration::from_secs(15),
+            negative_ttl: Duration::from_secs(15 * 60),
+            trouble_ttl: Duration::from_secs(60),
             lookups_max: 64,
             names_max: 50_000,
             addresses_max: 16,
@@ -222,7 +222,7 @@ fn ipv4_first(found: impl Iterator<Item = IpAddr>, most: usize) -> Vec<IpAddr> {
 }
 
 fn failure(kind: FailureKind, detail: String) -> FetchFailure {
-    FetchFailure { kind, detail, address: None, timing: Timing::default() }
+    FetchFailure { kind, detail, met: None, address: None, timing: Timing::default() }
 }
 
 #[cfg(test)]

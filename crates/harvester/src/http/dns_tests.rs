@@ -1,17 +1,18 @@
 //! What the resolver promises, against a name server of our own on loopback.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 use model::{Busy, Timestamp};
 use tokio::net::UdpSocket;
 
 use super::*;
 
-struct FixedClock;
+#[derive(Default)]
+struct HandClock(AtomicI64);
 
-impl Clock for FixedClock {
+impl Clock for HandClock {
     fn now(&self) -> Timestamp {
-        Timestamp(1_000_000)
+        Timestamp(1_000_000 + self.0.load(Ordering::SeqCst))
     }
 
     fn sleep_until(&self, _: Timestamp) -> BoxFuture<'static, ()> {
@@ -23,8 +24,9 @@ impl Clock for FixedClock {
     }
 }
 
-/// Answers `two.test` with two addresses of each family, `none.test` with NXDOMAIN, `sick.test` with
-/// SERVFAIL, `mute.test` with silence.
+/// Answers `two.test` with two addresses of each family, `many.test` with 40, `brief.test` for no time at
+/// all, `loop.test` with an alias of itself, `none.test` with NXDOMAIN, `sick.test` with SERVFAIL,
+/// `mute.test` with silence.
 async fn name_server() -> (SocketAddr, Arc<AtomicUsize>) {
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
@@ -58,14 +60,21 @@ fn answer(question: &[u8]) -> Option<Vec<u8>> {
         "none.test." => (3u8, 0u8),
         "sick.test." => (2, 0),
         "mute.test." => return None,
+        "loop.test." => (0, 1),
+        "many.test." => (0, 40),
         _ => (0, 2),
     };
     let mut reply = question[..end].to_vec();
     reply[2] = 0x81;
     reply[3] = 0x80 | code;
     reply[6..12].copy_from_slice(&[0, records, 0, 0, 0, 0]);
+    let life = if name == "brief.test." { 0 } else { 120 };
     for n in 1..=records {
-        reply.extend([0xc0, 12, 0, if v6 { 28 } else { 1 }, 0, 1, 0, 0, 0, 120, 0]);
+        if name == "loop.test." {
+            reply.extend([0xc0, 12, 0, 5, 0, 1, 0, 0, 0, life, 0, 2, 0xc0, 12]);
+            continue;
+        }
+        reply.extend([0xc0, 12, 0, if v6 { 28 } else { 1 }, 0, 1, 0, 0, 0, life, 0]);
         if v6 {
             reply.push(16);
             reply.extend([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, n]);
@@ -77,6 +86,10 @@ fn answer(question: &[u8]) -> Option<Vec<u8>> {
 }
 
 async fn resolver(overrides: &[&str]) -> (DnsResolver, Arc<AtomicUsize>) {
+    resolver_by(Arc::default(), overrides).await
+}
+
+async fn resolver_by(clock: Arc<HandClock>, overrides: &[&str]) -> (DnsResolver, Arc<AtomicUsize>) {
     let (server, questions) = name_server().await;
     let rules = overrides.iter().map(|rule| rule.parse().unwrap()).collect();
     let options = DnsOptions {
@@ -85,7 +98,38 @@ async fn resolver(overrides: &[&str]) -> (DnsResolver, Arc<AtomicUsize>) {
         timeout: Duration::from_millis(600),
         ..DnsOptions::default()
     };
-    (DnsResolver::new(options, Arc::new(FixedClock)), questions)
+    (DnsResolver::new(options, clock), questions)
+}
+
+#[tokio::test]
+async fn a_dead_name_is_asked_for_once_in_a_quarter_of_an_hour() {
+    let clock = Arc::new(HandClock::default());
+    let (resolver, questions) = resolver_by(clock.clone(), &[]).await;
+    let ask = async |host: &str| {
+        let before = questions.load(Ordering::SeqCst);
+        let _ = resolver.resolve(host).await;
+        questions.load(Ordering::SeqCst) > before
+    };
+    assert!(ask("none.test").await);
+    clock.0.store(14 * 60_000, Ordering::SeqCst);
+    assert!(!ask("none.test").await);
+    clock.0.store(15 * 60_000, Ordering::SeqCst);
+    assert!(ask("none.test").await);
+}
+
+#[tokio::test]
+async fn answers_of_no_life_live_a_minute_and_of_many_addresses_sixteen_are_kept() {
+    let (resolver, questions) = resolver(&[]).await;
+    let brief = resolver.resolve("brief.test").await.unwrap();
+    assert_eq!(brief.expires, Timestamp(1_000_000 + 60_000));
+    let asked = questions.load(Ordering::SeqCst);
+    resolver.resolve("brief.test").await.unwrap();
+    assert_eq!(questions.load(Ordering::SeqCst), asked);
+    assert_eq!(resolver.resolve("many.test").await.unwrap().addresses.len(), 16);
+    let began = std::time::Instant::now();
+    assert!(resolver.resolve("loop.test").await.is_err(), "an alias of itself leads nowhere");
+    assert!(began.elapsed() < Duration::from_secs(2));
+    assert_eq!(DnsOptions::default().timeout, Duration::from_secs(5));
 }
 
 #[tokio::test]

@@ -38,6 +38,46 @@ pub enum End {
     Damaged,
 }
 
+impl Coding {
+    /// As in the header.
+    pub fn word(self) -> &'static str {
+        match self {
+            Coding::Gzip => "gzip",
+            Coding::Deflate => "deflate",
+            Coding::Brotli => "br",
+            Coding::Zstd => "zstd",
+        }
+    }
+
+    /// Whether these first bytes ask for a larger window than the web agreed on: 8 MB for zstd, 16 MB for
+    /// brotli.
+    pub fn wants_large_window(self, first: &[u8]) -> bool {
+        match self {
+            Coding::Gzip | Coding::Deflate => false,
+            // RFC 7932 section 9.1: the one width that is reserved opens a "large window".
+            Coding::Brotli => first.first().is_some_and(|byte| byte & 0x7f == 0x11),
+            Coding::Zstd => zstd_window(first).is_some_and(|w| w > 1 << ZSTD_WINDOW_LOG_MAX),
+        }
+    }
+}
+
+/// What the head of a zstd frame says (RFC 8878 section 3.1.1.1); `None` for other frames, or half a head.
+fn zstd_window(first: &[u8]) -> Option<u64> {
+    let rest = first.strip_prefix(&[0x28, 0xb5, 0x2f, 0xfd])?;
+    let (&descriptor, rest) = rest.split_first()?;
+    let single_segment = descriptor & 0x20 != 0;
+    if !single_segment {
+        let window = rest.first()?;
+        let base = 1u64 << (10 + (window >> 3));
+        return Some(base + base / 8 * u64::from(window & 7));
+    }
+    // The window is the content, whose size follows the dictionary's number.
+    let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let size = [1, 2, 4, 8][usize::from(descriptor >> 6)];
+    let bytes = rest.get(dictionary..dictionary + size)?;
+    Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
 impl Engine {
     /// `None` when the first bytes show that the body is not of that coding at all (brotli has no mark
     /// to tell by).

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use model::{
-    BoxFuture, Clock, Exchange, FailureKind, Fetch, FetchFailure, FetchRequest, SpiderId,
-    Timestamp, Timing,
+    BoxFuture, Clock, Exchange, FailureKind, Fetch, FetchFailure, FetchRequest, Hazard, Measure,
+    Met, SpiderId, Timestamp, Timing,
 };
 use tokio::time::Instant;
 
@@ -83,7 +83,10 @@ impl HttpFetcher {
             visit.timing.reused = true;
             match self.hop(line, &mut visit).await {
                 // The server closed it while it rested: the same visit goes on over a new one.
-                Err(failure) if failure.unanswered => visit.timing.reused = false,
+                Err(failure) if failure.unanswered => {
+                    visit.timing.reused = false;
+                    visit.met.extend(failure.met);
+                }
                 Err(failure) => return Err(visit.failed(failure)),
                 Ok(answer) => return self.exchange(visit, answer),
             }
@@ -121,6 +124,7 @@ impl HttpFetcher {
             kind: FailureKind::BadHttp,
             detail,
             unanswered: false,
+            met: None,
         })?;
         visit.secrets = prepared.secrets;
         visit.address = line.address();
@@ -142,6 +146,12 @@ impl HttpFetcher {
             let way = visit.profile.way.number;
             self.pool.put(way, origin_of(&visit.asked.url), line, now);
         }
+        let mut met = visit.met;
+        met.extend(answer.met);
+        // Half of what it may take: it answers, but soon may not.
+        if answer.first_byte >= visit.asked.limits.first_byte / 2 {
+            met.push(Met::new(Hazard::SlowAnswer, Measure::Noted));
+        }
         let timing = Timing {
             first_byte: answer.first_byte,
             download: answer.download,
@@ -161,6 +171,7 @@ impl HttpFetcher {
             entity: answer.entity,
             body: answer.body,
             stopped: answer.stopped,
+            met,
             timing,
             protocol: answer.protocol,
         })
@@ -183,6 +194,7 @@ struct Visit<'a> {
     started: Timestamp,
     address: Option<std::net::IpAddr>,
     timing: Timing,
+    met: Vec<Met>,
 }
 
 impl<'a> Visit<'a> {
@@ -191,12 +203,13 @@ impl<'a> Visit<'a> {
         let end = start + asked.limits.total;
         let (started, address, timing) = (Timestamp::ZERO, None, Timing::default());
         let secrets = Secrets::default();
-        Visit { asked, profile, secrets, start, end, started, address, timing }
+        let met = Vec::new();
+        Visit { asked, profile, secrets, start, end, started, address, timing, met }
     }
 
     fn failure(&self, kind: FailureKind, detail: String) -> FetchFailure {
         let timing = Timing { total: self.start.elapsed(), ..self.timing };
-        FetchFailure { kind, detail, address: self.address, timing }
+        FetchFailure { kind, detail, met: None, address: self.address, timing }
     }
 
     fn failed(&self, failure: HopFailure) -> FetchFailure {
@@ -205,12 +218,13 @@ impl<'a> Visit<'a> {
             let detail = "the proxy hung up without an answer".to_owned();
             return self.failure(FailureKind::Proxy, detail);
         }
-        self.failure(failure.kind, failure.detail)
+        FetchFailure { met: failure.met, ..self.failure(failure.kind, failure.detail) }
     }
 
     fn not_connected(&self, failure: ConnectFailure) -> FetchFailure {
         let mut said = self.failure(failure.kind, failure.detail);
         said.address = failure.address;
+        said.met = failure.met;
         said
     }
 }

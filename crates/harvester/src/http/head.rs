@@ -5,17 +5,48 @@ use std::ops::Range;
 
 use model::{FetchLimits, Headers, Stopped, TypeGate};
 
-/// The final head in what was received, from its status line to its empty line; interim answers (1xx)
-/// and empty lines before it are left out. `None` when it is not all there.
-pub fn final_head(received: &[u8]) -> Option<Range<usize>> {
-    let mut start = 0;
-    loop {
-        start += received[start..].iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
-        let end = start + head_length(&received[start..])?;
-        if !is_interim(&received[start..end]) {
-            return Some(start..end);
+/// Looks for the final head in what has come, each byte once however slowly they come.
+#[derive(Debug, Default)]
+pub struct HeadSeeker {
+    /// Where the head begins that is looked at …
+    start: usize,
+    /// … the line of it …
+    line: usize,
+    /// … and what was not looked at yet.
+    at: usize,
+    begun: bool,
+    /// Interim answers (1xx) that came before.
+    pub interims: usize,
+}
+
+impl HeadSeeker {
+    /// The final head in what was received, from its status line to its empty line; interim answers and
+    /// empty lines before it are left out. `None` when it is not all there: then it is called again with
+    /// more.
+    pub fn seek(&mut self, received: &[u8]) -> Option<Range<usize>> {
+        loop {
+            if !self.begun {
+                let rest = received.get(self.start..)?;
+                self.start += rest.iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
+                self.begun = self.start < received.len();
+                (self.line, self.at) = (self.start, self.start);
+            }
+            let Some(newline) = memchr::memchr(b'\n', received.get(self.at..)?) else {
+                self.at = received.len();
+                return None;
+            };
+            let end = self.at + newline + 1;
+            let empty = matches!(&received[self.line..end - 1], b"" | b"\r");
+            (self.line, self.at) = (end, end);
+            if empty {
+                let head = self.start..end;
+                if !is_interim(&received[head.clone()]) {
+                    return Some(head);
+                }
+                self.interims += 1;
+                (self.start, self.begun) = (end, false);
+            }
         }
-        start = end;
     }
 }
 
@@ -39,17 +70,6 @@ pub fn refused(
 ) -> Option<Stopped> {
     let gate = gate.filter(|_| (200..300).contains(&status) && length != Some(0))?;
     gate.refuses_type(media_type(headers)?).then_some(Stopped::Type)
-}
-
-fn head_length(bytes: &[u8]) -> Option<usize> {
-    let mut line_start = 0;
-    for newline in memchr::memchr_iter(b'\n', bytes) {
-        if matches!(&bytes[line_start..newline], b"" | b"\r") {
-            return Some(newline + 1);
-        }
-        line_start = newline + 1;
-    }
-    None
 }
 
 fn is_interim(head: &[u8]) -> bool {
@@ -80,8 +100,11 @@ mod tests {
     #[test]
     fn the_final_head_is_found_behind_interim_answers() {
         let check = |text: &str, expected: Option<&str>| {
-            let found = final_head(text.as_bytes()).map(|range| &text[range]);
+            let found = HeadSeeker::default().seek(text.as_bytes()).map(|range| &text[range]);
             assert_eq!(found, expected, "{text:?}");
+            let mut seeker = HeadSeeker::default();
+            let bit_by_bit = (0..=text.len()).find_map(|end| seeker.seek(&text.as_bytes()[..end]));
+            assert_eq!(bit_by_bit.map(|range| &text[range]), expected, "{text:?}");
         };
         check("HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody\n\n", Some("HTTP/1.1 200 OK\r\nA: b\r\n\r\n"));
         check("\r\n\r\nHTTP/1.1 200\r\n\r\n", Some("HTTP/1.1 200\r\n\r\n"));

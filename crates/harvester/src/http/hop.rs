@@ -19,15 +19,18 @@ use hyper::{
     Request, Response,
     body::{Body, Incoming},
 };
-use model::{FailureKind, FetchLimits, FetchRequest, Headers, Protocol, Stopped};
+use model::{
+    FailureKind, FetchLimits, FetchRequest, Hazard, Headers, Measure, Met, Protocol, Stopped,
+};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{
-    head::{final_head, refused, unwanted},
+    head::{refused, unwanted},
     intake::{Event, Intake, poll_frame},
+    lengths::{self, Lengths},
     line::Line,
     tape::SharedTape,
-    wire::Wire,
+    wire::{HEADER_LINES_MAX, Wire},
 };
 
 /// A rest of an unwanted body up to this size is read away to keep the connection: it costs less than
@@ -35,6 +38,8 @@ use super::{
 pub const DRAIN_BYTES_MAX: u64 = 64 * 1024;
 /// … if it comes at once.
 pub const DRAIN_TIME: Duration = Duration::from_secs(1);
+/// Interim answers (1xx) before the answer; honest servers send one or two.
+pub const INTERIMS_MAX: usize = 16;
 /// What framing may cost beside the body before it counts as an attack.
 pub const FRAMING_BYTES_MAX: usize = 64 * 1024;
 
@@ -47,6 +52,7 @@ pub struct Answer {
     pub entity: Bytes,
     pub body: Bytes,
     pub stopped: Option<Stopped>,
+    pub met: Vec<Met>,
     /// When the last of the request was written.
     pub sent: Option<Instant>,
     pub first_byte: Duration,
@@ -61,6 +67,8 @@ pub struct HopFailure {
     pub detail: String,
     /// The server closed before a byte of an answer: on a wire used before, it had not seen the request.
     pub unanswered: bool,
+    /// By name, where that is more than the kind says.
+    pub met: Option<Met>,
 }
 
 /// `end` is when the whole fetch must be over.
@@ -110,10 +118,16 @@ impl Hop<'_> {
             if let Poll::Ready(result) = answer.as_mut().poll(cx) {
                 return Poll::Ready(result.map_err(|error| self.judge(&error)));
             }
-            if self.tape.lock().full {
-                return Poll::Ready(Err(self.flood()));
+            let (full, interims, last_at) = {
+                let tape = self.tape.lock();
+                (tape.full, tape.interims(), tape.last_at)
+            };
+            if interims > INTERIMS_MAX {
+                return Poll::Ready(Err(interim_flood()));
             }
-            let last_at = self.tape.lock().last_at;
+            if full {
+                return Poll::Ready(Err(flood(self.limits)));
+            }
             if self.late(cx, last_at.map_or(first_due, |last| last + self.limits.idle)) {
                 return Poll::Ready(Err(self.silence(last_at.is_some())));
             }
@@ -139,10 +153,17 @@ impl Hop<'_> {
     }
 
     fn judge(&self, error: &hyper::Error) -> HopFailure {
-        if error.is_parse() {
-            return bad_http(format!("the answer is not good HTTP: {error}"));
-        }
         let tape = self.tape.lock();
+        if error.is_parse() {
+            let failure = bad_http(format!("the answer is not good HTTP: {error}"));
+            let Some(head) = tape.head() else { return failure };
+            let head = &tape.received()[head];
+            if memchr::memchr_iter(b'\n', head).count() > HEADER_LINES_MAX {
+                return flood(self.limits);
+            }
+            let differ = lengths::lengths(&Headers::parse(head)) == Lengths::Differ;
+            return HopFailure { met: differ.then_some(lengths::DIFFERING), ..failure };
+        }
         let answered = !tape.sent().is_empty() && !tape.received().is_empty();
         let received = tape.received();
         let start = &received[..received.len().min(5)];
@@ -165,11 +186,8 @@ impl Hop<'_> {
         } else {
             "the server hung up in the middle of the head"
         };
-        HopFailure { kind: FailureKind::Reset, detail: detail.to_owned(), unanswered }
-    }
-
-    fn flood(&self) -> HopFailure {
-        bad_http(format!("the head is over the limit of {} bytes", head_bytes_max(self.limits)))
+        let met = tape.stray.then_some(EXTRA_ANSWER);
+        HopFailure { kind: FailureKind::Reset, detail: detail.to_owned(), unanswered, met }
     }
 
     fn silence(&self, begun: bool) -> HopFailure {
@@ -180,15 +198,25 @@ impl Hop<'_> {
             true => format!("the head stopped coming for {:?}", self.limits.idle),
             false => format!("no answer within {:?}", self.limits.first_byte),
         };
-        HopFailure { kind: FailureKind::Timeout, detail, unanswered: false }
+        let hazard = if begun { Hazard::SlowAnswer } else { Hazard::Silent };
+        let met = Some(Met::new(hazard, Measure::Cut));
+        HopFailure { kind: FailureKind::Timeout, detail, unanswered: false, met }
     }
 
     fn parse_head(&self) -> Result<(std::ops::Range<usize>, Headers), HopFailure> {
         let tape = self.tape.lock();
-        let head = final_head(tape.received());
-        let head = head.ok_or_else(|| bad_http("the answer has no head".to_owned()))?;
+        if tape.interims() > INTERIMS_MAX {
+            return Err(interim_flood());
+        }
+        let head = tape.head().ok_or_else(|| bad_http("the answer has no head".to_owned()))?;
         let headers = Headers::parse(&tape.received()[head.clone()]);
-        Ok((head, headers))
+        match lengths::lengths(&headers) {
+            Lengths::Differ => {
+                let failure = bad_http("the answer has several lengths that differ".to_owned());
+                Err(HopFailure { met: Some(lengths::DIFFERING), ..failure })
+            }
+            Lengths::Clear | Lengths::Meaningless => Ok((head, headers)),
+        }
     }
 
     fn expect(&mut self, head_end: usize, length: Option<u64>) {
@@ -280,6 +308,7 @@ impl Hop<'_> {
         let line = rests.then_some(Line::One(self.wire));
         let (wire_body, entity, body) = (Bytes::new(), Bytes::new(), Bytes::new());
         let (stopped, download) = (Some(stop), Duration::ZERO);
+        let met = framing(&headers).into_iter().collect();
         Answer {
             status,
             headers,
@@ -289,6 +318,7 @@ impl Hop<'_> {
             entity,
             body,
             stopped,
+            met,
             sent,
             first_byte,
             download,
@@ -320,12 +350,14 @@ impl Hop<'_> {
             None | Some(Stopped::Length) => received - extra.min(received - head.end),
             _ => received,
         };
+        let behind = stop.is_none().then(|| more_behind(&tape.received()[end..])).flatten();
         let sent = tape.sent_at;
         let request_head = tape.take_sent();
         let bytes = tape.take_received(end);
         drop(tape);
         let (response_head, wire_body) = (bytes.slice(head.clone()), bytes.slice(head.end..));
         let bodies = intake.finish(wire_body, stop);
+        let met = framing(&headers).into_iter().chain(behind).chain(bodies.met).collect();
         Answer {
             status,
             headers,
@@ -335,6 +367,7 @@ impl Hop<'_> {
             entity: bodies.entity,
             body: bodies.body,
             stopped: bodies.stopped,
+            met,
             sent,
             first_byte,
             download,
@@ -359,6 +392,25 @@ fn ambiguous(headers: &Headers) -> bool {
     headers.get("content-length").is_some() && headers.get("transfer-encoding").is_some()
 }
 
+/// What is odd about how the answer says where it ends.
+fn framing(headers: &Headers) -> Option<Met> {
+    if ambiguous(headers) {
+        return Some(lengths::BESIDE_CHUNKS);
+    }
+    (lengths::lengths(headers) == Lengths::Meaningless).then_some(lengths::MEANINGLESS)
+}
+
+const EXTRA_ANSWER: Met = Met::new(Hazard::ExtraAnswer, Measure::Refused);
+
+/// What came behind an answer: another one, or a rest of it that was not announced.
+fn more_behind(extra: &[u8]) -> Option<Met> {
+    match extra.trim_ascii_start() {
+        b"" => None,
+        text if text.starts_with(b"HTTP/") => Some(EXTRA_ANSWER),
+        _ => Some(lengths::TOO_SHORT),
+    }
+}
+
 /// A body at its limit with all the framing that is let pass.
 pub fn framed_body_max(limits: &FetchLimits) -> usize {
     let body_max = usize::try_from(limits.body_bytes_max).unwrap_or(usize::MAX);
@@ -377,7 +429,20 @@ pub fn head_bytes_max(limits: &FetchLimits) -> usize {
 }
 
 pub fn bad_http(detail: String) -> HopFailure {
-    HopFailure { kind: FailureKind::BadHttp, detail, unanswered: false }
+    HopFailure { kind: FailureKind::BadHttp, detail, unanswered: false, met: None }
+}
+
+/// A head over the limit of bytes or lines.
+pub fn flood(limits: &FetchLimits) -> HopFailure {
+    let (bytes, lines) = (head_bytes_max(limits), HEADER_LINES_MAX);
+    let failure =
+        bad_http(format!("the head is over the limit of {bytes} bytes and {lines} lines"));
+    HopFailure { met: Some(Met::new(Hazard::HeaderFlood, Measure::Refused)), ..failure }
+}
+
+pub fn interim_flood() -> HopFailure {
+    let failure = bad_http(format!("over {INTERIMS_MAX} interim answers came before the answer"));
+    HopFailure { met: Some(Met::new(Hazard::InterimFlood, Measure::Refused)), ..failure }
 }
 
 fn root_cause(error: &hyper::Error) -> String {

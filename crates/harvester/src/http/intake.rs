@@ -8,7 +8,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use hyper::body::{Body, Incoming};
-use model::{FetchLimits, Headers, Stopped};
+use model::{FetchLimits, Hazard, Headers, Measure, Met, Stopped};
 
 use super::decode::{Decoded, Decoder, Flow, codings_of};
 
@@ -19,6 +19,8 @@ pub struct Intake {
     count: u64,
     decoder: Option<Decoder>,
     body_bytes_max: u64,
+    /// The server said how long it is.
+    announced: bool,
 }
 
 pub struct Bodies {
@@ -26,6 +28,7 @@ pub struct Bodies {
     pub entity: Bytes,
     pub body: Bytes,
     pub stopped: Option<Stopped>,
+    pub met: Option<Met>,
 }
 
 impl Intake {
@@ -38,6 +41,7 @@ impl Intake {
             count: 0,
             decoder,
             body_bytes_max: limits.body_bytes_max,
+            announced: !chunked && headers.get("content-length").is_some(),
         }
     }
 
@@ -75,16 +79,28 @@ impl Intake {
         };
         let Some(decoder) = self.decoder else {
             let body = entity.slice(..entity.len().min(most));
-            return Bodies { wire_body, entity, body, stopped: stop };
+            let met = over_long(stop, self.announced);
+            return Bodies { wire_body, entity, body, stopped: stop, met };
         };
-        let Decoded { body, end } = decoder.finish(&entity);
+        let Decoded { body, end, met } = decoder.finish(&entity);
         let stopped = match end {
             Flow::Go => stop,
             Flow::Full => stop.or(Some(Stopped::Length)),
             Flow::Broken => stop.or(Some(Stopped::Coding)),
         };
-        Bodies { wire_body, entity, body: snug(body), stopped }
+        let met = match (stop, met) {
+            // A stream that was cut by us or by the wire is not broken.
+            (Some(_), Some(met)) if met.hazard == Hazard::BrokenCoding => None,
+            (_, met) => met,
+        };
+        let met = met.or_else(|| over_long(stopped, self.announced));
+        Bodies { wire_body, entity, body: snug(body), stopped, met }
     }
+}
+
+fn over_long(stopped: Option<Stopped>, announced: bool) -> Option<Met> {
+    let hazard = if announced { Hazard::LargeBody } else { Hazard::EndlessBody };
+    (stopped == Some(Stopped::Length)).then_some(Met::new(hazard, Measure::Cut))
 }
 
 /// What the wait for a body brought.

@@ -6,11 +6,12 @@
 //! (`http2/`). How a spider shows itself and gets in is its [`HttpProfile`]. [`DnsResolver`] turns names into
 //! addresses before, [`CookieJar`] keeps a site's cookies for the time of its check-out.
 //!
-//! What hyper still refuses although some browsers take it: an invalid `Content-Length` (`abc`, `-1`; a
-//! browser reads to the end), `Transfer-Encoding` in an HTTP/1.0 answer, HTTP/0.9. Such answers are
-//! [`model::FailureKind::BadHttp`]. Differing lengths are refused as in browsers; `030` and `30` are
-//! held to be equal. A chunked body with broken framing ends like one whose server hung up, and a
-//! `Transfer-Encoding` other than chunked is taken to last until the server does.
+//! What hyper still refuses although some browsers take it: `Transfer-Encoding` in an HTTP/1.0 answer,
+//! HTTP/0.9, status lines without a number of three digits. Such answers are
+//! [`model::FailureKind::BadHttp`]. `Content-Length` is read as in browsers (`lengths.rs`). A chunked body
+//! with broken framing ends like one whose server hung up, and a `Transfer-Encoding` other than chunked is
+//! taken to last until the server does. What a server does that it should not has a name
+//! ([`model::Met`]) in the exchange or the failure.
 
 mod basic;
 mod connect;
@@ -27,6 +28,7 @@ mod head;
 mod hop;
 mod http2;
 mod intake;
+mod lengths;
 mod line;
 mod name_cache;
 mod options;
@@ -35,6 +37,7 @@ mod pool;
 mod profile;
 mod profiles;
 mod proxy;
+mod race;
 mod ranges;
 mod request;
 mod socks;

@@ -37,6 +37,14 @@ impl Stream {
         let seen = SockRef::from(tcp).peek(&mut [MaybeUninit::uninit()]);
         seen.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
+
+    /// Whether the server has sent something nobody asked for. Over TLS that cannot be told from what TLS
+    /// says for itself.
+    pub fn has_stray_bytes(&self) -> bool {
+        let Stream::Plain(tcp) = self else { return false };
+        let seen = SockRef::from(tcp).peek(&mut [MaybeUninit::uninit()]);
+        seen.is_ok_and(|bytes| bytes > 0)
+    }
 }
 
 impl AsyncRead for Stream {

@@ -6,6 +6,9 @@
 //! ([`Tape::full`]); whoever runs the exchange then ends it. HTTP/1.1 is serial, so one tape a
 //! connection, begun anew for each request, is enough.
 //!
+//! hyper gets an answer's head only when it is whole (or can be none): the tape judges it first. Lines of
+//! `Content-Length` that say nothing go to hyper under another name, as it would refuse the answer for them.
+//!
 //! Before a request goes over a connection that has rested, the socket itself is asked whether anything
 //! came meanwhile: the runtime may not have heard of it yet, and then a stray answer would be taken for
 //! the answer to our request.
@@ -13,6 +16,7 @@
 use std::{
     cell::RefCell,
     io,
+    ops::Range,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
@@ -25,7 +29,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::stream::Stream;
+use super::{head::HeadSeeker, lengths::lines_without_meaning, stream::Stream};
 
 /// One read takes at most this much: as large as loopback and TLS ever deliver at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -45,6 +49,15 @@ pub struct Tape {
     exact: bool,
     /// Nothing must be there to read before the request is sent.
     must_be_quiet: bool,
+    seeker: HeadSeeker,
+    /// The final head, once it is all there.
+    head: Option<Range<usize>>,
+    /// Nothing is held back from hyper any more.
+    judged: bool,
+    /// Lines that hyper is not to understand.
+    hidden: Vec<usize>,
+    /// Bytes that nobody asked for were there before the request.
+    pub stray: bool,
     pub full: bool,
     pub sent_at: Option<Instant>,
     pub first_at: Option<Instant>,
@@ -67,6 +80,15 @@ impl Tape {
     /// Received, but not yet given to hyper.
     pub fn waiting(&self) -> usize {
         self.received.len() - self.given
+    }
+
+    /// The final head, when it is all there.
+    pub fn head(&self) -> Option<Range<usize>> {
+        self.head.clone()
+    }
+
+    pub fn interims(&self) -> usize {
+        self.seeker.interims
     }
 
     /// From now on this much may be on the tape, and this much is likely to come.
@@ -102,10 +124,29 @@ impl Tape {
         }
     }
 
+    /// Whether there is something that hyper may have.
+    fn is_due(&mut self) -> bool {
+        if !self.judged && self.waiting() > 0 {
+            self.head = self.seeker.seek(&self.received);
+            self.judged = self.head.is_some() || !may_be_http(&self.received);
+            if let Some(head) = &self.head {
+                let lines = lines_without_meaning(&self.received[head.clone()]);
+                self.hidden = lines.into_iter().map(|line| head.start + line).collect();
+            }
+        }
+        self.judged && self.waiting() > 0
+    }
+
     fn give(&mut self, buffer: &mut ReadBufCursor<'_>) {
-        let count = self.waiting().min(buffer.remaining());
-        buffer.put_slice(&self.received[self.given..self.given + count]);
-        self.given += count;
+        let end = self.given + self.waiting().min(buffer.remaining());
+        while let Some(&line) = self.hidden.first().filter(|line| **line < end) {
+            buffer.put_slice(&self.received[self.given..line]);
+            buffer.put_slice(b"X");
+            self.given = line + 1;
+            self.hidden.remove(0);
+        }
+        buffer.put_slice(&self.received[self.given..end]);
+        self.given = end;
     }
 
     fn note_read(&mut self, bytes: &[u8]) {
@@ -119,6 +160,14 @@ impl Tape {
         self.sent_at = Some(Instant::now());
         self.sent.extend_from_slice(bytes);
     }
+}
+
+/// Whether this can be the beginning of an answer, which is worth waiting for the rest of.
+fn may_be_http(received: &[u8]) -> bool {
+    const START: &[u8] = b"HTTP/";
+    let text = received.trim_ascii_start();
+    let here = text.len().min(START.len());
+    text[..here] == START[..here]
 }
 
 /// One handle for the connection, one for whoever runs the exchange; never contended.
@@ -166,14 +215,21 @@ impl Read for Teed {
         let shared = self.tape.clone();
         let mut tape = shared.lock();
         if std::mem::take(&mut tape.must_be_quiet) && !self.stream.is_quiet() {
+            tape.stray = self.stream.has_stray_bytes();
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
-        if tape.waiting() == 0 {
+        while !tape.is_due() {
             if tape.received.len() >= tape.received_max {
                 tape.full = true;
                 return Poll::Pending;
             }
+            let before = tape.received.len();
             ready!(self.fill(cx, &mut tape))?;
+            if tape.received.len() == before {
+                // The end: what there is goes to hyper as it is.
+                tape.judged = true;
+                break;
+            }
         }
         tape.give(&mut buffer);
         Poll::Ready(Ok(()))

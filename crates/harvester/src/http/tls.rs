@@ -169,6 +169,33 @@ pub fn say(error: &io::Error) -> String {
     }
 }
 
+/// The same in a word or two, for who counts.
+pub fn word(error: &io::Error) -> &'static str {
+    let inner = error.get_ref().and_then(|e| e.downcast_ref::<rustls::Error>());
+    match inner {
+        None => "broken off",
+        Some(rustls::Error::InvalidCertificate(reason)) => match reason {
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => "expired",
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "not valid yet"
+            }
+            CertificateError::UnknownIssuer => "unknown issuer",
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "another name"
+            }
+            CertificateError::Revoked => "revoked",
+            _ => "certificate",
+        },
+        Some(rustls::Error::PeerIncompatible(_)) => "old version",
+        Some(rustls::Error::AlertReceived(rustls::AlertDescription::ProtocolVersion)) => {
+            "old version"
+        }
+        Some(rustls::Error::AlertReceived(_)) => "refused",
+        Some(rustls::Error::InvalidMessage(_)) => "no TLS",
+        Some(_) => "handshake",
+    }
+}
+
 fn add_roots(roots: &mut RootCertStore, path: &PathBuf) -> Result<(), TlsSetupError> {
     let unreadable = |reason: String| TlsSetupError::Roots { path: path.clone(), reason };
     let pem = std::fs::read(path).map_err(|e| unreadable(e.to_string()))?;

@@ -41,6 +41,7 @@ fn answer(from: &CrawlUrl, status: u16, headers: &[(&str, &str)], body: &str) ->
         entity: Default::default(),
         body: body.to_owned().into(),
         stopped: None,
+        met: Vec::new(),
         timing: Timing::default(),
         protocol: Protocol::Http1,
     }
@@ -178,7 +179,7 @@ fn redirects_and_failures_come_to_an_end() {
     let mut login = Login::new(form(SuccessSign::Status(200)));
     let (kind, detail) = (FailureKind::Timeout, "no answer within 2s".to_owned());
     let timing = Timing::default();
-    login.answered(Err(&FetchFailure { kind, detail, address: None, timing }));
+    login.answered(Err(&FetchFailure { kind, detail, met: None, address: None, timing }));
     assert!(matches!(login.next(), LoginStep::Failed(why) if why.ends_with("within 2s")));
     assert!(!format!("{login:?} {:?}", form(SuccessSign::Status(1))).contains("s3cret"));
 }

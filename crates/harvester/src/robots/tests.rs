@@ -291,13 +291,20 @@ fn exchange(status: u16, body: &str, headers: &[(&str, &str)]) -> Exchange {
         entity: Default::default(),
         body: body.to_owned().into(),
         stopped: None,
+        met: Vec::new(),
         timing: Timing::default(),
         protocol: Default::default(),
     }
 }
 
 fn failure(kind: FailureKind) -> FetchFailure {
-    FetchFailure { kind, detail: "no".to_owned(), address: None, timing: Timing::default() }
+    FetchFailure {
+        kind,
+        detail: "no".to_owned(),
+        met: None,
+        address: None,
+        timing: Timing::default(),
+    }
 }
 
 fn ask(

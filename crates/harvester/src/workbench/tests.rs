@@ -107,6 +107,7 @@ pub(super) fn answer(assignment: &Assignment, status: u16, started: Timestamp) -
         entity: Default::default(),
         body: Default::default(),
         stopped: None,
+        met: Vec::new(),
         timing: Timing::default(),
         protocol: Default::default(),
     }
@@ -114,7 +115,7 @@ pub(super) fn answer(assignment: &Assignment, status: u16, started: Timestamp) -
 
 pub(super) fn failure(kind: FailureKind) -> FetchFailure {
     let detail = "it did not work".to_owned();
-    FetchFailure { kind, detail, address: None, timing: Timing::default() }
+    FetchFailure { kind, detail, met: None, address: None, timing: Timing::default() }
 }
 
 pub(super) fn address(number: u8) -> IpAddr {

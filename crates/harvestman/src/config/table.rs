@@ -248,7 +248,7 @@ pub static KEYS: &[Key] = &[
         .example("\"20s\"")
         .reach(Reach::Page)
         .live(),
-    Key::new("fetch.first_byte_timeout", Kind::Time, "\"30s\"")
+    Key::new("fetch.first_byte_timeout", Kind::Time, "\"20s\"")
         .doc("Longest time from the request to the first byte of the answer.")
         .example("\"15s\"")
         .reach(Reach::Page)

@@ -220,8 +220,13 @@ impl Adopter<'_> {
         if let Some(page) = &page {
             let after = after_visit(Err(visit.kind), page.failures, now).page;
             let timing = Timing { total: visit.elapsed, ..Timing::default() };
-            let failure =
-                FetchFailure { kind: visit.kind, detail: String::new(), address: None, timing };
+            let failure = FetchFailure {
+                kind: visit.kind,
+                detail: String::new(),
+                met: None,
+                address: None,
+                timing,
+            };
             let mut update = settle::failed(page, &failure, &after, now);
             let stake = self.stage.spiders.of(page.spider).stake_of(page);
             let price = f64::from(page.habit.price);

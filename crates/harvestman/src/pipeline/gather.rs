@@ -95,7 +95,8 @@ impl GatherStage {
         let (subject, location, decisions) = match subject {
             Subject::Robots(copy) => {
                 let filed = self.file(&exchange, None, events)?;
-                (ReportSubject::Robots(copy), filed.location, Vec::new())
+                let met = sightings::of_exchange(&exchange);
+                (ReportSubject::Robots(copy, met), filed.location, Vec::new())
             }
             Subject::Page { page, after, stakes } => {
                 let filed = self.file(&exchange, Some(&page), events)?;
@@ -249,7 +250,7 @@ impl GatherStage {
         decisions.extend(refused);
         let html = matches!(gathered.media_type.as_str(), "text/html" | "application/xhtml+xml");
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
-        let sightings = sightings::of_page(exchange, &gathered);
+        let sightings = sightings::of_page(exchange, &gathered, &decisions);
         let report = PageReport {
             page,
             update,

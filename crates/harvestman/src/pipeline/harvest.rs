@@ -31,6 +31,7 @@ use super::{
     sessions::{Lane, Sessions},
     spiders::Spiders,
     tally::{Progress, Tally},
+    trail::Trail,
 };
 
 mod admit;
@@ -122,6 +123,8 @@ pub struct Harvest {
 #[derive(Default)]
 pub struct State {
     pub hand: Hand,
+    /// Where redirects led.
+    pub trail: Trail,
     pub tally: Tally,
     pub counts: Counts,
     started: Timestamp,

@@ -109,7 +109,8 @@ pub struct Report {
 }
 
 pub enum ReportSubject {
-    Robots(Option<RobotsCopy>),
+    /// With the hazards that were met on the way to it.
+    Robots(Option<RobotsCopy>, Vec<Sighting>),
     Page(Box<PageReport>),
 }
 

@@ -1,9 +1,9 @@
 //! What each hazard answers. `None`: the ordinary answer.
 
-use std::{io::Write, time::Duration};
+use std::time::Duration;
 
 use bytes::Bytes;
-use flate2::{Compression, Crc, write::DeflateEncoder};
+use flate2::Crc;
 use model::Timestamp;
 
 use crate::{Hazard, Language};
@@ -56,6 +56,7 @@ impl SimWeb {
                 coded(&["gzip"; 10].join(", "), body, now)
             }
             Hazard::Endless => endless(now),
+            Hazard::Odd(odd) => super::odd::answer(odd, request, now),
             _ => self.misbehave(hazard, site, request, now),
         };
         Some(answer)
@@ -229,11 +230,7 @@ fn coded(coding: &str, body: Vec<u8>, now: Timestamp) -> Answer {
 /// gzip of that many megabytes of zeros: one block is packed once and repeated.
 fn bomb(megabytes: u32) -> Vec<u8> {
     let zeros = vec![0u8; 1 << 20];
-    let mut coder = DeflateEncoder::new(Vec::new(), Compression::best());
-    coder.write_all(&zeros).expect("writing to memory cannot fail");
-    // A sync flush ends the block on a byte, so that copies of it can follow each other.
-    coder.flush().expect("writing to memory cannot fail");
-    let block = coder.get_ref().clone();
+    let block = super::bombs::deflate_block();
     let mut one = Crc::new();
     one.update(&zeros);
     let mut all = Crc::new();

@@ -5,8 +5,10 @@
 //! - The same request at the same moment always gets the same bytes.
 
 mod answer;
+mod bombs;
 mod hazards;
 mod notices;
+mod odd;
 mod page;
 mod parts;
 mod reply;

@@ -304,6 +304,7 @@ pub(crate) fn exchange(url: &str, body: &str, at: i64) -> Exchange {
         entity: body.clone(),
         body,
         stopped: None,
+        met: Vec::new(),
         protocol: Default::default(),
         timing: Timing::default(),
     }

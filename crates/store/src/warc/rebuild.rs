@@ -71,6 +71,7 @@ fn exchange(pair: &Pair) -> Result<Exchange, String> {
         body: entity.clone(),
         entity,
         stopped,
+        met: Vec::new(),
         timing: visit.timing,
         protocol: protocol(response),
     })

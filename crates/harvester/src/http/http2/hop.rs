@@ -14,15 +14,17 @@ use bytes::{Bytes, BytesMut};
 use h2::{RecvStream, client::ResponseFuture};
 use http_body_util::Full;
 use hyper::{Request, Response, Uri, header};
-use model::{FailureKind, FetchLimits, FetchRequest, Headers, Protocol, Stopped};
+use model::{
+    FailureKind, FetchLimits, FetchRequest, Hazard, Headers, Measure, Met, Protocol, Stopped,
+};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{Wire, heads};
 use crate::http::{
     head::unwanted,
     hop::{
-        Answer, DRAIN_BYTES_MAX, DRAIN_TIME, FRAMING_BYTES_MAX, HopFailure, bad_http,
-        framed_body_max, head_bytes_max, wire_bytes_max,
+        Answer, DRAIN_BYTES_MAX, DRAIN_TIME, FRAMING_BYTES_MAX, HopFailure, INTERIMS_MAX, bad_http,
+        flood, framed_body_max, head_bytes_max, interim_flood, wire_bytes_max,
     },
     intake::{Event, Intake},
     line::Line,
@@ -47,7 +49,7 @@ pub async fn run(
     let response_head = heads::response_head(response.status(), response.headers());
     let headers = Headers::parse(&response_head);
     if response_head.len() > head_bytes_max(hop.limits) || headers.len() > HEADER_LINES_MAX {
-        return Err(hop.flood());
+        return Err(flood(hop.limits));
     }
     let body = response.into_body();
     let length = if body.is_end_stream() { Some(0) } else { said_length(&headers) };
@@ -66,13 +68,15 @@ pub async fn run(
     };
     let sent = hop.wire.meter.lock().sent_at;
     let line = hop.line(taken.whole).await;
-    let (wire_body, entity, body, stopped) = match intake {
-        None => (Bytes::new(), Bytes::new(), Bytes::new(), stop),
+    let abused = taken.abused.then_some(abuse("frames without content"));
+    let (wire_body, entity, body, stopped, met) = match intake {
+        None => (Bytes::new(), Bytes::new(), Bytes::new(), stop, None),
         Some(intake) => {
             let bodies = intake.finish(taken.bytes.freeze(), stop);
-            (bodies.wire_body, bodies.entity, bodies.body, bodies.stopped)
+            (bodies.wire_body, bodies.entity, bodies.body, bodies.stopped, bodies.met)
         }
     };
+    let met = abused.or(met).into_iter().collect();
     Ok(Answer {
         status,
         headers,
@@ -82,6 +86,7 @@ pub async fn run(
         entity,
         body,
         stopped,
+        met,
         sent,
         first_byte: sent.map_or(Duration::ZERO, |sent| head_at - sent),
         download: taken.last_at.map_or(Duration::ZERO, |last| last - head_at),
@@ -104,6 +109,8 @@ struct Taken {
     last_at: Option<Instant>,
     /// To its end.
     whole: bool,
+    /// More came over the connection than any body with its framing.
+    abused: bool,
 }
 
 impl Hop<'_> {
@@ -141,8 +148,15 @@ impl Hop<'_> {
         mut answer: ResponseFuture,
         due: Instant,
     ) -> Result<Response<RecvStream>, HopFailure> {
+        let mut interims = 0;
         poll_fn(|cx| {
             let over = self.wire.drive(cx);
+            while let Poll::Ready(Some(Ok(_))) = answer.poll_informational(cx) {
+                interims += 1;
+                if interims > INTERIMS_MAX {
+                    return Poll::Ready(Err(interim_flood()));
+                }
+            }
             match Pin::new(&mut answer).poll(cx) {
                 Poll::Ready(Ok(response)) => Poll::Ready(Ok(response)),
                 Poll::Ready(Err(error)) => Poll::Ready(Err(self.broken(&error))),
@@ -155,15 +169,16 @@ impl Hop<'_> {
     /// Whether there is no head to wait for any more.
     fn stopped(&mut self, cx: &mut Context<'_>, over: bool, due: Instant) -> Poll<HopFailure> {
         if self.wire.meter.lock().full {
-            return Poll::Ready(self.flood());
+            return Poll::Ready(abusive("too much came before the head"));
         }
         if self.late(cx, due) {
             let detail = match Instant::now() >= self.end {
                 true => format!("no whole head within the {:?} for all", self.limits.total),
                 false => format!("no answer within {:?}", self.limits.first_byte),
             };
-            let failure = HopFailure { kind: FailureKind::Timeout, detail, unanswered: false };
-            return Poll::Ready(failure);
+            let met = Some(Met::new(Hazard::Silent, Measure::Cut));
+            let kind = FailureKind::Timeout;
+            return Poll::Ready(HopFailure { kind, detail, unanswered: false, met });
         }
         if over {
             Poll::Ready(hung_up("the server hung up without an answer"))
@@ -189,13 +204,17 @@ impl Hop<'_> {
         }
         if error.is_reset() && error.is_remote() {
             let detail = format!("the server broke the answer off: {error}");
-            return HopFailure { kind: FailureKind::Reset, detail, unanswered: false };
+            return HopFailure { kind: FailureKind::Reset, detail, unanswered: false, met: None };
         }
-        bad_http(format!("the answer is not good HTTP/2: {error}"))
-    }
-
-    fn flood(&self) -> HopFailure {
-        bad_http(format!("the head is over the limit of {} bytes", head_bytes_max(self.limits)))
+        let what = match error.reason() {
+            Some(h2::Reason::ENHANCE_YOUR_CALM) => "frames that only cost",
+            Some(h2::Reason::FLOW_CONTROL_ERROR) => "more than the window",
+            _ => "frames out of order",
+        };
+        HopFailure {
+            met: Some(abuse(what)),
+            ..bad_http(format!("the answer is not good HTTP/2: {error}"))
+        }
     }
 
     /// At most `room` bytes are taken, exactly.
@@ -217,7 +236,10 @@ impl Hop<'_> {
                 }
                 Event::Broken => return (taken, Some(Stopped::Disconnect)),
                 Event::Late => return (taken, Some(Stopped::Time)),
-                Event::Full => return (taken, Some(Stopped::Length)),
+                Event::Full => {
+                    taken.abused = true;
+                    return (taken, Some(Stopped::Length));
+                }
             };
             // A frame of nothing is no sign of life.
             if data.is_empty() {
@@ -304,5 +326,14 @@ fn said_length(headers: &Headers) -> Option<u64> {
 }
 
 fn hung_up(detail: &str) -> HopFailure {
-    HopFailure { kind: FailureKind::Reset, detail: detail.to_owned(), unanswered: true }
+    HopFailure { kind: FailureKind::Reset, detail: detail.to_owned(), unanswered: true, met: None }
+}
+
+/// Frames that no client needs.
+fn abuse(what: &'static str) -> Met {
+    Met::new(Hazard::Http2Abuse, Measure::Refused).of(what)
+}
+
+fn abusive(what: &'static str) -> HopFailure {
+    HopFailure { met: Some(abuse(what)), ..bad_http(what.to_owned()) }
 }

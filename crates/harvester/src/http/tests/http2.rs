@@ -11,7 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use model::{Exchange, FailureKind, Fetch, FetchFailure, FetchLimits, Protocol, Stopped};
+use model::{Exchange, FailureKind, Fetch, FetchFailure, FetchLimits, Hazard, Protocol, Stopped};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -420,6 +420,14 @@ async fn without_a_whole_head_it_is_a_failure_in_time() {
     for (name, acts, kinds) in cases {
         let failure = hostile(acts).await.unwrap_err();
         assert!(kinds.contains(&failure.kind), "{name}: {:?} {}", failure.kind, failure.detail);
+        let hazard = match name {
+            "silence" => Some(Hazard::Silent),
+            "hung up" | "go away" | "reset" | "refused" => None,
+            "interim answers" => Some(Hazard::InterimFlood),
+            "large head" => Some(Hazard::HeaderFlood),
+            _ => Some(Hazard::Http2Abuse),
+        };
+        assert_eq!(failure.met.map(|met| met.hazard), hazard, "{name}: {}", failure.detail);
     }
     let exchange = hostile(big_head).await;
     assert!(exchange.is_ok_and(|e| e.stopped == Some(Stopped::Time)), "a large head is taken");
@@ -444,6 +452,8 @@ async fn after_the_head_what_came_is_kept_and_the_end_comes_in_time() {
         let exchange = hostile(acts).await.unwrap();
         assert_eq!(exchange.stopped, Some(stopped), "{name}");
         assert_eq!(exchange.body, "begun".as_bytes(), "{name}");
+        let abused = exchange.met.iter().any(|met| met.hazard == Hazard::Http2Abuse);
+        assert_eq!(abused, name == "pings", "{name}");
     }
     let empty = with(frame(DATA, 0, 1, &[]).repeat(50_000), Act::Stall);
     assert!(hostile(empty).await.unwrap().stopped.is_some());

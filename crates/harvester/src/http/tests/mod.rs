@@ -4,6 +4,7 @@ mod access;
 mod authority;
 mod bodies;
 mod connections;
+mod hazards;
 mod heads;
 mod http2;
 mod server;

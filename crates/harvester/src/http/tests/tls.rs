@@ -70,6 +70,10 @@ async fn mistrust_is_said_in_plain_words() {
         let failure = fetcher.fetch(asked(host, server)).await.unwrap_err();
         assert_eq!(failure.kind, FailureKind::Tls);
         assert_eq!(failure.address, Some(server.ip()));
+        let met = failure.met.unwrap();
+        assert_eq!(met.hazard, model::Hazard::TlsTrouble);
+        let last = met.what.split(' ').next_back().unwrap();
+        assert!(failure.detail.ends_with(last), "{}: {}", met.what, failure.detail);
         failure.detail
     };
     assert_eq!(
@@ -96,6 +100,8 @@ async fn what_is_not_tls_is_a_tls_failure_and_a_stalled_handshake_ends_in_time()
             match n {
                 0 => tcp.write_all(b"HTTP/1.1 400 Bad\r\n\r\n").await.unwrap(),
                 1 => drop(tcp),
+                // An alert of TLS 1.0: it does not know what was offered.
+                2 => tcp.write_all(&[0x15, 3, 1, 0, 2, 2, 70]).await.unwrap(),
                 _ => held.push(tcp),
             }
         }
@@ -105,12 +111,15 @@ async fn what_is_not_tls_is_a_tls_failure_and_a_stalled_handshake_ends_in_time()
     let failure = fetcher().fetch(asked("site.test", server)).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Tls);
     assert!(failure.detail.contains("hung up"), "{}", failure.detail);
+    let failure = fetcher().fetch(asked("site.test", server)).await.unwrap_err();
+    assert_eq!((failure.kind, failure.met.unwrap().what), (FailureKind::Tls, "old version"));
     let mut short = asked("site.test", server);
     let mut limits = limits();
     limits.tls = Duration::from_millis(60);
     short.limits = Arc::new(limits);
     let failure = fetcher().fetch(short).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::ConnectTimeout, "{}", failure.detail);
+    assert_eq!(failure.met.unwrap().hazard, model::Hazard::TlsTrouble);
 }
 
 #[tokio::test]

@@ -151,6 +151,7 @@ impl Harvest {
         let failure = FetchFailure {
             kind: FailureKind::Aborted,
             detail: refusal.rule.clone(),
+            met: None,
             address: None,
             timing: Timing::default(),
         };
@@ -276,7 +277,8 @@ impl Harvest {
         let mut share =
             Settle { decisions, record: Some(location), pages: 1, busy, ..Settle::default() };
         match subject {
-            ReportSubject::Robots(copy) => {
+            ReportSubject::Robots(copy, met) => {
+                share.sightings.extend(met);
                 if let Some(copy) = &copy {
                     self.admit_notices_of(copy, assignment.spider, &mut delta, &mut share, now);
                 }
@@ -320,6 +322,7 @@ impl Harvest {
             sightings,
         } = report;
         share.sightings.extend(sightings);
+        share.sightings.extend(self.state.trail.walk(&page, &links, again));
         let fp = page.url.fingerprint();
         self.learn(&page, decided, delta, now);
         self.state.tally.count(&update, page.terms);

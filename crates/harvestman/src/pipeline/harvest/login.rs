@@ -49,6 +49,7 @@ impl Harvest {
         let failure = FetchFailure {
             kind: FailureKind::Aborted,
             detail: String::new(),
+            met: None,
             address: None,
             timing: Timing::default(),
         };

@@ -64,6 +64,7 @@ pub(super) fn response(path: &str, head: &str, wire_body: impl Into<Bytes>) -> S
         entity,
         wire_body,
         stopped: None,
+        met: Vec::new(),
         timing,
         protocol: Default::default(),
     };
