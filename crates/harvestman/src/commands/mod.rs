@@ -36,6 +36,7 @@ mod history;
 mod init;
 mod man;
 mod outlook;
+mod quarantine;
 mod report;
 mod seed;
 mod show;
@@ -143,6 +144,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Seed(args) => seed::run(&context, &args),
         Command::Spider(args) => spider::run(&context, args.command.as_ref()),
         Command::Block(args) => block::run(&context, &args),
+        Command::Quarantine(args) => quarantine::run(&context, &args),
         Command::Forget(args) => forget::run(&context, &args),
         Command::Thin(args) => thin::run(&context, &args),
         Command::Status => status::run(&context),

@@ -17,6 +17,9 @@ pub fn of_page(exchange: &Exchange, gathered: &Gathered) -> Vec<Sighting> {
 
 /// Of a visit that brought no answer.
 pub fn of_failure(url: &CrawlUrl, failure: &FetchFailure) -> Option<Sighting> {
+    if failure.detail == super::OVERDUE {
+        return Some(Sighting::at(url, Hazard::Stalled, Measure::Cut).of("fetching"));
+    }
     let (hazard, measure) = match failure.kind {
         FailureKind::DnsUnknown => (Hazard::NameUnknown, Measure::Noted),
         FailureKind::DnsTrouble => (Hazard::NameTrouble, Measure::Noted),
