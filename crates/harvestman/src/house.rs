@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use harvester::http::Guard;
 use model::{
     Archive, Candidate, Clock, CrawlUrl, Frontier, Settlement, Sighting, StoreError, Timestamp,
     Verdict,
@@ -27,6 +28,7 @@ use crate::{
         adopt::{self, Adopter, Adoptions},
         desk::Desk,
         gather::GatherStage,
+        guards::Guards,
         harvest::{read_seeds, seed_candidate},
         marks::Watch,
         messages::{BlockChange, REFUSED},
@@ -97,7 +99,9 @@ impl House {
         // Before everything is made due: it may have to be read whole.
         frontier.limits_are(course.fingerprint, clock.now())?;
         let spiders = course.spiders.into_iter().map(|(spider, _)| spider);
-        let spiders = Spiders::new(setup.blocks.clone(), spiders);
+        let mut spiders = Spiders::new(setup.blocks.clone(), spiders);
+        let guard = Guard::new(setup.http.allow.clone(), Arc::new(setup.blocks.clone()));
+        spiders.guards = Guards::new(guard);
         for seed in frontier.seeds()? {
             spiders.of(seed.spider).join(&seed.url);
         }

@@ -39,6 +39,7 @@ mod crew;
 pub mod desk;
 pub mod door;
 pub mod gather;
+pub mod guards;
 mod hand;
 pub mod harvest;
 pub mod lesson;

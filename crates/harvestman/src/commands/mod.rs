@@ -13,7 +13,7 @@ use crate::{
     cli::{Cli, Command},
     config::{Config, FlagValues},
     exit::{Exit, Failure},
-    terminal::{remark, stderr_is_terminal},
+    terminal::{LogWriter, remark, stderr_is_terminal, tame_panics},
 };
 
 mod announcements;
@@ -120,6 +120,7 @@ fn known_as(
 
 /// The whole program.
 pub fn main() -> ExitCode {
+    tame_panics();
     let cli = Cli::parse();
     let json = cli.json;
     match run(cli) {
@@ -176,11 +177,12 @@ fn start_log(verbose: u8) {
     };
     let filter = tracing_subscriber::EnvFilter::try_from_env("HARVESTMAN_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
+    let colours = stderr_is_terminal();
     // A second call in one process (tests) keeps the first log.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(stderr_is_terminal())
+        .with_writer(move || LogWriter { colours })
+        .with_ansi(colours)
         .with_target(verbose > 1)
         .without_time()
         .try_init();

@@ -305,7 +305,8 @@ impl GatherStage {
             sorted = preview.keep(page, sorted);
             (parts, notice) = (Requisites::default(), SortedNotice::default());
         }
-        let sightings = sightings::of_page(exchange, &gathered);
+        let mut sightings = sightings::of_page(exchange, &gathered);
+        sightings.extend(self.spiders.guards.of_page(exchange, &gathered, &sorted.refused));
         Reading { gathered, refusal, sorted, parts, notice, sightings }
     }
 

@@ -17,7 +17,7 @@ use manager::{Policy, Stake};
 use model::{Candidate, CrawlUrl, FetchLimits, Origin, Page, Refusal, SiteKey, SpiderId, Verdict};
 use seeder::{Blocks, SeedSet, SpiderRules};
 
-use super::{change::Notion, notices::Vouchers, quarantine::Quarantine};
+use super::{change::Notion, guards::Guards, notices::Vouchers, quarantine::Quarantine};
 use crate::{
     access::CookieStock,
     config::{Overrides, PageOverride},
@@ -143,13 +143,20 @@ pub struct Spiders {
     pub vouchers: Vouchers,
     /// Shared by all: what broke its reading down.
     pub quarantine: Quarantine,
+    pub guards: Guards,
 }
 
 impl Spiders {
     pub fn new(blocks: Blocks, spiders: impl IntoIterator<Item = Spider>) -> Spiders {
         let all = spiders.into_iter().map(|spider| (spider.id, Arc::new(spider)));
         let (all, vouchers) = (RwLock::new(all.collect()), Vouchers::default());
-        Spiders { all, blocks, vouchers, quarantine: Quarantine::default() }
+        Spiders {
+            all,
+            blocks,
+            vouchers,
+            quarantine: Quarantine::default(),
+            guards: Guards::default(),
+        }
     }
 
     /// The page's spider; where it is gone (its record is adopted after a crash), the first one.

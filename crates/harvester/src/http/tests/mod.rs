@@ -7,4 +7,5 @@ mod connections;
 mod heads;
 mod http2;
 mod server;
+mod spellings;
 mod tls;
