@@ -160,7 +160,7 @@ fn redirects_out_of_the_web_open_nothing_and_unusual_ports_are_asked_for_by_name
             None if path.is_empty() => {
                 let links: String = (0..count).map(|n| format!("<a href=/{n}>{n}</a>")).collect();
                 let odd = format!("<a href='http://other.raw.test:{port}/'>odd</a>");
-                reply(stream, "200 OK", HTML, (links + &odd).as_bytes());
+                reply(stream, "200 OK", HTML, [links, odd].concat().as_bytes());
             }
             None => reply(stream, "404 Not Found", HTML, b"none"),
         }
@@ -507,7 +507,7 @@ fn no_url_has_a_file_outside_the_folder_of_pages() {
     let long = format!("<a href=/{}>long</a>", "y/".repeat(600));
     let raw = Raw::start(move |place, stream| match place.split_once('/') {
         Some((_, "robots.txt")) => reply(stream, "404 Not Found", HTML, b"none"),
-        Some((_, "")) => reply(stream, "200 OK", HTML, (links.clone() + &long).as_bytes()),
+        Some((_, "")) => reply(stream, "200 OK", HTML, format!("{links}{long}").as_bytes()),
         _ => reply(stream, "200 OK", HTML, b"a page"),
     });
     let world = World::new(WebOptions::default()).variable("HARVESTMAN_STORE_DIRECTORY", "true");
