@@ -136,6 +136,8 @@ impl Crawl<'_> {
             gather_threads: setup.gather_threads,
             robots_limits: setup.robots_limits,
             settle_every: limits::SETTLE_EVERY,
+            stalled_after: Some(self.config.hazards.stalled_after),
+            database: Some(house.collection.database()),
         };
         drop(leaving);
         let telling = self.tell_others(courier)?;

@@ -2,7 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use model::{Archive, Candidate, Clock, Frontier, Page, StoreError, Timestamp, Verdict};
+use harvester::http::Guard;
+use model::{
+    Archive, Candidate, Clock, CrawlUrl, Frontier, Page, Settlement, Sighting, StoreError,
+    Timestamp, Verdict,
+};
 use seeder::{Block, Seed};
 use store::{
     collection::{Collection, CrawlLock},
@@ -10,6 +14,7 @@ use store::{
     directory::Directory,
     frontier::SqliteFrontier,
     links::LinkWriter,
+    readings::Readings,
     spiders::DEFAULT_SPIDER,
     thin,
     warc::{RecordIds, Recovery, WarcArchive},
@@ -23,9 +28,12 @@ use crate::{
         adopt::{self, Adopter, Adoptions},
         desk::Desk,
         gather::GatherStage,
+        guards::Guards,
         harvest::{read_seeds, seed_candidate},
+        marks::Watch,
         messages::{BlockChange, REFUSED},
         payloads::Payloads,
+        quarantine,
         spiders::{Spider, Spiders},
     },
     setup::{self, Setup},
@@ -95,7 +103,9 @@ impl House {
         };
         frontier.limits_are(&course.fingerprint, &returns, clock.now())?;
         let spiders = course.spiders.into_iter().map(|(spider, _)| spider);
-        let spiders = Spiders::new(setup.blocks.clone(), spiders);
+        let mut spiders = Spiders::new(setup.blocks.clone(), spiders);
+        let guard = Guard::new(setup.http.allow.clone(), Arc::new(setup.blocks.clone()));
+        spiders.guards = Guards::new(guard);
         for seed in frontier.seeds()? {
             spiders.of(seed.spider).join(&seed.url);
         }
@@ -108,6 +118,9 @@ impl House {
             .into_iter()
             .map(|spider| spider.fetch_limits.body_bytes_max.max(spider.requisite_bytes_max));
         let body_bytes_max = limits.max().unwrap_or_default();
+        // Before anything is adopted, which would break down over the same page again.
+        spiders.quarantine.load(&frontier.breakdowns()?);
+        let readings = breakdowns(crawl, &collection, &mut frontier, &spiders, clock.now())?;
         let stage = GatherStage {
             archive: archive.clone(),
             spiders: Arc::new(spiders),
@@ -117,6 +130,7 @@ impl House {
             ids: RecordIds::from_system(),
             clock: clock.clone(),
             preview: crawl.preview.clone(),
+            watch: Arc::new(Watch::new(readings)),
         };
         Ok(House {
             collection,
@@ -191,6 +205,10 @@ impl House {
                     }
                     Command::Spider { name, change } => {
                         self.change_spider(steering, &name, &change, clock.now())?
+                    }
+                    Command::LiftQuarantine { what } => {
+                        self.stage.spiders.quarantine.lift(&what);
+                        self.frontier.lift_quarantine(&what, clock.now())?.to_string()
                     }
                     Command::Block { patterns, reason, remove } => {
                         self.block(&BlockChange { patterns, reason, remove }, clock.now())?
@@ -270,6 +288,29 @@ impl House {
         self.frontier.admit(&candidates, now)?;
         Ok(candidates.len())
     }
+}
+
+/// What an earlier process was reading when it ended is counted against it; and the file for what is read now.
+fn breakdowns(
+    crawl: &Crawl<'_>,
+    collection: &Collection,
+    frontier: &mut SqliteFrontier,
+    spiders: &Spiders,
+    now: Timestamp,
+) -> Result<Readings, Failure> {
+    let (readings, left) = Readings::open(&collection.readings())?;
+    let met = left.iter().filter_map(|url| CrawlUrl::stored(url).ok());
+    let sightings: Vec<Sighting> = met
+        .flat_map(|url| {
+            crawl.context.say(&format!("the last crawl ended while it read {url}: noted"));
+            spiders.quarantine.broke_down(&url, quarantine::ABORTED)
+        })
+        .collect();
+    if !sightings.is_empty() {
+        frontier.check_in(&Settlement { now, sightings, ..Settlement::default() })?;
+    }
+    readings.clear();
+    Ok(readings)
 }
 
 /// Puts right what a clock that was set wrong has done, and says so; whether the clock may be gone by.

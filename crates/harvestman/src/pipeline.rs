@@ -8,12 +8,14 @@
 //! writer ◀──────────── harvest loop ◀──────────────────────────────── gather threads
 //!          check-ins                 reports: archived, gathered, judged
 //! ```
-//! One runtime thread fetches and runs the loop, a few threads gather, one writes. All channels are
+//! One runtime thread fetches and runs the loop, a few threads gather, one writes, one watches over them. All channels are
 //! bounded; the loop's own accounting keeps them from ever being full (see [`harvest`]).
 
 use std::{
+    net::IpAddr,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{Arc, Mutex, mpsc},
+    path::PathBuf,
+    sync::{Arc, mpsc},
     task::{Context, Poll},
     thread,
     time::Duration,
@@ -21,8 +23,9 @@ use std::{
 
 use harvester::workbench::{Assignment, Workbench};
 use model::{
-    Archive, BoxFuture, Busy, Clock, Counts, FailureKind, Fetch, FetchFailure, FetchLimits,
-    FetchRequest, Resolve, SiteKey, StoreError, Timing, limits,
+    Archive, BoxFuture, Busy, Clock, Counts, CrawlUrl, FailureKind, Fetch, FetchFailure,
+    FetchLimits, FetchRequest, Gate, Hazard, Measure, Met, Resolve, SiteKey, StoreError, Timing,
+    limits,
 };
 use store::{links::LinkWriter, runs::RunId, spiders::SpiderRow};
 use tokio::sync::{
@@ -33,16 +36,21 @@ use tokio::sync::{
 pub mod adopt;
 pub mod change;
 pub mod course;
+mod crew;
 pub mod desk;
 pub mod door;
 pub mod gather;
+pub mod guards;
 mod hand;
 pub mod harvest;
 pub mod lesson;
+pub mod marks;
 pub mod messages;
 pub mod notices;
 pub mod payloads;
+mod poison;
 pub mod preview;
+pub mod quarantine;
 pub mod returning;
 pub mod sessions;
 pub mod settle;
@@ -53,9 +61,11 @@ pub mod tally;
 #[cfg(test)]
 mod tests;
 mod trail;
+pub mod watchdog;
 mod writer;
 
 use course::Helm;
+use crew::Crew;
 use desk::Desk;
 use gather::GatherStage;
 use harvest::{Ended, Harvest, Plan, Planning, Saved, State, UNSETTLED_MAX};
@@ -63,6 +73,7 @@ use messages::Event;
 use spiders::Spiders;
 use survey::Surveys;
 use tally::{Progress, Tally};
+use watchdog::Watchdog;
 use writer::Writer;
 
 /// Everything a crawl is made of.
@@ -84,6 +95,11 @@ pub struct Parts {
     pub robots_limits: FetchLimits,
     /// Longest wait of a check-in for company; zero under simulated time.
     pub settle_every: Duration,
+    /// Whoever makes no progress for so long is given up; nobody under simulated time, which stands still
+    /// while there is work.
+    pub stalled_after: Option<Duration>,
+    /// Where stalls are written down.
+    pub database: Option<PathBuf>,
 }
 
 /// How a crawl went.
@@ -128,7 +144,15 @@ pub async fn crawl(
 
     let (now, counts) = (parts.clock.now(), parts.desk.counts()?);
     let planning = Planning::new(plan.forever, saved(&mut *parts.desk)?, now);
-    let gatherers = start_gatherers(parts.stage.clone(), job_box, parts.gather_threads, &events)?;
+    let watch = parts.stage.watch.clone();
+    let crew = Crew::start(parts.stage, job_box, parts.gather_threads, &events)?;
+    let watched = parts.stalled_after.map(|after| Watchdog {
+        after,
+        crew: crew.clone(),
+        clock: parts.clock.clone(),
+        events: events.clone(),
+        database: parts.database,
+    });
     let writer = Writer {
         desk: parts.desk,
         archive: parts.archive,
@@ -139,6 +163,7 @@ pub async fn crawl(
         settle_every: parts.settle_every,
         spiders: parts.spiders.clone(),
         surveys: Surveys::default(),
+        watch: watch.clone(),
     };
     let writer = start("writer", &events, move || writer.run(&order_box))?;
 
@@ -147,6 +172,9 @@ pub async fn crawl(
         resolve: parts.resolve,
         clock: parts.clock.clone(),
         events: events.clone(),
+        spiders: parts.spiders.clone(),
+        blocked: watch::Sender::new(()),
+        patience: parts.stalled_after,
     };
     drop(events);
     let harvest = Harvest {
@@ -162,16 +190,20 @@ pub async fn crawl(
         progress,
         planning,
         state: State::new(parts.rows, counts),
+        watch,
     };
+    let watchdog = watched.map(start_watchdog).transpose()?;
     let (ended, tally, counts) = harvest.run(&mut inbox).await;
     // The loop has hung up on the other stages; closing the inbox frees whoever still wants to report.
     drop(inbox);
     // Beside the runtime, which goes on listening: whoever asks twice may leave a disk that hangs.
     let whole = !matches!(ended, Ended::Fault(_));
-    let closing = tokio::task::spawn_blocking(move || close(gatherers, writer, &*archive, whole));
+    let closing = tokio::task::spawn_blocking(move || close(&crew, writer, &*archive, whole));
     let Ok(closed) = closing.await else {
         return Err(StoreError::Poisoned { detail: "closing the collection panicked".to_owned() });
     };
+    // Only now: closing can hang too.
+    drop(watchdog);
     let Closed { desk, sealed } = closed?;
     let ended = match sealed {
         Ok(()) => ended,
@@ -196,16 +228,12 @@ struct Closed {
 /// Waits until every stage has put down its work. That the volume could not be sealed does not keep the
 /// desk from writing down how the run ended.
 fn close(
-    gatherers: Vec<thread::JoinHandle<()>>,
+    crew: &Crew,
     writer: thread::JoinHandle<Box<dyn Desk>>,
     archive: &dyn Archive,
     whole: bool,
 ) -> Result<Closed, StoreError> {
-    for thread in gatherers {
-        if thread.join().is_err() {
-            tracing::error!("a gather thread panicked");
-        }
-    }
+    crew.join();
     let Ok(desk) = writer.join() else {
         return Err(StoreError::Poisoned { detail: "the writer panicked".to_owned() });
     };
@@ -219,32 +247,89 @@ pub struct Spawner {
     resolve: Arc<dyn Resolve>,
     clock: Arc<dyn Clock>,
     events: Sender<Event>,
+    spiders: Arc<Spiders>,
+    /// Told when something more is kept away from.
+    blocked: watch::Sender<()>,
+    /// For how long a fetch may outlive its own limits; for ever under simulated time.
+    patience: Option<Duration>,
 }
 
 impl Spawner {
+    /// Visits under way to what is kept away from by now are cut.
+    fn cut_blocked(&self) {
+        self.blocked.send_replace(());
+    }
+
     fn fetch(&self, assignment: Assignment, request: FetchRequest) {
         let (fetch, clock, events) = (self.fetch.clone(), self.clock.clone(), self.events.clone());
         let begun = self.clock.busy();
+        let cut = {
+            let (url, addresses) = (assignment.url.clone(), assignment.addresses.clone());
+            cut_off(self.spiders.clone(), self.blocked.subscribe(), url, addresses)
+        };
+        let overdue = self.overdue(request.limits.total);
         tokio::spawn(async move {
-            let (answer, busy) = finish(fetch.fetch(request), &*clock, begun).await;
+            let work = Box::pin(async {
+                tokio::select! {
+                    biased;
+                    answer = fetch.fetch(request) => answer,
+                    () = cut => Err(given_up(FailureKind::Aborted, "kept away from by now", None)),
+                    () = overdue => Err(outlived(FailureKind::Timeout)),
+                }
+            });
+            let (answer, busy) = finish(work, &*clock, begun).await;
             let answer = Box::new(answer.unwrap_or_else(|| Err(panicked(FailureKind::BadHttp))));
             let assignment = Box::new(assignment);
             let _ = events.send(Event::Fetched { assignment, answer, busy }).await;
         });
     }
 
+    fn overdue(&self, limit: Duration) -> BoxFuture<'static, ()> {
+        match self.patience {
+            Some(patience) => {
+                self.clock.sleep_until(self.clock.now().plus(limit.saturating_add(patience)))
+            }
+            None => Box::pin(std::future::pending()),
+        }
+    }
+
     fn resolve(&self, site: SiteKey) {
         let (resolve, clock, events) =
             (self.resolve.clone(), self.clock.clone(), self.events.clone());
         let guard = self.clock.busy();
+        let overdue = self.overdue(Duration::ZERO);
         tokio::spawn(async move {
             let begun = clock.micros();
-            let (outcome, busy) = finish(resolve.resolve(site.host()), &*clock, guard).await;
+            let work = Box::pin(async {
+                tokio::select! {
+                    biased;
+                    outcome = resolve.resolve(site.host()) => outcome,
+                    () = overdue => Err(outlived(FailureKind::DnsTrouble)),
+                }
+            });
+            let (outcome, busy) = finish(work, &*clock, guard).await;
             let outcome = outcome.unwrap_or_else(|| Err(panicked(FailureKind::DnsTrouble)));
             let took = Duration::from_micros(clock.micros().saturating_sub(begun));
             let _ = events.send(Event::Resolved { site, outcome, took, busy }).await;
         });
     }
+}
+
+/// Ends when the page of a visit under way is kept away from.
+async fn cut_off(
+    spiders: Arc<Spiders>,
+    mut blocked: watch::Receiver<()>,
+    url: CrawlUrl,
+    addresses: Vec<IpAddr>,
+) {
+    while blocked.changed().await.is_ok() {
+        let refuses = |address: &IpAddr| spiders.blocks.refuses_address(*address).is_some();
+        let everywhere = !addresses.is_empty() && addresses.iter().all(refuses);
+        if everywhere || spiders.blocks.refuses_url(&url).is_some() {
+            return;
+        }
+    }
+    std::future::pending().await
 }
 
 /// Waits for `work`. While it is at rest it is up to the work whether simulated time may pass; while it is at
@@ -272,22 +357,25 @@ fn poll<T>(work: &mut BoxFuture<'_, T>, context: &mut Context<'_>) -> Poll<Optio
 }
 
 fn panicked(kind: FailureKind) -> FetchFailure {
-    let detail = "the program failed over this answer (a bug: please report the URL)".to_owned();
-    FetchFailure { kind, detail, met: None, address: None, timing: Timing::default() }
+    given_up(kind, "the program failed over this answer (a bug: please report the URL)", None)
 }
 
-fn start_gatherers(
-    stage: Arc<GatherStage>,
-    jobs: mpsc::Receiver<messages::GatherJob>,
-    threads: usize,
-    events: &Sender<Event>,
-) -> Result<Vec<thread::JoinHandle<()>>, StoreError> {
-    let jobs = Arc::new(Mutex::new(jobs));
-    let spawn = |_| {
-        let (stage, jobs, events) = (stage.clone(), jobs.clone(), events.clone());
-        start("gatherer", &events.clone(), move || stage.run(&jobs, &events))
-    };
-    (0..threads.max(1)).map(spawn).collect()
+/// A fetch or look-up that is not over long after its own limits.
+fn outlived(kind: FailureKind) -> FetchFailure {
+    let met = Met::new(Hazard::Stalled, Measure::Cut).of("fetching");
+    given_up(kind, "it outlived its own limits and was given up", Some(met))
+}
+
+fn given_up(kind: FailureKind, detail: &str, met: Option<Met>) -> FetchFailure {
+    let detail = detail.to_owned();
+    FetchFailure { kind, detail, met, address: None, timing: Timing::default() }
+}
+
+/// Hanging up ends it.
+fn start_watchdog(watchdog: Watchdog) -> Result<mpsc::Sender<()>, StoreError> {
+    let (hold, stop) = mpsc::channel();
+    beside("watchdog", move || watchdog.run(&stop))?;
+    Ok(hold)
 }
 
 /// Starts a thread that works beside a crawl; its panic is its own.

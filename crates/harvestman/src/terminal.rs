@@ -4,6 +4,7 @@
 //! turn the reading direction; none of them reaches a terminal. A closed pipe (`… | head`) is no error.
 
 use std::{
+    backtrace::{Backtrace, BacktraceStatus},
     borrow::Cow,
     io::{self, IsTerminal, Write},
 };
@@ -48,7 +49,23 @@ pub fn fit(text: &str, width: usize) -> Cow<'_, str> {
 /// Writes to standard output as it is: pass what came from the web through [`printable`] first, unless
 /// the output is JSON, which escapes by itself, or a body the user asked for byte by byte.
 pub fn print(text: &str) -> Result<(), Failure> {
-    print_bytes(text.as_bytes())
+    print_bytes(without_marks(text).as_bytes())
+}
+
+/// JSON leaves these as they are, and some terminals obey them: as `\u009b`, which JSON reads the same.
+fn without_marks(text: &str) -> Cow<'_, str> {
+    let marks = |c: char| is_unsafe(c) && c >= '\u{7f}';
+    if !text.contains(marks) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match marks(c) {
+            true => shown.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
 }
 
 pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
@@ -60,6 +77,56 @@ pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Where the log goes: what a server said may stand in it, and must not drive the terminal. The log's own colours
+/// pass, where it has any.
+#[derive(Clone, Copy, Debug)]
+pub struct LogWriter {
+    pub colours: bool,
+}
+
+impl Write for LogWriter {
+    /// A whole line at a time: the log hands over no less.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        let shown = match self.colours {
+            true => coloured(&text),
+            false => printable_lines(&text).into_owned(),
+        };
+        io::stderr().lock().write_all(shown.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().lock().flush()
+    }
+}
+
+/// As [`printable_lines`], but sequences that only set colours stay.
+fn coloured(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut parts = text.split('\u{1b}');
+    shown.push_str(&printable_lines(parts.next().unwrap_or_default()));
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_digit() && !matches!(c, '[' | ';'));
+        let is_colour =
+            part.starts_with('[') && end.is_some_and(|end| part[end..].starts_with('m'));
+        shown.push_str(if is_colour { "\u{1b}" } else { "\\u{1b}" });
+        shown.push_str(&printable_lines(part));
+    }
+    shown
+}
+
+/// What a panic says may hold what a page said.
+pub fn tame_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        remark(&format!("harvestman: {}", printable_lines(&panic.to_string())));
+        let trace = Backtrace::capture();
+        if trace.status() == BacktraceStatus::Captured {
+            remark(&trace.to_string());
+        }
+    }));
 }
 
 /// A line on standard error, where progress and remarks go; a closed standard error is ignored.
@@ -78,7 +145,7 @@ pub fn wants_colour() -> bool {
 }
 
 /// Control characters (C0, DEL, C1), line and paragraph separators, and marks that turn the direction.
-fn is_unsafe(c: char) -> bool {
+pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}')
@@ -104,6 +171,13 @@ mod tests {
     #[test]
     fn texts_of_many_lines_keep_their_lines_only() {
         assert_eq!(printable_lines("a\r\n\tb\u{1b}[1m\rc"), "a\n\tb\\u{1b}[1m\\rc");
+    }
+
+    #[test]
+    fn of_the_log_only_colours_reach_a_terminal() {
+        let line = "\u{1b}[31mERROR\u{1b}[0m url=\u{1b}]0;x\u{7} \u{1b}[2J\u{9b}1m\n";
+        let shown = coloured(line);
+        assert_eq!(shown, "\u{1b}[31mERROR\u{1b}[0m url=\\u{1b}]0;x\\u{7} \\u{1b}[2J\\u{9b}1m\n");
     }
 
     #[test]

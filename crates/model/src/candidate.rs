@@ -59,6 +59,16 @@ impl Refusal {
         Refusal { reason: RefusalReason::Blocked, rule: Refusal::FORGOTTEN.to_owned() }
     }
 
+    /// Reading the page, or so many pages of its site, broke down.
+    pub fn quarantined(site: bool) -> Refusal {
+        let times = crate::limits::BREAKDOWNS_MAX;
+        let rule = match site {
+            true => format!("quarantine: reading {times} pages of the site broke down"),
+            false => format!("quarantine: its reading broke down {times} times"),
+        };
+        Refusal { reason: RefusalReason::Trap, rule }
+    }
+
     pub const FORGOTTEN: &str = "forgotten by the user";
 
     pub fn is_forgotten(&self) -> bool {

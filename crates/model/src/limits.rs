@@ -45,6 +45,9 @@ pub const PAGES_IN_HAND_MAX: usize = 200_000;
 pub const SETTLE_EVERY: Duration = Duration::from_millis(250);
 /// … or this many pages.
 pub const SETTLE_PAGES: usize = 200;
+/// Breakdowns after which a page is left alone, and such pages after which a site is (VN's operators took a site
+/// that crashed its crawler three times out by hand).
+pub const BREAKDOWNS_MAX: u32 = 3;
 /// Exchanges that wait for a gatherer thread: bounds memory to this many bodies.
 pub const GATHER_QUEUE: usize = 64;
 /// How long a lease lasts without a check-in.

@@ -19,8 +19,8 @@ use crate::{
     collection::Collection,
     database::{open_reader, store_error},
     frontier::{
-        BatchRow, FACTS, ROBOTS, Seed, facts_from_row, list_batches, load_totals, record_from_row,
-        robots_from_row, unpack_times,
+        BatchRow, Breakdown, FACTS, ROBOTS, Seed, facts_from_row, list_batches, load_totals,
+        record_from_row, robots_from_row, unpack_times,
     },
     migrate::schema_of,
     runs::Run,
@@ -349,6 +349,13 @@ impl Census {
             params![max, hazard, site],
             HazardEntry::from_row,
         )
+    }
+
+    /// Pages whose reading broke down since it last went well, the most frequent first.
+    pub fn breakdowns(&self) -> Result<Vec<Breakdown>, StoreError> {
+        let sql =
+            format!("SELECT {} FROM breakdowns ORDER BY count DESC, site, url", Breakdown::COLUMNS);
+        self.list(&sql, [], Breakdown::from_row)
     }
 
     /// Every block, by pattern: a list can have a million, so one at a time.

@@ -136,6 +136,11 @@ impl Collection {
         self.dir.join("links")
     }
 
+    /// Which pages are being read right now.
+    pub fn readings(&self) -> PathBuf {
+        self.dir.join("crawl.readings")
+    }
+
     /// Pages as files, where that was asked for.
     pub fn directory(&self) -> PathBuf {
         self.dir.join("directory")

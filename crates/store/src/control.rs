@@ -38,6 +38,10 @@ pub enum Command {
         reason: String,
         remove: bool,
     },
+    /// Let a page (by its URL), or all pages of a site, be read again that broke their reading down.
+    LiftQuarantine {
+        what: String,
+    },
     VisitNow {
         url: String,
     },

@@ -1,10 +1,16 @@
 //! Runs: when a crawl began, how it is doing, how and why it ended. And events: what happened meanwhile.
 
+use std::path::Path;
+
 use model::{StoreError, Timestamp};
 use rusqlite::{Connection, Row, params};
 use serde::{Deserialize, Serialize};
 
-use crate::{directory::Sitting, frontier::SqliteFrontier};
+use crate::{
+    database::{open_writer, store_error},
+    directory::Sitting,
+    frontier::SqliteFrontier,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -175,6 +181,23 @@ impl SqliteFrontier {
                 .map(drop)
         })
     }
+}
+
+/// Tells of something from beside the crawl's own writer, which may be what is wrong.
+pub fn tell_beside(
+    database: &Path,
+    kind: &str,
+    text: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let text = &text[..text.floor_char_boundary(REASON_BYTES_MAX)];
+    let sql = open_writer(database)?;
+    sql.execute(
+        "INSERT INTO events (at, kind, site, text) VALUES (?1, ?2, NULL, ?3)",
+        params![now.0, kind, text],
+    )
+    .map(drop)
+    .map_err(|e| store_error(database, e))
 }
 
 /// One for each crawl there ever was: some thousands in a lifetime.

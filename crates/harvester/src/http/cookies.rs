@@ -136,6 +136,26 @@ impl CookieJar {
     }
 }
 
+/// The `Set-Cookie` lines of an answer that no jar takes for what they try, in words, with their number: cookies
+/// for other domains, longer or more than are kept.
+pub fn refused_cookies(url: &CrawlUrl, headers: &Headers) -> Vec<(&'static str, u64)> {
+    let (mut long, mut foreign, mut fine) = (0, 0, 0u64);
+    for line in headers.all("set-cookie") {
+        let attributes = line.split_once(';').map_or("", |(_, rest)| rest);
+        let domain = parse_attributes(attributes, Timestamp::ZERO).domain;
+        if line.len() > COOKIE_BYTES_MAX {
+            long += 1;
+        } else if cookie_domain(domain, url).is_none() {
+            foreign += 1;
+        } else {
+            fine += 1;
+        }
+    }
+    let many = fine.saturating_sub(COOKIES_MAX as u64);
+    let all = [("too long", long), ("for another domain", foreign), ("too many", many)];
+    all.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
 /// The value stays out of logs.
 impl fmt::Debug for Cookie {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

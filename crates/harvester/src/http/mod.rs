@@ -50,7 +50,7 @@ mod withheld;
 #[cfg(test)]
 mod tests;
 
-pub use cookies::CookieJar;
+pub use cookies::{CookieJar, refused_cookies};
 pub use cookies_file::{CookiesFileError, PresetCookie};
 pub use decode_body::decode_body;
 pub use dns::{DnsOptions, DnsResolver};

@@ -647,6 +647,28 @@ fn a_name_that_does_not_resolve_fails_the_visit_before_it_begins() {
 }
 
 #[test]
+fn all_pages_of_a_name_that_is_not_registered_are_closed_at_once() {
+    let paths: Vec<String> = (0..20).map(|n| format!("/{n}")).collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let mut bench = Bench::with(vec![open_lease("a.example", &paths, "")]);
+    let mut closed = 0;
+    loop {
+        match bench.bench.acquire(START) {
+            // The resolver remembers a no, and asks nobody again.
+            Step::Resolve(site) => {
+                bench.bench.resolved(&site, Err(failure(FailureKind::DnsUnknown)), START);
+            }
+            Step::Failed(_, told, _) => {
+                assert_eq!(told.kind, FailureKind::DnsUnknown);
+                closed += 1;
+            }
+            _ => break,
+        }
+    }
+    assert_eq!(closed, 20);
+}
+
+#[test]
 fn a_name_is_resolved_again_when_its_time_is_over() {
     let mut bench = Bench::with(vec![open_lease("a.example", &["/1"], "")]);
     let Step::Resolve(site) = bench.bench.acquire(START) else { panic!("no resolve") };

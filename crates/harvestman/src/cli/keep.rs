@@ -1,9 +1,9 @@
-//! What `block`, `forget`, `thin` and `check` are told: what to keep away from or to keep no longer, and
-//! whether all is in order.
+//! What `block`, `quarantine`, `forget`, `thin` and `check` are told: what to keep away from or to keep no longer,
+//! and whether all is in order.
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 #[derive(Clone, Debug, Args)]
 pub struct BlockArgs {
@@ -26,6 +26,24 @@ pub struct BlockArgs {
     /// Why, for those who ask later
     #[arg(long, value_name = "TEXT", conflicts_with = "remove")]
     pub reason: Option<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct QuarantineArgs {
+    #[command(subcommand)]
+    pub command: Option<QuarantineCommand>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum QuarantineCommand {
+    /// List them (also without a word)
+    List,
+    /// Have a page, or all pages of a site, read again
+    Lift {
+        /// URL or site, as the list has it
+        #[arg(value_name = "URL|SITE", required = true)]
+        what: Vec<String>,
+    },
 }
 
 #[derive(Clone, Debug, Args)]

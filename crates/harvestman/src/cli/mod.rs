@@ -124,6 +124,17 @@ What to block: a URL, a prefix that ends in *, a host, a domain with all under i
 an address or a range of addresses.")]
     Block(BlockArgs),
 
+    /// Pages that broke their reading down, those that are left alone for it, and reading them again
+    #[command(after_help = "Examples:
+  harvestman quarantine
+  harvestman quarantine --json
+  harvestman quarantine lift https://example.org/strange.html
+  harvestman quarantine lift example.org
+
+A page on which the parser fails three times, or over which the process ends, is left alone; so is a
+site with three such pages. What was harvested is kept.")]
+    Quarantine(QuarantineArgs),
+
     /// Several crawls in one collection, each with its own seeds, scope, limits and manners
     #[command(after_help = "Examples:
   harvestman spider

@@ -124,6 +124,8 @@ impl Case<'_> {
         if let Some(step) = block_step(self.census, self.blocks, self.url, story, decisions)? {
             steps[0] = step;
             steps.truncate(1);
+        } else if let Some(step) = super::quarantine::step(self.census, self.url)? {
+            steps.push(step);
         } else {
             let token = config.etiquette.robots_token();
             steps.push(robots_step(self.census, self.url, &token)?);

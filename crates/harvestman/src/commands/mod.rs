@@ -13,7 +13,7 @@ use crate::{
     cli::{Cli, Command},
     config::{Config, FlagValues},
     exit::{Exit, Failure},
-    terminal::{remark, stderr_is_terminal},
+    terminal::{LogWriter, remark, stderr_is_terminal, tame_panics},
 };
 
 mod announcements;
@@ -36,6 +36,7 @@ mod history;
 mod init;
 mod man;
 mod outlook;
+mod quarantine;
 mod report;
 mod seed;
 mod show;
@@ -119,6 +120,7 @@ fn known_as(
 
 /// The whole program.
 pub fn main() -> ExitCode {
+    tame_panics();
     let cli = Cli::parse();
     let json = cli.json;
     match run(cli) {
@@ -143,6 +145,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Seed(args) => seed::run(&context, &args),
         Command::Spider(args) => spider::run(&context, args.command.as_ref()),
         Command::Block(args) => block::run(&context, &args),
+        Command::Quarantine(args) => quarantine::run(&context, &args),
         Command::Forget(args) => forget::run(&context, &args),
         Command::Thin(args) => thin::run(&context, &args),
         Command::Status => status::run(&context),
@@ -174,11 +177,12 @@ fn start_log(verbose: u8) {
     };
     let filter = tracing_subscriber::EnvFilter::try_from_env("HARVESTMAN_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
+    let colours = stderr_is_terminal();
     // A second call in one process (tests) keeps the first log.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(stderr_is_terminal())
+        .with_writer(move || LogWriter { colours })
+        .with_ansi(colours)
         .with_target(verbose > 1)
         .without_time()
         .try_init();

@@ -7,7 +7,7 @@ use harvester::clock::RealClock;
 use model::{Clock, Counts, Timestamp};
 use serde_json::{Value, json};
 use store::{
-    census::{Census, SiteEntry},
+    census::{Census, Event, SiteEntry},
     collection::Collection,
     frontier::BatchRow,
     runs::{Run, RunState},
@@ -20,6 +20,7 @@ use crate::{
     pipeline::{
         harvest::{Saved, Spending},
         tally::Tally,
+        watchdog::STALLED,
     },
     progress::{bytes, number, some},
     terminal::{print, printable},
@@ -27,6 +28,7 @@ use crate::{
 };
 
 const SITES_SHOWN: u32 = 10;
+const EVENTS_LOOKED_AT: u32 = 1_000;
 
 pub fn run(context: &Context) -> Result<Exit, Failure> {
     let collection = Collection::open(&context.folder)?;
@@ -42,10 +44,19 @@ pub fn run(context: &Context) -> Result<Exit, Failure> {
         versions_thinned: census.versions_thinned()?,
         folder: collection.dir().display().to_string(),
         batches: census.batches()?,
+        stalls: stalls(&census)?,
         now: RealClock::new().now(),
     };
     print(&if context.json { format!("{:#}\n", report.json()) } else { report.text() })?;
     Ok(Exit::Done)
+}
+
+/// What made no progress in the last run.
+fn stalls(census: &Census) -> Result<Vec<Event>, Failure> {
+    let since = census.last_run()?.map_or(Timestamp::ZERO, |run| run.started);
+    let events = census.events(EVENTS_LOOKED_AT)?;
+    let is_stall = |event: &Event| event.kind == STALLED && event.at >= since;
+    Ok(events.into_iter().filter(is_stall).collect())
 }
 
 struct Report {
@@ -59,6 +70,8 @@ struct Report {
     versions_thinned: u64,
     folder: String,
     batches: Vec<BatchRow>,
+    /// Of the last run, newest first.
+    stalls: Vec<Event>,
     now: Timestamp,
 }
 
@@ -94,6 +107,9 @@ impl Report {
             "budget": self.plans.spending.iter().map(Spending::json).collect::<Vec<Value>>(),
             "refused": self.refusals.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
             "batches": { "out": self.batches_out().count(), "sites_out": self.sites_out() },
+            "stalls": self.stalls.iter().map(|stall| json!({
+                "at": times::iso(stall.at), "text": stall.text,
+            })).collect::<Vec<Value>>(),
             "run": self.run.as_ref().map(|run| json!({
                 "started": times::iso(run.started), "ended": run.ended.map(times::iso),
                 "seconds": self.seconds(run), "pages_per_second": self.rate(run), "pid": run.pid,
@@ -127,6 +143,11 @@ impl Report {
             },
             bytes(counts.bytes)
         );
+        if let Some(last) = self.stalls.first() {
+            let (count, when) = (number(self.stalls.len() as u64), times::ago(last.at, self.now));
+            let what = printable(&last.text);
+            let _ = writeln!(text, "stalled     {count} times, last {when}: {what}");
+        }
         if let Some(due) = self.next_due {
             let _ = writeln!(text, "next due    {}", times::until(due, self.now));
         }

@@ -262,6 +262,11 @@ pub enum Objective {
 }
 
 #[derive(Clone, Debug, PartialEq)]
+pub struct Hazards {
+    pub stalled_after: Duration,
+}
+
+#[derive(Clone, Debug, PartialEq)]
 pub struct Harvester {
     pub sites_in_hand: usize,
 }
@@ -437,6 +442,11 @@ impl Values {
             watch: self.list("revisit.watch"),
             ignore: self.list("revisit.ignore"),
         }
+    }
+
+    pub fn hazards(&mut self) -> Hazards {
+        // Whatever is looked at stands still for a moment.
+        Hazards { stalled_after: self.time("hazards.stalled_after").max(Duration::from_secs(1)) }
     }
 
     pub fn harvester(&mut self) -> Harvester {

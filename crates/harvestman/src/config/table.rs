@@ -505,6 +505,10 @@ pub static KEYS: &[Key] = &[
         .example("[\".ad\", \"footer > p\"]")
         .reach(Reach::Page)
         .live(),
+    // Hazards.
+    Key::new("hazards.stalled_after", Kind::Time, "\"5m\"")
+        .doc("A part of the crawl that makes no progress for so long is told of and begun anew; after twice that the process ends.")
+        .example("\"10m\""),
     // The machine.
     Key::new("harvester.sites_in_hand", AT_LEAST_ONE, "1000")
         .doc("Sites in memory at the same time; memory follows this figure.")

@@ -34,6 +34,9 @@ use super::{
     spiders::{Spider, Spiders},
 };
 
+/// The slot of what is being read, before there are gather threads.
+const ADOPTING: usize = 0;
+
 pub struct Adopter<'a> {
     /// What visits cost when the process died.
     pub prices: Planner,
@@ -184,7 +187,7 @@ impl Adopter<'_> {
         let mut site = lease.site.habit.clone();
         let before = page.habit;
         let stakes = Stakes { stake, price, site: site.clone() };
-        let (report, decisions) = self.stage.read(exchange, page, &filed, after, &stakes);
+        let (report, decisions) = self.stage.read(ADOPTING, exchange, page, &filed, after, &stakes);
         self.stage.keep_file(exchange, &report)?;
         let now = self.clock.now();
         manager::learn(&mut site, &before, report.decided.sight, now);

@@ -20,6 +20,9 @@ pub trait Desk: Frontier {
     fn change_blocks(&mut self, change: &BlockChange, now: Timestamp)
     -> Result<String, StoreError>;
 
+    /// See [`SqliteFrontier::lift_quarantine`].
+    fn lift_quarantine(&mut self, what: &str, now: Timestamp) -> Result<u64, StoreError>;
+
     fn change_spider(
         &mut self,
         name: &str,
@@ -83,6 +86,10 @@ impl Desk for SqliteFrontier {
         }
         let new = self.block(&change.patterns, &change.reason, now)?;
         Ok(format!("{new} blocks added"))
+    }
+
+    fn lift_quarantine(&mut self, what: &str, now: Timestamp) -> Result<u64, StoreError> {
+        SqliteFrontier::lift_quarantine(self, what, now)
     }
 
     fn change_spider(

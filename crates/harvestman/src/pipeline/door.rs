@@ -19,6 +19,9 @@ impl Gate for Doorkeeper {
     }
 
     fn refuses_page(&self, page: &Page) -> Option<Refusal> {
+        if let Some(refusal) = self.0.quarantine.refuses(&page.url) {
+            return Some(refusal);
+        }
         match self.0.of(page.spider).judge(&Candidate::from(page)) {
             Verdict::Accept => None,
             Verdict::Reject(refusal) => Some(refusal),

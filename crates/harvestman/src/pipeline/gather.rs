@@ -12,8 +12,9 @@ use std::{
 use gatherer::{Gathered, gather, gather_part};
 use harvester::failure::PageAfter;
 use model::{
-    Archive, ArchiveEntry, Candidate, Clock, Decision, EntryKind, Exchange, Page, PageUpdate,
-    RecordId, RecordLocation, RefersTo, Refusal, Stopped, StoreError, Verdict,
+    Archive, ArchiveEntry, Candidate, Clock, Decision, EntryKind, Exchange, Hazard, Measure, Page,
+    PageState, PageUpdate, RecordId, RecordLocation, RefersTo, Refusal, Sighting, Stopped,
+    StoreError, Verdict,
 };
 use seeder::{Blocks, Requisites, Sorted, SortedNotice, feeds_of, sort_links, sort_requisites};
 use store::{
@@ -24,10 +25,13 @@ use tokio::sync::mpsc::Sender;
 
 use super::{
     lesson::Lesson,
+    marks::{Bench, Unread, Watch},
     messages::{Event, GatherJob, PageReport, Report, ReportSubject, Subject},
     notices,
     payloads::Payloads,
+    poison,
     preview::Preview,
+    quarantine,
     returning::{self, Stakes},
     settle::{self, Seen},
     sightings,
@@ -53,15 +57,19 @@ pub struct GatherStage {
     pub clock: Arc<dyn Clock>,
     /// What would be taken is told here instead of being taken.
     pub preview: Option<Arc<Preview>>,
+    /// What the stages of the crawl are at.
+    pub watch: Arc<Watch>,
 }
 
 impl GatherStage {
     /// One thread's loop; ends when the harvest loop hangs up.
-    pub fn run(&self, jobs: &Mutex<Receiver<GatherJob>>, events: &Sender<Event>) {
+    pub fn run(&self, bench: &Bench, jobs: &Mutex<Receiver<GatherJob>>, events: &Sender<Event>) {
         let mut unwritten = 0;
         while let Some(job) = self.next(jobs, &mut unwritten) {
-            let event = match self.work(job, events) {
-                Ok(report) => Event::Gathered(Box::new(report)),
+            let event = match self.work(job, bench, events) {
+                Ok(Some(report)) => Event::Gathered(Box::new(report)),
+                // Given up meanwhile: another thread is in its place, and the page is settled.
+                Ok(None) => return,
                 Err(error) => Event::Fault(error),
             };
             if events.blocking_send(event).is_err() {
@@ -89,24 +97,70 @@ impl GatherStage {
         jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
     }
 
-    fn work(&self, job: GatherJob, events: &Sender<Event>) -> Result<Report, StoreError> {
+    /// `None` when the thread was given up while it read.
+    fn work(
+        &self,
+        job: GatherJob,
+        bench: &Bench,
+        events: &Sender<Event>,
+    ) -> Result<Option<Report>, StoreError> {
         let begun = self.clock.micros();
         let GatherJob { assignment, exchange, subject, clock, busy } = job;
-        let (subject, location, decisions) = match subject {
+        let took = || Duration::from_micros(self.clock.micros().saturating_sub(begun));
+        let (page, after, stakes) = match subject {
+            Subject::Page { page, after, stakes } => (page, after, stakes),
             Subject::Robots(copy) => {
-                let filed = self.file(&exchange, None, events)?;
+                let location = self.file(&exchange, None, events)?.location;
                 let met = sightings::of_exchange(&exchange);
-                (ReportSubject::Robots(copy, met), filed.location, Vec::new())
-            }
-            Subject::Page { page, after, stakes } => {
-                let filed = self.file(&exchange, Some(&page), events)?;
-                let (report, decisions) = self.read(&exchange, *page, &filed, after, &stakes);
-                when_there_is_room(events, || self.keep_file(&exchange, &report))?;
-                (ReportSubject::Page(Box::new(report)), filed.location, decisions)
+                let (subject, decisions) = (ReportSubject::Robots(copy, met), Vec::new());
+                let took = took();
+                let report = Report { assignment, subject, location, decisions, clock, took, busy };
+                return Ok(Some(report));
             }
         };
-        let took = Duration::from_micros(self.clock.micros().saturating_sub(begun));
-        Ok(Report { assignment, subject, location, decisions, clock, took, busy })
+        let filed = self.file(&exchange, Some(&page), events)?;
+        let unread = Unread { assignment, exchange, page, after, stakes, clock, filed };
+        let unread = Arc::new(unread);
+        bench.lay(unread.clone());
+        let (report, decisions) = self.read(
+            bench.slot,
+            &unread.exchange,
+            (*unread.page).clone(),
+            &unread.filed,
+            after,
+            &unread.stakes,
+        );
+        if bench.take().is_none() {
+            return Ok(None);
+        }
+        // Nobody else has it now.
+        let Some(Unread { assignment, exchange, clock, filed, .. }) = Arc::into_inner(unread)
+        else {
+            return Ok(None);
+        };
+        when_there_is_room(events, || self.keep_file(&exchange, &report))?;
+        let (subject, location) = (ReportSubject::Page(Box::new(report)), filed.location);
+        let took = took();
+        Ok(Some(Report { assignment, subject, location, decisions, clock, took, busy }))
+    }
+
+    /// The report on a page whose reading did not end.
+    pub fn unread(&self, unread: &Unread) -> Report {
+        let Unread { assignment, exchange, page, stakes, clock, filed, .. } = unread;
+        let mut met = self.spiders.quarantine.broke_down(&exchange.url, quarantine::STALLED);
+        met.push(Sighting::at(&exchange.url, Hazard::Stalled, Measure::Cut).of("reading"));
+        let reading = Reading::broken(met);
+        let (report, decisions) =
+            self.report(exchange, (**page).clone(), filed, BROKEN, stakes, reading);
+        Report {
+            assignment: assignment.clone(),
+            subject: ReportSubject::Page(Box::new(report)),
+            location: filed.location,
+            decisions,
+            clock: *clock,
+            took: Duration::ZERO,
+            busy: self.clock.busy(),
+        }
     }
 
     /// Appends the exchange to the volume: whole, or as a revisit of what is there already.
@@ -200,40 +254,76 @@ impl GatherStage {
         directory.write(&exchange.url, exchange.started, &exchange.body)
     }
 
-    /// Gathers an archived answer and judges its links. Also the way records are adopted after a crash.
+    /// Gathers an archived answer and judges its links, noting in this slot what is being read. Also the way
+    /// records are adopted after a crash.
     pub fn read(
         &self,
+        slot: usize,
         exchange: &Exchange,
         page: Page,
         filed: &Filed,
         after: PageAfter,
         stakes: &Stakes,
     ) -> (PageReport, Vec<Decision>) {
-        let spider = self.spiders.of(page.spider);
+        let quarantine = &self.spiders.quarantine;
+        if let Some(refusal) = quarantine.refuses(&page.url) {
+            let reading = Reading { refusal: Some(refusal), ..Reading::default() };
+            return self.report(exchange, page, filed, after, stakes, reading);
+        }
         // The gatherer promises not to panic; should it break the promise, one page is poor, not the crawl.
+        self.watch.begin(slot, page.url.as_str());
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.reading(&page, exchange, filed)));
+        self.watch.end(slot);
+        let Ok(mut reading) = outcome else {
+            tracing::error!(url = %exchange.url, "reading this page failed (a bug: please report the URL)");
+            let reading = Reading::broken(quarantine.broke_down(&page.url, quarantine::PANICKED));
+            return self.report(exchange, page, filed, BROKEN, stakes, reading);
+        };
+        reading.sightings.extend(quarantine.read_well(&page.url));
+        self.report(exchange, page, filed, after, stakes, reading)
+    }
+
+    /// All that is done with the bytes of an answer.
+    fn reading(&self, page: &Page, exchange: &Exchange, filed: &Filed) -> Reading {
+        poison::taste(page.url.as_str());
+        let spider = self.spiders.of(page.spider);
         let take = if page.terms.requisite { gather_part } else { gather };
-        let (notion, options) = spider.reading_of(&page);
-        let mut gathered = catch_unwind(AssertUnwindSafe(|| take(exchange, &options)))
-            .unwrap_or_else(|_| {
-                tracing::error!(url = %exchange.url, "the gatherer panicked on this page");
-                Gathered::default()
-            });
-        let refusal = refusal(&spider, &page, exchange, &gathered);
+        let (_, options) = spider.reading_of(page);
+        let gathered = take(exchange, &options);
+        let refusal = refusal(&spider, page, exchange, &gathered);
         let (mut sorted, mut parts) = match refusal {
-            None => sort(&spider, &page, &gathered),
+            None => sort(&spider, page, &gathered),
             Some(_) => (Sorted::default(), Requisites::default()),
         };
         let mut notice = match refusal {
-            None => self.notice(&spider, &page, exchange, filed, &gathered),
+            None => self.notice(&spider, page, exchange, filed, &gathered),
             Some(_) => SortedNotice::default(),
         };
         // What is asked for as a notice is not asked for as a page because the same page links to it.
         let is_notice = |page: &Candidate| notice.notices.iter().any(|other| other.url == page.url);
         sorted.internal.retain(|page| !is_notice(page));
         if let Some(preview) = &self.preview {
-            sorted = preview.keep(&page, sorted);
+            sorted = preview.keep(page, sorted);
             (parts, notice) = (Requisites::default(), SortedNotice::default());
         }
+        let mut sightings = sightings::of_page(exchange, &gathered, &sorted.refused);
+        sightings.extend(self.spiders.guards.of_page(exchange, &gathered, &sorted.refused));
+        Reading { gathered, refusal, sorted, parts, notice, sightings }
+    }
+
+    /// What becomes of a page by what was read.
+    fn report(
+        &self,
+        exchange: &Exchange,
+        page: Page,
+        filed: &Filed,
+        after: PageAfter,
+        stakes: &Stakes,
+        reading: Reading,
+    ) -> (PageReport, Vec<Decision>) {
+        let Reading { mut gathered, refusal, sorted, parts, mut notice, sightings } = reading;
+        let spider = self.spiders.of(page.spider);
+        let (notion, _) = spider.reading_of(&page);
         let now = self.clock.now();
         let verdict =
             settle::Answered { exchange, gathered: &gathered, filed, notion: &notion, refusal };
@@ -250,7 +340,6 @@ impl GatherStage {
         decisions.extend(refused);
         let html = matches!(gathered.media_type.as_str(), "text/html" | "application/xhtml+xml");
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
-        let sightings = sightings::of_page(exchange, &gathered, &decisions);
         let report = PageReport {
             page,
             update,
@@ -310,6 +399,26 @@ fn when_there_is_room<T>(
                 return outcome;
             }
         }
+    }
+}
+
+/// A page that was answered and could not be read is tried again when the manager says so.
+const BROKEN: PageAfter = PageAfter::GiveUp { state: PageState::Failing };
+
+/// What reading an answer brought.
+#[derive(Default)]
+struct Reading {
+    gathered: Gathered,
+    refusal: Option<Refusal>,
+    sorted: Sorted,
+    parts: Requisites,
+    notice: SortedNotice,
+    sightings: Vec<Sighting>,
+}
+
+impl Reading {
+    fn broken(sightings: Vec<Sighting>) -> Reading {
+        Reading { sightings, ..Reading::default() }
     }
 }
 

@@ -27,6 +27,7 @@ use super::{
     Spawner,
     course::{Bounds, Fingerprints, Helm},
     hand::Hand,
+    marks::{Waits, Watch},
     messages::{Event, GatherJob, Order, Settle},
     sessions::{Lane, Sessions},
     spiders::Spiders,
@@ -117,6 +118,7 @@ pub struct Harvest {
     pub progress: watch::Sender<Progress>,
     pub planning: Planning,
     pub state: State,
+    pub watch: Arc<Watch>,
 }
 
 /// What is under way.
@@ -194,6 +196,7 @@ impl Harvest {
         self.steer(self.state.started);
         let ended = loop {
             let wake = self.advance();
+            self.watch.harvest.turn(self.waits());
             if let Some(ended) = self.over() {
                 break ended;
             }
@@ -210,6 +213,7 @@ impl Harvest {
             }
         };
         drop(awake);
+        self.watch.harvest.turns.end();
         self.beat(true);
         (ended, self.state.tally, self.state.counts)
     }
@@ -221,6 +225,7 @@ impl Harvest {
             if let Event::Fault(error) = event {
                 return Some(Ended::Fault(error));
             }
+            self.watch.harvest.hear();
             self.handle(event);
             next = events.try_recv().ok();
         }
@@ -295,6 +300,32 @@ impl Harvest {
         let (check_at, again_at) = (self.state.check_at, self.planning.again_at);
         let soonest = [check_at, again_at, deadline, rest_at, self.next_batch()];
         soonest.into_iter().flatten().filter(|at| *at > now).fold(wake, Timestamp::min)
+    }
+
+    /// What the loop waits for that has no limit in time of its own: fetches and look-ups have.
+    fn waits(&self) -> Waits {
+        let state = &self.state;
+        let due = || {
+            let now = self.clock.now();
+            self.may_begin() && !self.hand_is_full() && state.check_at.is_some_and(|at| at <= now)
+        };
+        if state.paused.is_some() || state.in_flight > 0 || state.resolving > 0 {
+            Waits::Idle
+        } else if state.unsettled > 0 || state.checking_out || state.batching > 0 {
+            Waits::Writer
+        } else if state.gathering > 0 {
+            Waits::Gatherers
+        } else if due() {
+            Waits::Due
+        } else {
+            Waits::Idle
+        }
+    }
+
+    /// So full that no more sites are asked for.
+    fn hand_is_full(&self) -> bool {
+        let (max, held) = (self.plan.sites_in_hand, self.state.hand.len());
+        held > 0 && max.saturating_sub(held) < max.div_ceil(4)
     }
 
     fn beat_every(&self) -> Duration {

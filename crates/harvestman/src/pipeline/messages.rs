@@ -157,8 +157,30 @@ pub enum Order {
     Block(i64, BlockChange),
     /// Write down what is to become of the spider of this name, and tell of all of them.
     Spider(Option<i64>, String, SpiderChange),
+    /// This page, or these of a site, may be read again, as that request asked.
+    LiftQuarantine(i64, String),
     /// What limits and rules kept back is looked at again, where these numbers are others than before.
     Limits(Fingerprints),
+}
+
+impl Order {
+    /// What the writer is doing with it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Order::CheckOut(..) => "checking sites out",
+            Order::Refill(..) => "fetching more pages of a site",
+            Order::Settle(_) => "taking a check-in",
+            Order::Flush => "committing check-ins",
+            Order::Heartbeat(..) => "writing the run's figures",
+            Order::Sample(..) => "drawing a sample of pages",
+            Order::Batch(..) => "making a batch",
+            Order::RequestDone(..) => "answering a request",
+            Order::Block(..) => "changing the list of blocks",
+            Order::Spider(..) => "changing a spider",
+            Order::Limits(_) => "looking at what limits kept back",
+            Order::LiftQuarantine(..) => "lifting a quarantine",
+        }
+    }
 }
 
 /// A change of the list of blocks.

@@ -180,6 +180,10 @@ fn state_after(page: &Page, exchange: &Exchange, after: &PageAfter) -> PageState
     {
         return PageState::Excluded;
     }
+    // It was answered, and could not be read.
+    if let (PageAfter::GiveUp { state }, 200..=399) = (after, exchange.status) {
+        return *state;
+    }
     match exchange.status {
         200..=299 => PageState::Fetched,
         // That a page is back can be told only with a payload to point to.

@@ -17,7 +17,7 @@ use manager::{FrequencyOn, Policy, Stake};
 use model::{Candidate, CrawlUrl, FetchLimits, Origin, Page, Refusal, SiteKey, SpiderId, Verdict};
 use seeder::{Blocks, SeedSet, SpiderRules};
 
-use super::{change::Notion, notices::Vouchers};
+use super::{change::Notion, guards::Guards, notices::Vouchers, quarantine::Quarantine};
 use crate::{
     access::CookieStock,
     config::{Overrides, PageOverride},
@@ -150,12 +150,22 @@ pub struct Spiders {
     pub blocks: Blocks,
     /// Shared by all: which sites named a notice on another host as theirs.
     pub vouchers: Vouchers,
+    /// Shared by all: what broke its reading down.
+    pub quarantine: Quarantine,
+    pub guards: Guards,
 }
 
 impl Spiders {
     pub fn new(blocks: Blocks, spiders: impl IntoIterator<Item = Spider>) -> Spiders {
         let all = spiders.into_iter().map(|spider| (spider.id, Arc::new(spider)));
-        Spiders { all: RwLock::new(all.collect()), blocks, vouchers: Vouchers::default() }
+        let (all, vouchers) = (RwLock::new(all.collect()), Vouchers::default());
+        Spiders {
+            all,
+            blocks,
+            vouchers,
+            quarantine: Quarantine::default(),
+            guards: Guards::default(),
+        }
     }
 
     /// The page's spider; where it is gone (its record is adopted after a crash), the first one.

@@ -1,6 +1,6 @@
 //! Crawls of a small simulated web in which one part of our own breaks.
 
-use std::sync::RwLock;
+use std::sync::{Mutex, RwLock};
 
 use harvester::{
     clock::SimClock,
@@ -187,6 +187,7 @@ impl World {
             ids: RecordIds::from_seed(1),
             clock: self.clock.clone(),
             preview: None,
+            watch: Arc::default(),
         }
     }
 
@@ -215,6 +216,8 @@ impl World {
             gather_threads: 1,
             robots_limits: fetch_limits(),
             settle_every: Duration::ZERO,
+            stalled_after: None,
+            database: None,
         }
     }
 

@@ -22,6 +22,7 @@ use tokio::sync::mpsc::Sender;
 
 use super::{
     desk::Desk,
+    marks::Watch,
     messages::{Event, Order, REFUSED, Settle},
     spiders::Spiders,
     survey::Surveys,
@@ -45,6 +46,7 @@ pub struct Writer {
     pub spiders: Arc<Spiders>,
     /// Batches that are being chosen.
     pub surveys: Surveys,
+    pub watch: Arc<Watch>,
 }
 
 /// The check-ins that wait for the next transaction.
@@ -62,10 +64,18 @@ struct Batch {
 
 impl Writer {
     /// Serves orders until the harvest loop hangs up; then commits what is left and hands the desk back.
-    pub fn run(mut self, orders: &Receiver<Order>) -> Box<dyn Desk> {
+    pub fn run(self, orders: &Receiver<Order>) -> Box<dyn Desk> {
+        let watch = self.watch.clone();
+        let desk = self.serve(orders);
+        watch.writer.end();
+        desk
+    }
+
+    fn serve(mut self, orders: &Receiver<Order>) -> Box<dyn Desk> {
         let mut batch = Batch::default();
         let mut looked = Timestamp::ZERO;
         loop {
+            self.watch.writer.turn("waiting for orders");
             let order = match orders.recv_timeout(self.patience(&batch)) {
                 Ok(order) => Some(order),
                 Err(RecvTimeoutError::Timeout) => None,
@@ -99,6 +109,7 @@ impl Writer {
     }
 
     fn obey(&mut self, order: Order, batch: &mut Batch) -> Result<(), StoreError> {
+        self.watch.writer.turn(order.word());
         match order {
             Order::Settle(settle) => self.add(*settle, batch),
             Order::Flush => self.commit(batch),
@@ -131,6 +142,14 @@ impl Writer {
                     let now = writer.clock.now();
                     let result = writer.desk.change_blocks(&change, now)?;
                     writer.desk.request_done(id, &result, now)
+                })
+            }
+            Order::LiftQuarantine(id, what) => {
+                self.commit(batch)?;
+                self.until_there_is_room(|writer| {
+                    let now = writer.clock.now();
+                    let pages = writer.desk.lift_quarantine(&what, now)?;
+                    writer.desk.request_done(id, &pages.to_string(), now)
                 })
             }
             Order::Spider(id, name, change) => {
@@ -196,6 +215,8 @@ impl Writer {
         if batch.since.is_none() {
             return Ok(());
         }
+        self.watch.writer.turn("committing check-ins");
+        super::poison::taste("writer:commit");
         let begun = self.clock.micros();
         batch.settlement.now = self.clock.now();
         self.until_there_is_room(|writer| {
@@ -260,6 +281,7 @@ impl Writer {
         loop {
             match write(self) {
                 Err(error) if error.is_disk_full() && !self.events.is_closed() => {
+                    self.watch.writer.turn("waiting for room on the disk");
                     paused = true;
                     self.say(Event::Paused(Some(error.to_string())));
                     std::thread::sleep(FULL_DISK_RETRY);

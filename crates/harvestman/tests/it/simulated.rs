@@ -120,6 +120,7 @@ pub fn crawl(
         ids: RecordIds::from_seed(1),
         clock: clock.clone(),
         preview: None,
+        watch: Arc::default(),
     });
     let parts = Parts {
         desk: Box::new(frontier),
@@ -140,6 +141,8 @@ pub fn crawl(
         gather_threads: 2,
         robots_limits: limits(),
         settle_every: Duration::ZERO,
+        stalled_after: None,
+        database: None,
     };
     let plan = Plan {
         forever: errand.until.is_some(),

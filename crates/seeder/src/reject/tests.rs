@@ -115,3 +115,19 @@ fn a_bad_pattern_is_named_in_plain_words() {
     let error = RejectList::default().with_patterns(&["ok", "a(b"]).expect_err("bad").to_string();
     assert_eq!(error, "the reject pattern a(b is not a regular expression: unclosed group");
 }
+
+#[test]
+fn a_hundred_patterns_on_ten_thousand_urls_take_time_linear_in_both() {
+    let mut patterns = vec!["(a+)+$".to_owned(), "(.*)*x".to_owned(), "([a-z]+)*[0-9]$".to_owned()];
+    patterns.extend((0..97).map(|n| format!("/(catalog|list){n}/.*[?&]page=\\d+")));
+    let list = RejectList::none().with_patterns(&patterns).expect("they are small");
+    let urls: Vec<CrawlUrl> = (0..10_000)
+        .map(|n| CrawlUrl::parse(&format!("http://b.example/{}{n}/!", "a".repeat(100))).unwrap())
+        .collect();
+    let begun = std::time::Instant::now();
+    let refused = urls.iter().filter(|url| list.pattern(url).is_some()).count();
+    let took = begun.elapsed();
+    println!("10,000 URLs by 100 patterns: {took:?}");
+    assert_eq!(refused, 10_000, "the second pattern is in every example");
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
+}

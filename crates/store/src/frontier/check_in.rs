@@ -12,7 +12,7 @@ use rusqlite::{OptionalExtension, ToSql, params};
 
 use super::{
     admit::{self, Claim, Held},
-    check_out, children,
+    breakdowns, check_out, children,
     due::earliest,
     habits, hazards, history,
     limits::full_as_text,
@@ -29,6 +29,7 @@ pub(super) fn settle(work: &mut Work<'_>, settlement: &Settlement) -> Result<(),
     admit::admit(work, &settlement.candidates)?;
     count_decisions(work, &settlement.decisions)?;
     hazards::count(work, &settlement.sightings)?;
+    breakdowns::note(work, &settlement.sightings)?;
     if let Some(mark) = &settlement.mark {
         save_meta(work, "mark", mark)?;
     }

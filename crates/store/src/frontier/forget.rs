@@ -185,6 +185,7 @@ fn delete(sql: &Connection) -> rusqlite::Result<()> {
          OR is_forgotten_url(origin || '/robots.txt');
          DELETE FROM decisions WHERE is_forgotten_site(site) OR names_forgotten(rule);
          DELETE FROM hazards WHERE is_forgotten_site(site) OR names_forgotten(what);
+         DELETE FROM breakdowns WHERE is_forgotten_site(site) OR is_forgotten_url(url);
          DELETE FROM blocks WHERE names_forgotten(pattern);
          DELETE FROM events WHERE is_forgotten_site(site) OR names_forgotten(text);
          DELETE FROM control WHERE done IS NOT NULL \

@@ -8,6 +8,7 @@
 mod admit;
 mod asleep;
 mod batches;
+mod breakdowns;
 mod cache;
 mod check_in;
 mod check_out;
@@ -39,6 +40,7 @@ pub(crate) mod suite;
 mod tests;
 
 pub use batches::{BatchRow, BatchState, FailedVisit};
+pub use breakdowns::Breakdown;
 pub use history::unpack_times;
 pub use lift::Lifted;
 pub use memory::MemoryFrontier;

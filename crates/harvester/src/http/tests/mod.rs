@@ -8,4 +8,5 @@ mod hazards;
 mod heads;
 mod http2;
 mod server;
+mod spellings;
 mod tls;

@@ -83,6 +83,10 @@ fn write_entry(text: &mut String, entry: &HazardEntry) {
     for example in &entry.examples {
         let _ = writeln!(text, "             {}", printable(example));
     }
+    if entry.hazard == Hazard::Quarantine.word() {
+        let site = printable(&entry.site);
+        let _ = writeln!(text, "             to lift it: harvestman quarantine lift {site}");
+    }
 }
 
 /// A measure of a later version is shown by its word.

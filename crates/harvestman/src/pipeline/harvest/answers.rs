@@ -136,7 +136,9 @@ impl Harvest {
         let by_address = || match answer {
             Ok(exchange) => exchange.address.as_ref().and_then(refuses),
             // Its other addresses may have failed for reasons of their own.
-            Err(failure) if failure.kind == FailureKind::AddressRefused => {
+            Err(failure)
+                if matches!(failure.kind, FailureKind::AddressRefused | FailureKind::Aborted) =>
+            {
                 let refusals: Option<Vec<Refusal>> =
                     assignment.addresses.iter().map(refuses).collect();
                 refusals?.pop()

@@ -37,6 +37,11 @@ impl Harvest {
             Command::Spider { name, change } => {
                 return self.change_spider(Some(request.id), name, change);
             }
+            Command::LiftQuarantine { what } => {
+                self.spiders.quarantine.lift(&what);
+                self.state.check_at = Some(self.clock.now());
+                return self.order(Order::LiftQuarantine(request.id, what));
+            }
             Command::MaxFetches { fetches } => self.set_fetches(fetches),
             Command::VisitNow { .. } => {
                 "this version of the crawl does not know how to do this".to_owned()
@@ -52,6 +57,7 @@ impl Harvest {
             true => self.spiders.blocks.remove(read),
             false => self.spiders.blocks.add(read),
         };
+        self.spawner.cut_blocked();
         self.order(Order::Block(id, change));
         // What is judged again may be due now.
         self.state.check_at = Some(self.clock.now());

@@ -231,15 +231,18 @@ fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Order>) {
     let web = Arc::new(SimWeb::new(WebOptions { sites: 1, ..WebOptions::default() }));
     let log = LogOptions::default();
     let (events, _) = tokio::sync::mpsc::channel(1);
+    let spiders = Arc::new(Spiders::new(Blocks::default(), [spider(&[])]));
     let spawner = Spawner {
         fetch: Arc::new(SimFetcher::new(web.clone(), clock.clone(), "harvestman", log).unwrap()),
         resolve: Arc::new(SimResolver::new(web, clock.clone())),
         clock: clock.clone(),
         events,
+        spiders: spiders.clone(),
+        blocked: watch::Sender::new(()),
+        patience: None,
     };
     let (orders, given) = sync_channel(room);
     let limits = Arc::new(crate::pipeline::tests::fetch_limits());
-    let spiders = Arc::new(Spiders::new(Blocks::default(), [spider(&[])]));
     let harvest = Harvest {
         plan: crate::pipeline::tests::plan(),
         workbench: Workbench::new(workbench::Options::default(), Default::default()),
@@ -253,6 +256,7 @@ fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Order>) {
         progress: watch::channel(Progress::default()).0,
         planning: Planning::new(true, None, NOW),
         state: State::default(),
+        watch: Arc::default(),
     };
     (harvest, dial, given)
 }

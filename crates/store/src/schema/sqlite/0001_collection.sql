@@ -243,6 +243,19 @@ CREATE TABLE hazards (
     PRIMARY KEY (site, hazard, what)
 ) WITHOUT ROWID;
 
+-- Pages whose reading broke down, and how often since it last went well: from the third time on they are in
+-- quarantine.
+CREATE TABLE breakdowns (
+    site  TEXT NOT NULL,
+    fp    INTEGER NOT NULL,
+    url   TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    how   TEXT NOT NULL,                   -- the last time
+    first INTEGER NOT NULL,
+    last  INTEGER NOT NULL,
+    PRIMARY KEY (site, fp)
+) WITHOUT ROWID;
+
 -- What is kept away from: URLs, prefixes (end in *), hosts, domains (begin with a dot), address ranges.
 CREATE TABLE blocks (
     pattern TEXT PRIMARY KEY,

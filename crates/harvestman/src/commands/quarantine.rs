@@ -1,0 +1,131 @@
+//! `quarantine`: pages whose reading broke down, those that are left alone for it, and letting them be read again. A
+//! running crawl is told through its database.
+
+use std::{fmt::Write, time::Duration};
+
+use harvester::clock::RealClock;
+use model::{Clock, CrawlUrl, Refusal, StoreError, Timestamp, limits::BREAKDOWNS_MAX};
+use seeder::{RuleStep, StepVerdict, parse_seed};
+use serde_json::{Value, json};
+use store::{
+    census::Census,
+    collection::Collection,
+    control::{self, Command},
+    frontier::{Breakdown, SqliteFrontier},
+};
+
+use super::Context;
+use crate::{
+    cli::{QuarantineArgs, QuarantineCommand},
+    exit::{Exit, Failure},
+    progress::number,
+    terminal::{print, printable},
+    times,
+};
+
+/// A running crawl looks for commands every second.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub fn run(context: &Context, args: &QuarantineArgs) -> Result<Exit, Failure> {
+    match &args.command {
+        None | Some(QuarantineCommand::List) => list(context),
+        Some(QuarantineCommand::Lift { what }) => lift(context, what),
+    }
+}
+
+fn list(context: &Context) -> Result<Exit, Failure> {
+    let rows = Census::open(&Collection::open(&context.folder)?)?.breakdowns()?;
+    let now = RealClock::new().now();
+    if context.json {
+        let rows: Vec<Value> = rows.iter().map(row_json).collect();
+        print(&format!("{:#}\n", Value::from(rows)))?;
+    } else if rows.is_empty() {
+        context.say("no page has broken its reading down");
+    } else {
+        print(&rows.iter().map(|row| line(row, now)).collect::<String>())?;
+        context.say("to have one read again: harvestman quarantine lift URL, or all of a SITE");
+    }
+    Ok(Exit::Done)
+}
+
+fn line(row: &Breakdown, now: Timestamp) -> String {
+    let state = if is_in(row) { "quarantine" } else { "noted" };
+    let mut text = String::new();
+    let (times, when) = (number(u64::from(row.count)), times::ago(row.last, now));
+    let (url, how) = (printable(&row.url), printable(&row.how));
+    let _ = writeln!(text, "{state:<10}  {times} times, last {when}: {how}\n            {url}");
+    text
+}
+
+fn row_json(row: &Breakdown) -> Value {
+    json!({
+        "url": row.url, "site": row.site, "times": row.count, "how": row.how,
+        "quarantined": is_in(row), "first": times::iso(row.first), "last": times::iso(row.last),
+    })
+}
+
+fn is_in(row: &Breakdown) -> bool {
+    row.count >= BREAKDOWNS_MAX
+}
+
+fn lift(context: &Context, what: &[String]) -> Result<Exit, Failure> {
+    let collection = Collection::open(&context.folder)?;
+    let mut pages = 0;
+    for what in what {
+        // As the collection writes it: a site as it stands there, else a URL.
+        let name = match what.contains('/') {
+            true => {
+                parse_seed(what).map_err(|why| Failure::bad_url(what, &why))?.as_str().to_owned()
+            }
+            false => what.to_lowercase(),
+        };
+        pages += lift_one(&collection, &name)?;
+    }
+    if context.json {
+        print(&format!("{}\n", json!({ "pages": pages })))?;
+    } else if pages == 0 {
+        context.say("nothing of it was noted; see: harvestman quarantine");
+    } else {
+        context.say(&format!("{} pages may be read again", number(pages)));
+    }
+    Ok(Exit::Done)
+}
+
+fn lift_one(collection: &Collection, what: &str) -> Result<u64, Failure> {
+    let (database, clock) = (collection.database(), RealClock::new());
+    match collection.lock() {
+        Ok(_lock) => {
+            return Ok(SqliteFrontier::open(&database)?.lift_quarantine(what, clock.now())?);
+        }
+        Err(StoreError::Busy { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let command = Command::LiftQuarantine { what: what.to_owned() };
+    let id = control::request(&database, &command, clock.now())?;
+    let until = clock.now().plus(PATIENCE);
+    while clock.now() < until {
+        if let Some(result) = control::result_of(&database, id)? {
+            return Ok(result.parse().unwrap_or(0));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Err(Failure::fault(
+        "the running crawl has not answered yet",
+        "it takes the command up when it can; look again with: harvestman quarantine",
+    ))
+}
+
+/// What `explain` says of a page that is left alone, or whose site is.
+pub fn step(census: &Census, url: &CrawlUrl) -> Result<Option<RuleStep>, Failure> {
+    let rows = census.breakdowns()?;
+    let site = url.site_text();
+    let of_site = rows.iter().filter(|row| is_in(row) && row.site == site).count();
+    let own = rows.iter().any(|row| is_in(row) && row.url == url.as_str());
+    let (refusal, what) = match own {
+        true => (Refusal::quarantined(false), url.as_str()),
+        false if of_site >= BREAKDOWNS_MAX as usize => (Refusal::quarantined(true), site),
+        false => return Ok(None),
+    };
+    let why = format!("to have it read again: harvestman quarantine lift {what}");
+    Ok(Some(RuleStep { rule: refusal.rule, verdict: StepVerdict::Decided, why }))
+}

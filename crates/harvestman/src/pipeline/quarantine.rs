@@ -1,0 +1,153 @@
+//! Quarantine: pages whose reading broke down three times are left alone, and sites with three such pages.
+//!
+//! Nearly always nothing is in it, and asking costs one look at a flag. The store keeps the same list from the
+//! sightings that this room makes: see `store/src/frontier/breakdowns.rs`.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use model::{
+    CrawlUrl, Fingerprint, Hazard, Measure, Refusal, Sighting, SiteKey, limits::BREAKDOWNS_MAX,
+};
+use store::frontier::Breakdown;
+
+/// How the reading of a page can break down, as reports say it.
+pub const PANICKED: &str = "the parser failed";
+pub const ABORTED: &str = "the process ended over it";
+pub const STALLED: &str = "its reading did not end";
+/// Of a page that was read after all.
+const READ_WELL: &str = "read after all";
+
+#[derive(Default)]
+pub struct Quarantine {
+    /// There is anything in the list.
+    any: AtomicBool,
+    pages: RwLock<HashMap<Fingerprint, Broken>>,
+}
+
+struct Broken {
+    url: String,
+    site: SiteKey,
+    count: u32,
+}
+
+impl Quarantine {
+    /// What earlier processes left.
+    pub fn load(&self, rows: &[Breakdown]) {
+        let read = |row: &Breakdown| {
+            let url = CrawlUrl::stored(&row.url).ok()?;
+            let broken = Broken { url: row.url.clone(), site: url.site(), count: row.count };
+            Some((url.fingerprint(), broken))
+        };
+        let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
+        *pages = rows.iter().filter_map(read).collect();
+        self.any.store(!pages.is_empty(), Ordering::Release);
+    }
+
+    pub fn refuses(&self, url: &CrawlUrl) -> Option<Refusal> {
+        if !self.any.load(Ordering::Acquire) {
+            return None;
+        }
+        let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
+        if pages.get(&url.fingerprint()).is_some_and(|broken| broken.count >= BREAKDOWNS_MAX) {
+            return Some(Refusal::quarantined(false));
+        }
+        let site = url.site();
+        (in_quarantine(&pages, &site) >= BREAKDOWNS_MAX).then(|| Refusal::quarantined(true))
+    }
+
+    /// Reading the page broke down once more; what is to be told of it.
+    pub fn broke_down(&self, url: &CrawlUrl, how: &str) -> Vec<Sighting> {
+        let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
+        let fresh = || Broken { url: url.as_str().to_owned(), site: url.site(), count: 0 };
+        let broken = pages.entry(url.fingerprint()).or_insert_with(fresh);
+        broken.count += 1;
+        let count = broken.count;
+        self.any.store(true, Ordering::Release);
+        let mut met = vec![Sighting::at(url, Hazard::PoisonousPage, Measure::Noted).of(how)];
+        if count == BREAKDOWNS_MAX {
+            met.push(Sighting::at(url, Hazard::Quarantine, Measure::Refused).of("page"));
+            if in_quarantine(&pages, &url.site()) == BREAKDOWNS_MAX {
+                met.push(Sighting::at(url, Hazard::Quarantine, Measure::SiteStopped).of("site"));
+            }
+        }
+        met
+    }
+
+    /// The page was read: what broke down before was not its doing, or is mended.
+    pub fn read_well(&self, url: &CrawlUrl) -> Option<Sighting> {
+        if !self.any.load(Ordering::Acquire) {
+            return None;
+        }
+        let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
+        pages.remove(&url.fingerprint())?;
+        self.any.store(!pages.is_empty(), Ordering::Release);
+        Some(Sighting::at(url, Hazard::PoisonousPage, Measure::Mended).of(READ_WELL))
+    }
+
+    /// A page by its URL, or all pages of a site, may be read again.
+    pub fn lift(&self, what: &str) {
+        let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
+        pages.retain(|_, broken| broken.url != what && broken.site.as_str() != what);
+        self.any.store(!pages.is_empty(), Ordering::Release);
+    }
+}
+
+fn in_quarantine(pages: &HashMap<Fingerprint, Broken>, site: &SiteKey) -> u32 {
+    let is_in = |broken: &&Broken| broken.count >= BREAKDOWNS_MAX && broken.site == *site;
+    u32::try_from(pages.values().filter(is_in).count()).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> CrawlUrl {
+        CrawlUrl::parse(text).unwrap()
+    }
+
+    fn hazards(met: &[Sighting]) -> Vec<(Hazard, &str)> {
+        met.iter().map(|sighting| (sighting.hazard, sighting.what.as_str())).collect()
+    }
+
+    #[test]
+    fn a_page_is_left_alone_from_the_third_time_on_and_a_site_from_the_third_page_on() {
+        let quarantine = Quarantine::default();
+        let once = (Hazard::PoisonousPage, PANICKED);
+        for page in ["http://a.example/1", "http://a.example/2", "http://a.example/3"] {
+            assert_eq!(hazards(&quarantine.broke_down(&url(page), PANICKED)), [once]);
+            assert_eq!(hazards(&quarantine.broke_down(&url(page), PANICKED)), [once]);
+            assert_eq!(quarantine.refuses(&url(page)), None);
+            let third = quarantine.broke_down(&url(page), PANICKED);
+            assert_eq!(hazards(&third)[..2], [once, (Hazard::Quarantine, "page")]);
+            assert_eq!(quarantine.refuses(&url(page)), Some(Refusal::quarantined(false)));
+            let site = hazards(&third).contains(&(Hazard::Quarantine, "site"));
+            assert_eq!(site, page.ends_with('3'));
+        }
+        let other = url("http://a.example/good");
+        assert_eq!(quarantine.refuses(&other), Some(Refusal::quarantined(true)));
+        assert_eq!(quarantine.refuses(&url("http://b.example/")), None);
+        quarantine.lift("http://a.example/2");
+        assert_eq!(quarantine.refuses(&other), None);
+        assert_eq!(quarantine.refuses(&url("http://a.example/2")), None);
+        quarantine.lift("a.example");
+        assert_eq!(quarantine.refuses(&url("http://a.example/1")), None);
+    }
+
+    #[test]
+    fn a_reading_that_goes_well_begins_the_count_anew() {
+        let (quarantine, page) = (Quarantine::default(), url("http://a.example/1"));
+        assert_eq!(quarantine.read_well(&page), None);
+        quarantine.broke_down(&page, ABORTED);
+        quarantine.broke_down(&page, ABORTED);
+        let mended = quarantine.read_well(&page).unwrap();
+        assert_eq!((mended.hazard, mended.measure), (Hazard::PoisonousPage, Measure::Mended));
+        quarantine.broke_down(&page, ABORTED);
+        assert_eq!(quarantine.refuses(&page), None);
+    }
+}

@@ -1,0 +1,135 @@
+//! No byte of the web drives a terminal: every command that tells of crawled strings is run on a collection
+//! full of hostile ones.
+
+use std::{io::Write, path::Path};
+
+use simweb::WebOptions;
+
+use crate::{
+    raw::{Raw, reply},
+    world::{Done, World},
+};
+
+/// Titles, type, languages, links; the bell, colours, a cleared screen, a new title, C1 controls, turned text.
+const HOSTILE: &str =
+    "\u{1b}]0;pwned\u{7}\u{1b}[2J\u{1b}[31mred\u{9b}1m\u{202e}deb\u{7f}\u{8}\u{85}\r";
+
+/// The big list of naughty strings, where it is at hand.
+fn naughty() -> Vec<String> {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance/strings/blns.json");
+    let text = std::fs::read_to_string(path).unwrap_or_else(|_| "[]".to_owned());
+    serde_json::from_str(&text).unwrap()
+}
+
+fn server() -> Raw {
+    let naughty: Vec<String> = naughty().chunks(20).map(|some| some.join(" ")).collect();
+    let pages = naughty.len();
+    Raw::start(move |place, stream| {
+        let path = place.split_once('/').map_or("", |(_, path)| path);
+        let number = path.strip_prefix('n').and_then(|n| n.parse::<usize>().ok());
+        match (path, number) {
+            ("robots.txt", _) => {
+                let text = format!("User-agent: *\nDisallow: /no{HOSTILE}\nDisallow: /forbidden\n");
+                reply(stream, "200 OK", "Content-Type: text/plain", text.as_bytes());
+            }
+            ("", _) => {
+                let many: String = (0..pages).map(|n| format!("<a href=/n{n}>{n}</a>")).collect();
+                let body = format!(
+                    "<html lang='{HOSTILE}'><title>{HOSTILE}</title>\
+                     <meta name=description content='{HOSTILE}'>\
+                     <link rel=canonical href='/{HOSTILE}'><a href='/x{HOSTILE}'>{HOSTILE}</a>\
+                     <a href='/forbidden/{HOSTILE}'>f</a><a href='/status'>s</a><a href='/type'>t</a>\
+                     <a href='/to'>r</a><a href='http://[{HOSTILE}'>i</a><a href='/gone'>g</a>\
+                     <a href='http://out.example/{HOSTILE}'>o</a>{many}<p>{HOSTILE}</p>"
+                );
+                let fields = format!(
+                    "Content-Type: text/html\r\nServer: \u{1b}[2Jserver\u{9b}\r\nETag: \"\u{1b}[5m\""
+                );
+                reply(stream, "200 OK", &fields, body.as_bytes());
+            }
+            ("status", _) => {
+                let _ = stream.write_all(format!("HTTP/1.1 2{HOSTILE}\r\n\r\n").as_bytes());
+            }
+            ("type", _) => reply(stream, "200 OK", "Content-Type: \u{1b}[31mx/y\u{7}", b"?"),
+            ("to", _) => reply(stream, "302 Found", "Location: /to\u{1b}[31m\u{7}", b""),
+            ("gone", _) => reply(stream, "410 \u{1b}[31mGone", "Content-Type: text/html", b"x"),
+            (_, Some(n)) => {
+                let body = format!("<title>{}</title>", naughty[n].replace('<', "&lt;"));
+                reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
+            }
+            _ => {
+                let body = format!("<title>{HOSTILE}</title>{HOSTILE}");
+                reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
+            }
+        }
+    })
+}
+
+/// Only line breaks and tabs are left; where people read, nothing that turns the text either.
+fn is_tame(args: &[&str], done: &Done) {
+    let json = args.contains(&"--json");
+    for (name, text) in [("out", &done.out), ("err", &done.err)] {
+        let wild = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+        let turned = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let found = text.chars().find(|c| wild(*c) || (!json && turned(*c)));
+        assert_eq!(found, None, "{args:?}, standard {name}:\n{text:?}");
+    }
+}
+
+#[test]
+fn no_command_lets_what_was_crawled_drive_the_terminal() {
+    let raw = server();
+    let world = World::new(WebOptions::default());
+    let rule = format!("*.raw.test=127.0.0.1:{}", raw.port);
+    let home = "http://a.raw.test/";
+    let crawl = ["-vvv", "crawl", home, "--delay", "0", "--resolve", &rule];
+    // The world looks at the first word for what to add.
+    let mut command = world.command(&["crawl", home, "--delay", "0", "--resolve", &rule, "-vvv"]);
+    let done = crate::world::Running::new(&mut command).wait(crate::world::PATIENCE);
+    is_tame(&crawl, done.exits(0));
+    is_tame(&crawl, &world.run(&["crawl", home, "--fresh", "--delay", "0", "--resolve", &rule]));
+    let url: String = world.rows("SELECT url FROM pages WHERE url LIKE '%/x%' LIMIT 1").remove(0);
+    let commands: &[&[&str]] = &[
+        &["status"],
+        &["decisions"],
+        &["decisions", "--site", "a.raw.test"],
+        &["report", "hazards"],
+        &["report", "hazards", "--site", "a.raw.test"],
+        &["report", "adaptation"],
+        &["explain", home],
+        &["explain", &url],
+        &["explain", "http://a.raw.test/status"],
+        &["explain", "http://a.raw.test/forbidden/x"],
+        &["history", home],
+        &["history", &url],
+        &["history", "http://a.raw.test/to"],
+        &["show", home],
+        &["show", home, "--headers"],
+        &["show", &url],
+        &["show", "http://a.raw.test/\u{1b}[2J"],
+        &["diff", home],
+        &["changes"],
+        &["changes", "--words"],
+        &["quarantine"],
+        &["block", "--list"],
+        &["forget", "--list"],
+        &["forget", "--dry-run", &url],
+        &["spider"],
+        &["webhook"],
+        &["batch"],
+        &["config"],
+        &["thin", "--dry-run"],
+        &["check"],
+        &["crawl", "http://a.raw.test/\u{1b}[2J", "--dry-run", "--delay", "0"],
+        &["explain", "\u{1b}[2J"],
+        &["block", "\u{1b}[2J\u{9b}"],
+    ];
+    for args in commands {
+        is_tame(args, &world.run(args));
+        let with_json: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+        is_tame(&with_json, &world.run(&with_json));
+    }
+    let met = world.run(&["report", "hazards", "--hazard", "control-characters", "--json"]).json();
+    assert!(!met.as_array().unwrap().is_empty());
+}

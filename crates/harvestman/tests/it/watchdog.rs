@@ -1,0 +1,149 @@
+//! A page that breaks its reading down, or never lets go of it, costs a page; and a part of ours that hangs ends the
+//! process in a way that loses nothing.
+
+use serde_json::Value;
+use simweb::WebOptions;
+
+use crate::{
+    raw::Raw,
+    world::{Done, World},
+};
+
+const POISON: &str = "HARVESTMAN_TEST_POISON";
+
+/// Three good pages and a bad one, all linked from the first.
+fn server() -> Raw {
+    Raw::pages(&[
+        ("127.0.0.1/", "<a href=/a>a</a><a href=/poison>p</a><a href=/b>b</a>"),
+        ("127.0.0.1/a", "<p>one"),
+        ("127.0.0.1/poison", "<p>two"),
+        ("127.0.0.1/b", "<a href=/c>c</a>"),
+        ("127.0.0.1/c", "<p>three"),
+    ])
+}
+
+fn crawl(world: &World, raw: &Raw, more: &[&str]) -> Done {
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    let mut args = vec!["crawl", &url, "--delay", "0"];
+    args.extend(more);
+    world.run(&args)
+}
+
+fn met(world: &World, hazard: &str) -> Vec<Value> {
+    let told = world.run(&["report", "hazards", "--hazard", hazard, "--json"]);
+    told.exits(0).json().as_array().unwrap().clone()
+}
+
+fn fetched(world: &World) -> i64 {
+    world.number("SELECT count(*) FROM pages WHERE state = 2")
+}
+
+#[test]
+fn a_page_on_which_the_parser_fails_costs_that_page_and_is_left_alone_after_three_times() {
+    let raw = server();
+    let world = World::new(WebOptions::default()).variable(POISON, "panic:/poison");
+    for _ in 0..3 {
+        crawl(&world, &raw, &["--fresh"]).exits(0);
+        assert_eq!(fetched(&world), 4);
+    }
+    assert_eq!(met(&world, "poisonous-page")[0]["count"], 3);
+    assert_eq!(met(&world, "quarantine").len(), 1);
+    let before = raw.asked().len();
+    crawl(&world, &raw, &["--fresh"]).exits(0);
+    assert_eq!(raw.asked().len() - before, 4, "the page is not asked for any more");
+    let url = format!("http://127.0.0.1:{}/poison", raw.port);
+    let told = world.run(&["explain", &url]).out;
+    assert!(told.contains("quarantine: its reading broke down 3 times"), "{told}");
+    assert!(told.contains(&format!("harvestman quarantine lift {url}")), "{told}");
+    let listed = world.run(&["quarantine", "--json"]).json();
+    assert_eq!((&listed[0]["url"], &listed[0]["quarantined"]), (&url.into(), &true.into()));
+    world.run(&["check"]).exits(0);
+
+    // Lifted, and mended meanwhile.
+    let world = world.variable(POISON, "none:");
+    let site = format!("127.0.0.1:{}", raw.port);
+    world.run(&["quarantine", "lift", &site]).exits(0).says(&["1 pages may be read again"]);
+    crawl(&world, &raw, &[]).exits(0);
+    assert_eq!(fetched(&world), 5);
+    assert_eq!(world.run(&["quarantine", "--json"]).json(), Value::from(Vec::<Value>::new()));
+    world.run(&["check"]).exits(0);
+}
+
+#[test]
+fn a_page_that_ends_the_process_each_time_is_left_alone_at_the_fourth_start() {
+    let raw = server();
+    let world = World::new(WebOptions::default()).variable(POISON, "abort:/poison");
+    for _ in 0..3 {
+        let done = crawl(&world, &raw, &[]);
+        assert_eq!(done.status.code(), None, "ended by a signal\n{done}");
+    }
+    crawl(&world, &raw, &[]).exits(0).says(&["the last crawl ended while it read"]);
+    assert_eq!(fetched(&world), 4, "everything else is there");
+    assert_eq!(met(&world, "quarantine").len(), 1);
+    let aborted = &met(&world, "poisonous-page")[0];
+    assert_eq!(
+        (&aborted["count"], &aborted["what"]),
+        (&3.into(), &"the process ended over it".into())
+    );
+    crawl(&world, &raw, &["--fresh"]).exits(0);
+    world.run(&["check"]).exits(0);
+}
+
+#[test]
+fn a_site_with_three_such_pages_is_left_alone_and_what_was_harvested_is_kept() {
+    let links =
+        "<a href=/good>g</a><a href=/poison1>1</a><a href=/poison2>2</a><a href=/poison3>3</a>";
+    let raw = Raw::pages(&[
+        ("127.0.0.1/", links),
+        ("127.0.0.1/good", "<p>good"),
+        ("127.0.0.1/poison1", "<p>1"),
+        ("127.0.0.1/poison2", "<p>2"),
+        ("127.0.0.1/poison3", "<p>3"),
+    ]);
+    let world = World::new(WebOptions::default()).variable(POISON, "panic:/poison");
+    for _ in 0..3 {
+        crawl(&world, &raw, &["--fresh"]).exits(0);
+    }
+    let before = raw.asked().len();
+    crawl(&world, &raw, &["--fresh"]);
+    assert_eq!(raw.asked().len(), before, "nothing of the site is asked for");
+    let site = met(&world, "quarantine").into_iter().find(|row| row["what"] == "site");
+    assert_eq!(site.expect("the site is told of")["measure"], "site-stopped");
+    let good = format!("http://127.0.0.1:{}/good", raw.port);
+    assert!(world.run(&["show", &good]).exits(0).out.contains("good"));
+    let told = world.run(&["explain", &good]).out;
+    assert!(told.contains("quarantine: reading 3 pages of the site broke down"), "{told}");
+}
+
+#[test]
+fn a_page_whose_reading_does_not_end_is_told_of_and_its_site_goes_on() {
+    let raw = server();
+    let world = World::new(WebOptions::default())
+        .variable(POISON, "hang:/poison")
+        .variable("HARVESTMAN_HAZARDS_STALLED_AFTER", "1s");
+    let done = crawl(&world, &raw, &[]);
+    done.exits(0).says(&["stalled: reading http://127.0.0.1", "/poison has not ended"]);
+    assert_eq!(fetched(&world), 4);
+    assert_eq!(raw.asked().len(), 5);
+    assert_eq!(met(&world, "stalled")[0]["what"], "reading");
+    assert_eq!(met(&world, "poisonous-page")[0]["what"], "its reading did not end");
+    let status = world.status();
+    let text = status["stalls"][0]["text"].as_str().unwrap();
+    assert!(text.contains("/poison has not ended"), "{text}");
+    world.run(&["check"]).exits(0);
+}
+
+#[test]
+fn a_writer_that_hangs_is_told_of_and_ends_the_process_so_that_the_next_recovers() {
+    let raw = server();
+    let world = World::new(WebOptions::default())
+        .variable(POISON, "hang:writer:commit")
+        .variable("HARVESTMAN_HAZARDS_STALLED_AFTER", "1s");
+    let done = crawl(&world, &raw, &[]);
+    done.exits(3).says(&["the writer has made no progress for 1s: committing check-ins"]);
+    let world = world.variable(POISON, "none:");
+    crawl(&world, &raw, &[]).exits(0);
+    assert_eq!(fetched(&world), 5);
+    assert_eq!(raw.asked().len(), 5, "what was archived is not asked for again");
+    world.run(&["check"]).exits(0);
+}
