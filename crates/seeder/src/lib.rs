@@ -10,6 +10,8 @@
 //!
 //! What sites say of their pages: [`read_notice`] (sitemaps, feeds, robots.rdf) and [`sort_notice`].
 //!
+//! Sites with the same content under several names: [`Heuristic`], [`Comparison`], [`Folds`].
+//!
 //! Counting is not here: limits on pages are exact only where the site's lease is held.
 
 mod block;
@@ -26,6 +28,7 @@ mod notices;
 mod objection;
 mod pattern;
 mod reject;
+mod replicas;
 mod requisites;
 mod rulelist;
 mod rules;
@@ -48,6 +51,9 @@ pub use notices::{
     notice_candidate, notices_of_robots, read_notice, sort_notice,
 };
 pub use reject::{RejectError, RejectList, ShippedRule};
+pub use replicas::{
+    Comparison, Document, Evidence, Folds, Heuristic, Matching, Pair, Standing, Trust, choose_original,
+};
 pub use requisites::{Requisites, sort_requisites};
 pub use rulelist::{ListedRule, RuleList, RuleListError};
 pub use rules::{Expansion, ExternalPolicy, RuleStep, Scope, SpiderRules, StepVerdict};

@@ -97,7 +97,7 @@ impl<'a> Sorter<'a> {
             anchors: HashMap::default(),
             merged: HashMap::default(),
             sorted: Sorted::default(),
-            has_form: !rules.form.is_plain(),
+            has_form: !rules.form.is_plain() || !rules.folds.is_empty(),
         };
         if rules.list.asks_anchor() {
             for link in links {
@@ -112,7 +112,11 @@ impl<'a> Sorter<'a> {
         if link.kind == LinkKind::Feed {
             return;
         }
-        let url = self.in_form(&link.url);
+        let url = match link.kind {
+            // What a seed redirects to is named by the user as much as the seed is.
+            LinkKind::Redirect if self.page.seed => self.rules.form.apply(&link.url),
+            _ => self.in_form(&link.url),
+        };
         let texts = match link.kind {
             // It is no link, and has no text.
             LinkKind::Redirect => None,
@@ -144,7 +148,7 @@ impl<'a> Sorter<'a> {
     }
 
     fn in_form(&self, url: &CrawlUrl) -> CrawlUrl {
-        if self.has_form { self.rules.form.apply(url) } else { url.clone() }
+        if self.has_form { self.rules.in_form(url) } else { url.clone() }
     }
 
     fn judge(&mut self, url: CrawlUrl, is_redirect: bool, anchors: Option<&[&str]>) {

@@ -10,6 +10,7 @@ use crate::{
     database::{open_reader, open_writer, store_error},
     frontier::SqliteFrontier,
     migrate::schema_of,
+    replicas::ReplicaChange,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +38,10 @@ pub enum Command {
         patterns: Vec<String>,
         reason: String,
         remove: bool,
+    },
+    /// What a look for replicas has brought, or which one is to be lifted.
+    Replicas {
+        change: ReplicaChange,
     },
     VisitNow {
         url: String,
@@ -213,6 +218,7 @@ mod tests {
             spider(SpiderChange::Resume),
             spider(SpiderChange::Remove),
             Command::MaxFetches { fetches: 7 },
+            Command::Replicas { change: ReplicaChange::Lift { site: "r.test".into() } },
         ] {
             let text = serde_json::to_string(&command).unwrap();
             assert_eq!(serde_json::from_str::<Command>(&text).unwrap(), command, "{text}");

@@ -12,6 +12,7 @@ pub mod forget;
 pub mod frontier;
 pub mod history;
 pub mod links;
+pub mod replicas;
 pub mod runs;
 pub mod spiders;
 pub mod thin;

@@ -239,6 +239,29 @@ CREATE TABLE hazards (
     PRIMARY KEY (site, hazard, what)
 ) WITHOUT ROWID;
 
+-- Sites that serve what another serves. Of a folded one, links lead to the original and pages rest, but for a few
+-- by which it is seen whether it still is one.
+CREATE TABLE replicas (
+    site      TEXT PRIMARY KEY,
+    original  TEXT NOT NULL,                -- a site; nothing where the user had it lifted before it was found
+    origin    TEXT NOT NULL,                -- of the original: scheme, host and port
+    heuristic TEXT NOT NULL,
+    compared  INTEGER NOT NULL,             -- paths seen on both
+    same      INTEGER NOT NULL,             -- those among them with the same content
+    since     INTEGER NOT NULL,
+    looked    INTEGER NOT NULL,             -- when it last held (dropped: when it did not)
+    state     TEXT NOT NULL CHECK (state IN ('reported', 'folded', 'dropped', 'lifted')),
+    rests     INTEGER NOT NULL DEFAULT 0    -- its pages do
+) WITHOUT ROWID;
+
+-- Pages of replicas that rest, and when they would have been due.
+CREATE TABLE resting_pages (
+    site INTEGER NOT NULL,
+    fp   INTEGER NOT NULL,
+    due  INTEGER NOT NULL,
+    PRIMARY KEY (site, fp)
+) WITHOUT ROWID;
+
 -- What is kept away from: URLs, prefixes (end in *), hosts, domains (begin with a dot), address ranges.
 CREATE TABLE blocks (
     pattern TEXT PRIMARY KEY,
