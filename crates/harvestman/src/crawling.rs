@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use crate::{
     access::Network,
     commands::{self, Context},
-    config::{Config, FlagValues, veiled},
+    config::{Config, FlagValues, Replicas, veiled},
     exit::{Exit, Failure},
     house::House,
     pipeline::{
@@ -35,13 +35,14 @@ use crate::{
         tally::{Progress, Tally},
     },
     progress::{Display, Mode, number},
+    replicas,
     setup::Setup,
     show_progress::Watcher,
     signals,
     steering::Steering,
     summary::{Refused, Summary},
     terminal::print,
-    webhook::{Courier, Watch, Watched},
+    webhook::{Courier, Watch as Deliveries, Watched},
 };
 
 /// Open files asked for: sites in hand with a connection each, volumes, the database.
@@ -114,13 +115,51 @@ impl Crawl<'_> {
         };
         let begun = clock.now();
         let telling = self.tell_others(courier)?;
+        let watching = self.watch_replicas(&house.collection, &clock)?;
         let outcome = self.drive(parts, plan);
+        drop(watching);
         telling.into_iter().for_each(|telling| self.told_others(telling));
         let outcome = outcome?;
         let elapsed = clock.now().since(begun);
+        let finished = !matches!(outcome.ended, Ended::Fault(_) | Ended::Stopped);
         let exit = self.farewell(outcome, run, elapsed, &house.collection, clock.now());
+        if finished {
+            self.look_for_replicas(&house.collection, clock.now());
+        }
         drop(house.lock);
         exit
+    }
+
+    /// Under `run`, once a day; dropping what is returned ends it.
+    fn watch_replicas(
+        &self,
+        collection: &Collection,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Option<mpsc::Sender<()>>, Failure> {
+        let hazards = self.config.hazards.clone();
+        if !self.forever || hazards.replicas == Replicas::Off || self.preview.is_some() {
+            return Ok(None);
+        }
+        let (stop, stopped) = mpsc::channel();
+        let watch = replicas::Watch { collection: collection.clone(), hazards, clock: clock.clone() };
+        pipeline::beside("replicas", move || watch.run(&stopped))?;
+        Ok(Some(stop))
+    }
+
+    /// At the end of a pass, when all of it is settled. A list that could not be made is no failed crawl.
+    fn look_for_replicas(&self, collection: &Collection, now: Timestamp) {
+        let hazards = &self.config.hazards;
+        if hazards.replicas == Replicas::Off || self.preview.is_some() {
+            return;
+        }
+        match replicas::settle_findings(collection, hazards, now) {
+            Ok(0) => {}
+            Ok(changed) => self.context.say(&format!(
+                "{} changes in the list of sites that serve what another serves: harvestman replicas",
+                number(changed)
+            )),
+            Err(error) => tracing::warn!(%error, "replicas could not be looked for"),
+        }
     }
 
     /// Before the first visit, so that a new webhook is told of it.
@@ -146,7 +185,7 @@ impl Crawl<'_> {
     fn tell_others(&self, courier: Option<Courier>) -> Result<Option<Telling>, Failure> {
         let Some(courier) = courier else { return Ok(None) };
         let (stop, stopped) = mpsc::channel();
-        let thread = pipeline::beside("courier", move || Watch(courier).run(&stopped))?;
+        let thread = pipeline::beside("courier", move || Deliveries(courier).run(&stopped))?;
         Ok(Some(Telling { stop, thread }))
     }
 

@@ -17,6 +17,7 @@ use store::{
 
 use crate::{
     commands::{finish_forgetting, thin_at_start},
+    config::Replicas,
     crawling::Crawl,
     exit::Failure,
     pipeline::{
@@ -92,6 +93,9 @@ impl House {
         frontier.limits_are(course.fingerprint, clock.now())?;
         let spiders = course.spiders.into_iter().map(|(spider, _)| spider);
         let spiders = Spiders::new(setup.blocks.clone(), spiders);
+        if crawl.config.hazards.replicas == Replicas::Fold {
+            spiders.fold(&frontier.replicas()?);
+        }
         for seed in frontier.seeds()? {
             spiders.of(seed.spider).join(&seed.url);
         }
@@ -190,6 +194,11 @@ impl House {
                     }
                     Command::Block { patterns, reason, remove } => {
                         self.block(&BlockChange { patterns, reason, remove }, clock.now())?
+                    }
+                    Command::Replicas { change } => {
+                        let changed = self.frontier.change_replicas(&change, clock.now())?;
+                        self.stage.spiders.fold(&self.frontier.replicas()?);
+                        format!("{changed} replicas changed")
                     }
                     _ => continue,
                 };

@@ -76,11 +76,11 @@ impl Heuristic {
     #[rustfmt::skip]
     pub fn trust(self) -> Trust {
         let (paper_precision, paper_coverage, measured_precision, measured_coverage) = match self {
-            Heuristic::SameHome => (68, 6.6, 0, 0.0),
-            Heuristic::SameHomeAnd1Doc => (92, 2.1, 0, 0.0),
-            Heuristic::Dups60 => (90, 2.5, 0, 0.0),
-            Heuristic::Dups80 => (92, 2.0, 0, 0.0),
-            Heuristic::Dups100 => (94, 1.0, 0, 1.0),
+            Heuristic::SameHome => (68, 6.6, 68, 5.3),
+            Heuristic::SameHomeAnd1Doc => (92, 2.1, 92, 1.5),
+            Heuristic::Dups60 => (90, 2.5, 87, 1.7),
+            Heuristic::Dups80 => (92, 2.0, 92, 1.5),
+            Heuristic::Dups100 => (94, 1.0, 94, 1.0),
         };
         Trust { paper_precision, paper_coverage, measured_precision, measured_coverage }
     }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use store::{
     census::{Census, DecisionEntry, PageStory},
     collection::Collection,
+    replicas::{ReplicaRow, ReplicaState},
     spiders::SpiderRow,
 };
 
@@ -45,7 +46,8 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
     for row in asked(census.spiders()?, args.spider.as_deref(), story.as_ref())? {
         opinions.push(case.opinion(&row, story.as_ref(), &decisions)?);
     }
-    let explanation = Explanation { url, story, opinions, decisions, now };
+    let replica = census.replica(url.site_text())?;
+    let explanation = Explanation { url, story, opinions, decisions, replica, now };
     print(&match context.json {
         true => format!("{:#}\n", explanation.json()),
         false => explanation.text(),
@@ -199,6 +201,8 @@ struct Explanation {
     /// At least one: a collection has its first spider.
     opinions: Vec<Opinion>,
     decisions: Vec<DecisionEntry>,
+    /// Its site is, or was, taken for the same as another.
+    replica: Option<ReplicaRow>,
     now: Timestamp,
 }
 
@@ -240,11 +244,15 @@ impl Explanation {
             "spiders": spiders,
             "decisions_on_site": self.decisions,
             "coming_back": self.outlook().map(Outlook::json),
+            "replica": self.replica,
         })
     }
 
     fn text(&self) -> String {
         let mut text = format!("{}\n{}\n", printable(self.url.as_str()), self.verdict());
+        if let Some(row) = &self.replica {
+            text.push_str(&replica_line(row, &self.url));
+        }
         if let Some(story) = &self.story {
             self.write_story(&mut text, story);
         }
@@ -330,6 +338,24 @@ impl Explanation {
                 None => "would be crawled, but no link or seed has led to it yet".to_owned(),
             },
         }
+    }
+}
+
+fn replica_line(row: &ReplicaRow, url: &CrawlUrl) -> String {
+    let (site, original) = (printable(&row.site), printable(&row.original));
+    let evidence = format!("{} of {} documents are the same", row.same, row.compared);
+    match row.state {
+        ReplicaState::Folded => format!(
+            "{site} serves what {original} serves ({evidence}): links to it are taken as {}{}; \
+             lift it with: harvestman replicas lift {site}\n",
+            printable(&row.origin),
+            printable(url.path_and_query()),
+        ),
+        ReplicaState::Reported => {
+            format!("{site} serves what {original} serves ({evidence}); it is crawled all the same\n")
+        }
+        ReplicaState::Dropped => format!("{site} served what {original} serves, and no longer does\n"),
+        ReplicaState::Lifted => format!("{site} is never taken for a replica: you said so\n"),
     }
 }
 

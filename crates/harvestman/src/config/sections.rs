@@ -261,6 +261,22 @@ pub enum Objective {
     Harmonic,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hazards {
+    pub replicas: Replicas,
+    pub replicas_again: Duration,
+    pub domain_hosts: u64,
+    pub wildcard_hosts: u64,
+}
+
+/// What is done about sites that serve what another serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replicas {
+    Off,
+    Report,
+    Fold,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Harvester {
     pub sites_in_hand: usize,
@@ -436,6 +452,19 @@ impl Values {
             change: ChangeBy::named(&self.text("revisit.change")),
             watch: self.list("revisit.watch"),
             ignore: self.list("revisit.ignore"),
+        }
+    }
+
+    pub fn hazards(&mut self) -> Hazards {
+        Hazards {
+            replicas: match self.text("hazards.replicas").as_str() {
+                "off" => Replicas::Off,
+                "fold" => Replicas::Fold,
+                _ => Replicas::Report,
+            },
+            replicas_again: self.time("hazards.replicas_again"),
+            domain_hosts: self.count("hazards.domain_hosts"),
+            wildcard_hosts: self.count("hazards.wildcard_hosts"),
         }
     }
 

@@ -4,6 +4,7 @@ use model::{Frontier, StoreError, Timestamp};
 use store::{
     control::{Request, SpiderChange},
     frontier::{Lifted, SqliteFrontier},
+    replicas::{ReplicaChange, ReplicaRow},
     runs::{RunId, RunState},
     spiders::SpiderRow,
 };
@@ -19,6 +20,15 @@ pub trait Desk: Frontier {
     /// Changes the list of blocks; what became of it, in words.
     fn change_blocks(&mut self, change: &BlockChange, now: Timestamp)
     -> Result<String, StoreError>;
+
+    /// How many replicas are other than before.
+    fn change_replicas(
+        &mut self,
+        change: &ReplicaChange,
+        now: Timestamp,
+    ) -> Result<u64, StoreError>;
+
+    fn replicas(&mut self) -> Result<Vec<ReplicaRow>, StoreError>;
 
     fn change_spider(
         &mut self,
@@ -77,6 +87,18 @@ impl Desk for SqliteFrontier {
         }
         let new = self.block(&change.patterns, &change.reason, now)?;
         Ok(format!("{new} blocks added"))
+    }
+
+    fn change_replicas(
+        &mut self,
+        change: &ReplicaChange,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        SqliteFrontier::change_replicas(self, change, now)
+    }
+
+    fn replicas(&mut self) -> Result<Vec<ReplicaRow>, StoreError> {
+        SqliteFrontier::replicas(self)
     }
 
     fn change_spider(

@@ -251,6 +251,10 @@ impl Harvest {
             }
             Event::Requests(requests) => self.take_requests(requests),
             Event::Spiders(rows) => self.spiders_changed(rows),
+            Event::Replicas(rows) => {
+                self.spiders.fold(&rows);
+                self.state.check_at = Some(self.clock.now());
+            }
             Event::Paused(why) => self.state.paused = why,
             Event::Stop => self.stop(Stopping::Asked),
             Event::Fault(_) => unreachable!("faults end the loop before they are handled"),

@@ -16,6 +16,7 @@ use model::{
 use seeder::SortedNotice;
 use store::{
     control::{Request, SpiderChange},
+    replicas::{ReplicaChange, ReplicaRow},
     spiders::SpiderRow,
 };
 
@@ -70,6 +71,8 @@ pub enum Event {
     Requests(Vec<Request>),
     /// The spiders of the collection, after a change was written down.
     Spiders(Vec<SpiderRow>),
+    /// The replicas of the collection, after a change was written down.
+    Replicas(Vec<ReplicaRow>),
     /// The disk is full, or is no longer.
     Paused(Option<String>),
     /// Our own machine failed: the crawl ends.
@@ -154,6 +157,8 @@ pub enum Order {
     RequestDone(i64, String),
     /// Write down that this is kept away from, or no longer, as that request asked.
     Block(i64, BlockChange),
+    /// Write down which sites are replicas, as that request asked.
+    Replicas(i64, ReplicaChange),
     /// Write down what is to become of the spider of this name, and tell of all of them.
     Spider(Option<i64>, String, SpiderChange),
     /// What limits and rules kept back is looked at again, where these numbers are others than before.

@@ -15,7 +15,9 @@ use gatherer::GatherOptions;
 use harvester::login::LoginForm;
 use manager::{Policy, Stake};
 use model::{Candidate, CrawlUrl, FetchLimits, Origin, Page, Refusal, SiteKey, SpiderId, Verdict};
-use seeder::{Blocks, SeedSet, SpiderRules};
+use seeder::{Blocks, Folds, SeedSet, SpiderRules};
+
+use store::replicas::{ReplicaRow, ReplicaState};
 
 use super::{change::Notion, notices::Vouchers};
 use crate::{
@@ -139,14 +141,32 @@ pub struct Spiders {
     all: RwLock<BTreeMap<SpiderId, Arc<Spider>>>,
     /// Shared by all: what is kept away from.
     pub blocks: Blocks,
+    /// Shared by all: sites whose URLs are rewritten to those of their originals.
+    pub folds: Folds,
     /// Shared by all: which sites named a notice on another host as theirs.
     pub vouchers: Vouchers,
 }
 
 impl Spiders {
     pub fn new(blocks: Blocks, spiders: impl IntoIterator<Item = Spider>) -> Spiders {
-        let all = spiders.into_iter().map(|spider| (spider.id, Arc::new(spider)));
-        Spiders { all: RwLock::new(all.collect()), blocks, vouchers: Vouchers::default() }
+        let made = Spiders {
+            all: RwLock::default(),
+            blocks,
+            folds: Folds::default(),
+            vouchers: Vouchers::default(),
+        };
+        spiders.into_iter().for_each(|spider| made.set(spider));
+        made
+    }
+
+    /// The list of replicas as it stands: exactly the folded ones are rewritten.
+    pub fn fold(&self, rows: &[ReplicaRow]) {
+        for row in rows {
+            match row.state {
+                ReplicaState::Folded => self.folds.add(&row.site, &row.origin),
+                _ => self.folds.remove(&row.site),
+            }
+        }
     }
 
     /// The page's spider; where it is gone (its record is adopted after a crash), the first one.
@@ -167,7 +187,8 @@ impl Spiders {
         self.all().into_iter().find(|spider| spider.name == name)
     }
 
-    pub fn set(&self, spider: Spider) {
+    pub fn set(&self, mut spider: Spider) {
+        spider.rules.folds = self.folds.clone();
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(spider.id, Arc::new(spider));
     }

@@ -125,6 +125,18 @@ impl Writer {
                     writer.desk.request_done(id, &result, now)
                 })
             }
+            Order::Replicas(id, change) => {
+                // What waits may be about pages that are to rest.
+                self.commit(batch)?;
+                self.until_there_is_room(|writer| {
+                    let now = writer.clock.now();
+                    let changed = writer.desk.change_replicas(&change, now)?;
+                    writer.desk.request_done(id, &format!("{changed} replicas changed"), now)
+                })?;
+                let rows = self.desk.replicas()?;
+                self.say(Event::Replicas(rows));
+                Ok(())
+            }
             Order::Spider(id, name, change) => {
                 // Its pages must be there to be put to rest or woken.
                 self.commit(batch)?;

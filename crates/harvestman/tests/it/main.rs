@@ -30,6 +30,7 @@ mod notices;
 mod politeness;
 mod proxy;
 mod raw;
+mod replicas;
 mod redirects;
 mod requisites;
 mod revisits;

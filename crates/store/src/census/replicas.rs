@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use model::StoreError;
+use model::{StoreError, Timestamp};
 use rusqlite::{OptionalExtension, params};
 
 use super::Census;
@@ -18,6 +18,7 @@ pub struct DocumentEntry {
     pub url: String,
     /// `None`: it is gone.
     pub hash: Option<u64>,
+    pub visited: Timestamp,
 }
 
 /// What is known of a site that may be a replica.
@@ -27,7 +28,7 @@ pub struct SiteStanding {
     pub seeded: bool,
     pub known: u64,
     /// When its home page was last visited.
-    pub home_visited: Option<model::Timestamp>,
+    pub home_visited: Option<Timestamp>,
 }
 
 /// The home page of a site is the one whose first slash behind the host is its last letter.
@@ -53,13 +54,18 @@ impl Census {
     /// Documents of a site that answered or are gone, those nearest to its entry first.
     pub fn documents(&self, site: i64, max: u32) -> Result<Vec<DocumentEntry>, StoreError> {
         self.list(
-            "SELECT p.url, CASE p.state WHEN 2 THEN v.content_hash END FROM pages p \
+            "SELECT p.url, CASE p.state WHEN 2 THEN v.content_hash END, p.visited FROM pages p \
              JOIN visits v ON v.seq = p.run WHERE p.site = ?2 AND p.requisite = 0 \
              AND (p.state = 5 OR p.state = 2 AND v.body_bytes >= ?3) ORDER BY p.level, p.url LIMIT ?1",
             params![max, site, BODY_BYTES_MIN],
             |row| {
                 let hash: Option<i64> = row.get(1)?;
-                Ok(DocumentEntry { url: row.get(0)?, hash: hash.map(|hash| hash as u64) })
+                let visited: Option<i64> = row.get(2)?;
+                Ok(DocumentEntry {
+                    url: row.get(0)?,
+                    hash: hash.map(|hash| hash as u64),
+                    visited: Timestamp(visited.unwrap_or_default()),
+                })
             },
         )
     }
@@ -77,7 +83,7 @@ impl Census {
                     key: row.get(0)?,
                     seeded: row.get(1)?,
                     known: row.get::<_, i64>(2)? as u64,
-                    home_visited: visited.map(model::Timestamp),
+                    home_visited: visited.map(Timestamp),
                 })
             })?;
             standings.extend(found.into_iter().map(|standing| (*site, standing)));

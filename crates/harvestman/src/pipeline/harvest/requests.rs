@@ -37,6 +37,7 @@ impl Harvest {
             Command::Spider { name, change } => {
                 return self.change_spider(Some(request.id), name, change);
             }
+            Command::Replicas { change } => return self.order(Order::Replicas(request.id, change)),
             Command::MaxFetches { fetches } => self.set_fetches(fetches),
             Command::VisitNow { .. } => {
                 "this version of the crawl does not know how to do this".to_owned()
