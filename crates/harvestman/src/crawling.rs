@@ -141,7 +141,8 @@ impl Crawl<'_> {
             return Ok(None);
         }
         let (stop, stopped) = mpsc::channel();
-        let watch = replicas::Watch { collection: collection.clone(), hazards, clock: clock.clone() };
+        let watch =
+            replicas::Watch { collection: collection.clone(), hazards, clock: clock.clone() };
         pipeline::beside("replicas", move || watch.run(&stopped))?;
         Ok(Some(stop))
     }

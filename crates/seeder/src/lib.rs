@@ -35,6 +35,7 @@ mod rules;
 mod script;
 mod seeds;
 mod seedset;
+mod wildcards;
 
 pub use block::Block;
 pub use blocks::Blocks;
@@ -52,7 +53,8 @@ pub use notices::{
 };
 pub use reject::{RejectError, RejectList, ShippedRule};
 pub use replicas::{
-    Comparison, Document, Evidence, Folds, Heuristic, Matching, Pair, Standing, Trust, choose_original,
+    Comparison, Document, Evidence, Folds, Heuristic, Matching, Pair, Standing, Trust,
+    choose_original,
 };
 pub use requisites::{Requisites, sort_requisites};
 pub use rulelist::{ListedRule, RuleList, RuleListError};
@@ -62,3 +64,4 @@ pub use seeds::{
     LineReader, Seed, SeedError, SeedKind, SeedReader, Seeds, parse_seed, read_seeds, unpacked,
 };
 pub use seedset::SeedSet;
+pub use wildcards::Wildcards;

@@ -37,8 +37,8 @@ use model::{Candidate, CrawlUrl, Page, Refusal, Verdict, limits};
 pub use self::border::{Expansion, ExternalPolicy, Scope};
 pub(crate) use self::inquiry::Inquiry;
 use crate::{
-    Blocks, Depths, Folds, LogList, Marking, NoticeRules, RejectList, RuleList, Script, SeedSet, UrlForm,
-    objection::Objection,
+    Blocks, Depths, Folds, LogList, Marking, NoticeRules, RejectList, RuleList, Script, SeedSet,
+    UrlForm, Wildcards, objection::Objection,
 };
 
 #[derive(Clone, Debug)]
@@ -47,6 +47,8 @@ pub struct SpiderRules {
     pub blocks: Blocks,
     /// Likewise: sites whose URLs are rewritten to those of their originals.
     pub folds: Folds,
+    /// Likewise: domains under which every name resolves.
+    pub wildcards: Wildcards,
     /// The user's own, asked before the scope.
     pub list: RuleList,
     pub scope: Scope,
@@ -85,6 +87,7 @@ impl Default for SpiderRules {
         SpiderRules {
             blocks: Blocks::default(),
             folds: Folds::default(),
+            wildcards: Wildcards::default(),
             list: RuleList::default(),
             scope: Scope::Site,
             outside_max: 0,

@@ -8,7 +8,7 @@ use model::{
     Candidate, Clock, CrawlUrl, PageState, PageTerms, Refusal, RefusalReason, RobotsAnswer,
     SignalSource, Timestamp,
 };
-use seeder::{Block, Blocks, RuleStep, SeedSet, StepVerdict, parse_seed};
+use seeder::{Block, Blocks, RuleStep, SeedSet, StepVerdict, Wildcards, parse_seed};
 use serde_json::{Value, json};
 use store::{
     census::{Census, DecisionEntry, PageStory},
@@ -125,6 +125,8 @@ impl Case<'_> {
         if let Some(step) = block_step(self.census, self.blocks, self.url, story, decisions)? {
             steps[0] = step;
             steps.truncate(1);
+        } else if !candidate.seed && self.census.is_held_back(self.url)? {
+            steps.push(wildcard_step(self.url));
         } else {
             let token = config.etiquette.robots_token();
             steps.push(robots_step(self.census, self.url, &token)?);
@@ -352,9 +354,13 @@ fn replica_line(row: &ReplicaRow, url: &CrawlUrl) -> String {
             printable(url.path_and_query()),
         ),
         ReplicaState::Reported => {
-            format!("{site} serves what {original} serves ({evidence}); it is crawled all the same\n")
+            format!(
+                "{site} serves what {original} serves ({evidence}); it is crawled all the same\n"
+            )
         }
-        ReplicaState::Dropped => format!("{site} served what {original} serves, and no longer does\n"),
+        ReplicaState::Dropped => {
+            format!("{site} served what {original} serves, and no longer does\n")
+        }
         ReplicaState::Lifted => format!("{site} is never taken for a replica: you said so\n"),
     }
 }
@@ -391,6 +397,15 @@ fn block_step(
     };
     let rule = Refusal::blocked(&pattern).rule;
     Ok(Some(RuleStep { rule, verdict: StepVerdict::Decided, why }))
+}
+
+fn wildcard_step(url: &CrawlUrl) -> RuleStep {
+    let why = format!(
+        "every name under {} resolves, and only its own pages lead to this one; to take it: harvestman seed {}",
+        url.domain(),
+        url.home()
+    );
+    RuleStep { rule: Wildcards::refusal(url).rule, verdict: StepVerdict::Decided, why }
 }
 
 /// robots.txt is asked last, as it is in a crawl; from the copy at hand.

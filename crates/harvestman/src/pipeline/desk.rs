@@ -3,7 +3,7 @@
 use model::{Frontier, StoreError, Timestamp};
 use store::{
     control::{Request, SpiderChange},
-    frontier::{Lifted, SqliteFrontier},
+    frontier::{Lifted, SqliteFrontier, Suspect, Wildcard},
     replicas::{ReplicaChange, ReplicaRow},
     runs::{RunId, RunState},
     spiders::SpiderRow,
@@ -20,6 +20,16 @@ pub trait Desk: Frontier {
     /// Changes the list of blocks; what became of it, in words.
     fn change_blocks(&mut self, change: &BlockChange, now: Timestamp)
     -> Result<String, StoreError>;
+
+    /// Domains that are to be asked for absurd names.
+    fn suspects(&mut self, now: Timestamp) -> Result<Vec<Suspect>, StoreError>;
+
+    fn probed(
+        &mut self,
+        domain: &str,
+        wildcard: Option<bool>,
+        now: Timestamp,
+    ) -> Result<Option<Wildcard>, StoreError>;
 
     /// How many replicas are other than before.
     fn change_replicas(
@@ -87,6 +97,19 @@ impl Desk for SqliteFrontier {
         }
         let new = self.block(&change.patterns, &change.reason, now)?;
         Ok(format!("{new} blocks added"))
+    }
+
+    fn suspects(&mut self, now: Timestamp) -> Result<Vec<Suspect>, StoreError> {
+        SqliteFrontier::suspects(self, now)
+    }
+
+    fn probed(
+        &mut self,
+        domain: &str,
+        wildcard: Option<bool>,
+        now: Timestamp,
+    ) -> Result<Option<Wildcard>, StoreError> {
+        SqliteFrontier::probed(self, domain, wildcard, now)
     }
 
     fn change_replicas(

@@ -16,6 +16,7 @@ use model::{
 use seeder::SortedNotice;
 use store::{
     control::{Request, SpiderChange},
+    frontier::{Suspect, Wildcard},
     replicas::{ReplicaChange, ReplicaRow},
     spiders::SpiderRow,
 };
@@ -71,6 +72,19 @@ pub enum Event {
     Requests(Vec<Request>),
     /// The spiders of the collection, after a change was written down.
     Spiders(Vec<SpiderRow>),
+    /// Domains with many hosts, to be asked for absurd names.
+    Suspects(Vec<Suspect>, Busy),
+    /// Whether every name under the domain resolves; `None`: no answer.
+    Probed {
+        domain: String,
+        wildcard: Option<bool>,
+        busy: Busy,
+    },
+    /// What was asked is written down: the domain, if every name under it resolves.
+    Wildcard {
+        domain: String,
+        found: Option<Wildcard>,
+    },
     /// The replicas of the collection, after a change was written down.
     Replicas(Vec<ReplicaRow>),
     /// The disk is full, or is no longer.
@@ -157,6 +171,8 @@ pub enum Order {
     RequestDone(i64, String),
     /// Write down that this is kept away from, or no longer, as that request asked.
     Block(i64, BlockChange),
+    /// Write down whether every name under the domain resolves.
+    Probed(String, Option<bool>),
     /// Write down which sites are replicas, as that request asked.
     Replicas(i64, ReplicaChange),
     /// Write down what is to become of the spider of this name, and tell of all of them.

@@ -58,6 +58,14 @@ fn problem_met(url: &CrawlUrl, problem: &GatherProblem) -> Option<Sighting> {
             .map(|sighting| Sighting { count: examples.count, ..sighting }),
         GatherProblem::LongUrls(examples) => met(Hazard::LongUrl, Measure::Refused)
             .map(|sighting| Sighting { count: examples.count, ..sighting }),
+        GatherProblem::HostAliases(examples) => {
+            let example = examples.first.first().cloned().unwrap_or_default();
+            met(Hazard::HostAlias, Measure::Mended).map(|sighting| Sighting {
+                count: examples.count,
+                example,
+                ..sighting
+            })
+        }
         GatherProblem::LinksOverLimit { .. } | GatherProblem::RequisitesOverLimit { .. } => {
             met(Hazard::ManyLinks, Measure::Cut)
         }

@@ -15,7 +15,7 @@ use gatherer::GatherOptions;
 use harvester::login::LoginForm;
 use manager::{Policy, Stake};
 use model::{Candidate, CrawlUrl, FetchLimits, Origin, Page, Refusal, SiteKey, SpiderId, Verdict};
-use seeder::{Blocks, Folds, SeedSet, SpiderRules};
+use seeder::{Blocks, Folds, SeedSet, SpiderRules, Wildcards};
 
 use store::replicas::{ReplicaRow, ReplicaState};
 
@@ -143,6 +143,8 @@ pub struct Spiders {
     pub blocks: Blocks,
     /// Shared by all: sites whose URLs are rewritten to those of their originals.
     pub folds: Folds,
+    /// Shared by all: domains under which every name resolves.
+    pub wildcards: Wildcards,
     /// Shared by all: which sites named a notice on another host as theirs.
     pub vouchers: Vouchers,
 }
@@ -153,6 +155,7 @@ impl Spiders {
             all: RwLock::default(),
             blocks,
             folds: Folds::default(),
+            wildcards: Wildcards::default(),
             vouchers: Vouchers::default(),
         };
         spiders.into_iter().for_each(|spider| made.set(spider));
@@ -189,6 +192,7 @@ impl Spiders {
 
     pub fn set(&self, mut spider: Spider) {
         spider.rules.folds = self.folds.clone();
+        spider.rules.wildcards = self.wildcards.clone();
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(spider.id, Arc::new(spider));
     }

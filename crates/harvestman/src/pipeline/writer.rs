@@ -125,6 +125,13 @@ impl Writer {
                     writer.desk.request_done(id, &result, now)
                 })
             }
+            Order::Probed(domain, wildcard) => {
+                let found = self.until_there_is_room(|writer| {
+                    writer.desk.probed(&domain, wildcard, writer.clock.now())
+                })?;
+                self.say(Event::Wildcard { domain, found });
+                Ok(())
+            }
             Order::Replicas(id, change) => {
                 // What waits may be about pages that are to rest.
                 self.commit(batch)?;
@@ -210,8 +217,18 @@ impl Writer {
         let store = Duration::from_micros(self.clock.micros().saturating_sub(begun));
         let done = std::mem::take(batch);
         let counts = self.desk.counts()?;
+        self.look_for_suspects()?;
         let (messages, busy) = (done.busy.len(), done.busy);
         self.say(Event::Settled { messages, counts, store, busy });
+        Ok(())
+    }
+
+    /// New hosts have come with the commit: some domain may have more than its share.
+    fn look_for_suspects(&mut self) -> Result<(), StoreError> {
+        let suspects = self.desk.suspects(self.clock.now())?;
+        if !suspects.is_empty() {
+            self.say(Event::Suspects(suspects, self.clock.busy()));
+        }
         Ok(())
     }
 

@@ -1,4 +1,5 @@
-//! When replicas are looked for: once a day beside a crawl that has no end, and at the end of a pass.
+//! When replicas are looked for: an hour after a crawl without end has begun and once a day from then on, and at the end
+//! of a pass.
 
 use std::{
     sync::{
@@ -21,6 +22,8 @@ use super::review;
 use crate::config::Hazards;
 
 const DAY: Duration = Duration::from_secs(86_400);
+/// Before the first look of a crawl: one that is begun anew every day looks all the same.
+const FIRST: Duration = Duration::from_secs(3_600);
 /// Rows handed over at a time: some 200 bytes each, well below what a command may have.
 const ROWS_AT_A_TIME: usize = 2_000;
 
@@ -34,7 +37,9 @@ pub struct Watch {
 impl Watch {
     /// Until `stop` hangs up.
     pub fn run(self, stop: &Receiver<()>) {
-        while let Err(RecvTimeoutError::Timeout) = stop.recv_timeout(DAY) {
+        let mut wait = FIRST;
+        while let Err(RecvTimeoutError::Timeout) = stop.recv_timeout(wait) {
+            wait = DAY;
             if let Err(error) = self.look() {
                 tracing::warn!(%error, "replicas could not be looked for");
             }

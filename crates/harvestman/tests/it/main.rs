@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod aliases;
 mod archive;
 mod audit;
 mod bad_input;
@@ -30,8 +31,8 @@ mod notices;
 mod politeness;
 mod proxy;
 mod raw;
-mod replicas;
 mod redirects;
+mod replicas;
 mod requisites;
 mod revisits;
 mod rules;
@@ -44,4 +45,5 @@ mod stopping;
 mod thin;
 mod tls;
 mod webhooks;
+mod wildcards;
 mod world;

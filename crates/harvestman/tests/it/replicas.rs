@@ -22,9 +22,10 @@ use crate::{
 const DAY: Duration = Duration::from_secs(86_400);
 const PAGES: usize = 10;
 
-/// What a site of the plan is. The shares are chosen so that single-page sites to come outnumber mirrors, as they
-/// did in the paper.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What a site of the plan is. How many there are of each was tried out until the sums came near the paper's: its data
+/// set is not at hand. So that the sums agree shows nothing; which kinds deceive which heuristic does not depend on
+/// the numbers, and is tested apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Own,
     /// All pages, for good.
@@ -110,7 +111,8 @@ impl Study {
         paths
             .filter_map(|path| {
                 let answer = self.web.answer(&Request::get(&host, &path), now);
-                let found = (answer.status == 200).then(|| xxhash_rust::xxh3::xxh3_64(&answer.body));
+                let found =
+                    (answer.status == 200).then(|| xxhash_rust::xxh3::xxh3_64(&answer.body));
                 found.map(|hash| Document { path, hash: Some(hash) })
             })
             .collect()
@@ -206,8 +208,8 @@ fn the_heuristics_stand_to_each_other_as_in_table_one_of_the_paper() {
     for (heuristic, row) in &table {
         let (trust, coverage) = (heuristic.trust(), row.replicas as f64 / base);
         let precision = (100.0 * row.precision).round() as u8;
-        assert_eq!(precision, trust.measured_precision, "{heuristic:?}");
-        assert!((coverage - trust.measured_coverage).abs() < 0.06, "{heuristic:?}: {coverage}");
+        assert_eq!(precision, trust.simulated_precision, "{heuristic:?}");
+        assert!((coverage - trust.simulated_coverage).abs() < 0.06, "{heuristic:?}: {coverage}");
     }
     let of = |heuristic: Heuristic| &table[&heuristic];
     let order = [
@@ -227,6 +229,52 @@ fn the_heuristics_stand_to_each_other_as_in_table_one_of_the_paper() {
     assert!(of(Heuristic::SameHomeAnd1Doc).precision > 0.85);
 }
 
+/// Of each kind of site, the part that a heuristic takes for a replica of another: whatever the numbers of the plan.
+#[test]
+fn each_heuristic_is_deceived_by_the_kinds_of_sites_that_the_paper_names() {
+    let study = Study::new();
+    let share = |class: Class, heuristic: Heuristic| {
+        let sites: Vec<usize> =
+            (0..study.classes.len()).filter(|site| study.classes[*site] == class).collect();
+        let holds = |site: &&usize| {
+            // One page alike is alike to all of its kind.
+            let other = match class {
+                Class::Opening | Class::Parked | Class::Default if **site == sites[0] => sites[1],
+                Class::Opening | Class::Parked | Class::Default => sites[0],
+                _ => original_of(**site),
+            };
+            let seen = Comparison::of(&study.documents(**site), &study.documents(other)).seen;
+            heuristic.holds(&seen)
+        };
+        100 * sites.iter().filter(holds).count() / sites.len()
+    };
+    let words: Vec<&str> = Heuristic::ALL.iter().map(|heuristic| heuristic.word()).collect();
+    println!("{:<13} {}", "per cent of", words.join("  "));
+    let mut found: BTreeMap<(Class, Heuristic), usize> = BTreeMap::new();
+    for (class, _) in PLAN.iter().skip(1) {
+        let row = Heuristic::ALL.iter().map(|heuristic| (*heuristic, share(*class, *heuristic)));
+        let row: Vec<(Heuristic, usize)> = row.collect();
+        let cells = row.iter().map(|(h, share)| format!("{share:>width$}", width = h.word().len()));
+        println!("{:<13} {}", format!("{class:?}"), cells.collect::<Vec<_>>().join("  "));
+        found.extend(row.into_iter().map(|(heuristic, share)| ((*class, heuristic), share)));
+    }
+    for heuristic in Heuristic::ALL {
+        assert_eq!(found[&(Class::Mirror, *heuristic)], 100, "{heuristic:?} finds whole mirrors");
+        let by_home = usize::from(*heuristic == Heuristic::SameHome) * 100;
+        for class in [Class::SameFront, Class::Opening, Class::Parked, Class::Default] {
+            assert_eq!(found[&(class, *heuristic)], by_home, "{class:?} by {heuristic:?}");
+        }
+    }
+    for by_home in [Heuristic::SameHome, Heuristic::SameHomeAnd1Doc] {
+        assert_eq!(found[&(Class::RestlessHome, by_home)], 0, "a home page that changes hides it");
+    }
+    assert_eq!(found[&(Class::RestlessHome, Heuristic::Dups80)], 100);
+    let lagging = |heuristic| found[&(Class::Lagging, heuristic)];
+    assert!(lagging(Heuristic::Dups60) > lagging(Heuristic::Dups80));
+    assert!(lagging(Heuristic::Dups80) > lagging(Heuristic::Dups100));
+    assert_eq!(lagging(Heuristic::SameHomeAnd1Doc), 100);
+}
+
 #[test]
 fn what_may_be_folded_loses_no_page_of_a_site_that_is_another() {
     let study = Study::new();
@@ -241,8 +289,12 @@ fn what_may_be_folded_loses_no_page_of_a_site_that_is_another() {
         let sites = study.classes.iter().enumerate();
         sites.filter(move |(_, class)| **class == wanted).map(|(site, _)| site)
     };
-    assert!(class(Class::Mirror).all(|site| folded.contains(&site)), "every whole mirror is folded");
-    for other in [Class::Sister, Class::Borrowed, Class::SameFront, Class::Default, Class::Opening] {
+    assert!(
+        class(Class::Mirror).all(|site| folded.contains(&site)),
+        "every whole mirror is folded"
+    );
+    for other in [Class::Sister, Class::Borrowed, Class::SameFront, Class::Default, Class::Opening]
+    {
         assert!(class(other).all(|site| !folded.contains(&site)), "{other:?} is never folded");
     }
 }
@@ -371,10 +423,19 @@ fn replicas_are_listed_by_default_and_crawled_all_the_same() {
     let pair = &report["groups"][0]["replicas"][0];
     assert_eq!(report["precision"]["paper"], 92);
     assert_eq!(report["groups"][0]["original"], "o.o.test");
-    assert_eq!((&pair["site"], &pair["paths_compared"], &pair["share"]), (&"r.r.test".into(), &3.into(), &100.into()));
-    let homes = copies.world.run(&["report", "replicas", "--heuristic", "same-home", "--json"]).json();
-    assert_eq!(homes["groups"][0]["replicas"].as_array().unwrap().len(), 2, "p's home is equal too");
-    let hazards = copies.world.run(&["report", "hazards", "--hazard", "replica-site", "--json"]).json();
+    assert_eq!(
+        (&pair["site"], &pair["paths_compared"], &pair["share"]),
+        (&"r.r.test".into(), &3.into(), &100.into())
+    );
+    let homes =
+        copies.world.run(&["report", "replicas", "--heuristic", "same-home", "--json"]).json();
+    assert_eq!(
+        homes["groups"][0]["replicas"].as_array().unwrap().len(),
+        2,
+        "p's home is equal too"
+    );
+    let hazards =
+        copies.world.run(&["report", "hazards", "--hazard", "replica-site", "--json"]).json();
     assert_eq!(hazards[0]["site"], "r.r.test");
     copies.later.store(true, Ordering::SeqCst);
     copies.crawl(&["--fresh"]).exits(0);
@@ -425,4 +486,17 @@ fn a_replica_that_has_become_another_site_is_dropped_when_it_is_looked_at_again(
     copies.crawl(&[]).exits(0);
     assert_eq!(copies.asked("r.r.test/"), 2, "its home page was looked at again");
     assert_eq!(copies.states()[0].2, "dropped", "{:?}", copies.raw.asked());
+}
+
+#[test]
+fn what_rested_is_due_again_when_nothing_is_to_be_folded_any_more() {
+    let mut copies = Copies::new("fold");
+    copies.crawl(&["http://seed.s.test/"]).exits(0);
+    let resting = "SELECT count(*) FROM resting_pages";
+    assert!(copies.world.number(resting) > 0);
+    copies.world = copies.world.variable("HARVESTMAN_HAZARDS_REPLICAS", "off");
+    copies.crawl(&[]).exits(0);
+    assert_eq!(copies.world.number(resting), 0);
+    let due = "SELECT count(*) FROM v_pages WHERE site = 'r.r.test' AND due IS NOT NULL";
+    assert_eq!(copies.world.number(due), 3);
 }

@@ -22,7 +22,11 @@ fn by(one: &[(&str, u64)], other: &[(&str, u64)]) -> Vec<&'static str> {
 fn each_heuristic_holds_where_the_paper_says_so() {
     let site = [("/", 1), ("/a", 2), ("/b", 3), ("/c", 4), ("/d", 5)];
     assert_eq!(by(&site, &site), ["same-home", "same-home-1doc", "dups-60", "dups-80", "dups-100"]);
-    assert_eq!(by(&[("/", 1)], &[("/", 1)]), ["same-home"], "one page is too little for the others");
+    assert_eq!(
+        by(&[("/", 1)], &[("/", 1)]),
+        ["same-home"],
+        "one page is too little for the others"
+    );
     let other_inside = [("/", 1), ("/a", 12), ("/b", 13), ("/c", 14), ("/d", 15)];
     assert_eq!(by(&site, &other_inside), ["same-home"]);
     let changing_home = [("/", 11), ("/a", 2), ("/b", 3), ("/c", 4), ("/d", 5)];

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use model::{StoreError, Timestamp};
+use model::{CrawlUrl, StoreError, Timestamp};
 use rusqlite::{OptionalExtension, params};
 
 use super::Census;
@@ -95,6 +95,18 @@ impl Census {
         self.ask(|sql| {
             let mut statement = sql.prepare_cached("SELECT id FROM sites WHERE key = ?1")?;
             statement.query_row([key], |row| row.get(0)).optional()
+        })
+    }
+
+    /// Whether the site lies under a domain all of whose names resolve, and only pages of that domain lead to it.
+    pub fn is_held_back(&self, url: &CrawlUrl) -> Result<bool, StoreError> {
+        self.ask(|sql| {
+            let mut statement = sql.prepare_cached(
+                "SELECT coalesce((SELECT kin = 1 AND seeded = 0 FROM sites WHERE key = ?2), 1) \
+                 FROM domain_hosts WHERE domain = ?1 AND wildcard IS NOT NULL",
+            )?;
+            let held = statement.query_row([url.domain(), url.site_text()], |row| row.get(0));
+            Ok(held.optional()?.unwrap_or(false))
         })
     }
 

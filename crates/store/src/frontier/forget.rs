@@ -185,6 +185,7 @@ fn delete(sql: &Connection) -> rusqlite::Result<()> {
          OR is_forgotten_url(origin || '/robots.txt');
          DELETE FROM decisions WHERE is_forgotten_site(site) OR names_forgotten(rule);
          DELETE FROM hazards WHERE is_forgotten_site(site) OR names_forgotten(what);
+         DELETE FROM domain_hosts WHERE is_forgotten_site(domain) OR is_forgotten_site(newest);
          DELETE FROM replicas WHERE is_forgotten_site(site) OR is_forgotten_site(original);
          DELETE FROM blocks WHERE names_forgotten(pattern);
          DELETE FROM events WHERE is_forgotten_site(site) OR names_forgotten(text);

@@ -133,12 +133,7 @@ fn settle_folds(work: &mut Work<'_>, again_ms: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-fn rest(
-    work: &mut Work<'_>,
-    site: SiteId,
-    row: &ReplicaRow,
-    again_ms: u64,
-) -> Result<(), Fault> {
+fn rest(work: &mut Work<'_>, site: SiteId, row: &ReplicaRow, again_ms: u64) -> Result<(), Fault> {
     let moved = unfetched(work, site, &row.origin)?;
     work.sql
         .prepare_cached(
@@ -159,7 +154,9 @@ fn rest(
              FROM pages WHERE site = ?1 AND state = 2 AND requisite = 0 ORDER BY level, url LIMIT ?3)",
         )?
         .execute(params![site.0, row.looked.0.saturating_add(again), PROBES])?;
-    work.sql.prepare_cached("UPDATE replicas SET rests = 1 WHERE site = ?1")?.execute([&row.site])?;
+    work.sql
+        .prepare_cached("UPDATE replicas SET rests = 1 WHERE site = ?1")?
+        .execute([&row.site])?;
     check_out::rouse(work, site)?;
     admit::admit(work, &moved).map(drop)
 }

@@ -40,10 +40,10 @@ fn known(word: &str) -> Result<Heuristic, Failure> {
 
 fn as_text(heuristic: Heuristic, found: &Found, limit: usize) -> String {
     let replicas: usize = found.groups.iter().map(|group| group.replicas.len()).sum();
-    let Trust { paper_precision, measured_precision, .. } = heuristic.trust();
+    let Trust { paper_precision, .. } = heuristic.trust();
     let mut text = format!(
-        "{} replicas of {} sites by {}: of 100 such pairs {paper_precision} held in VN's study after 98 days, \
-         {measured_precision} on a simulated web\n",
+        "{} replicas of {} sites by {}; of 100 such pairs {paper_precision} still held after 98 days in VN's study \
+         of the Portuguese web\n",
         number(replicas as u64),
         number(found.groups.len() as u64),
         heuristic.word(),
@@ -88,8 +88,8 @@ fn as_json(heuristic: Heuristic, found: &Found) -> Value {
     let groups: Vec<Value> = found.groups.iter().map(group_json).collect();
     json!({
         "heuristic": heuristic.word(), "cut": found.cut,
-        "precision": { "paper": trust.paper_precision, "measured": trust.measured_precision },
-        "coverage": { "paper": trust.paper_coverage, "measured": trust.measured_coverage },
+        "precision": { "paper": trust.paper_precision, "simulated": trust.simulated_precision },
+        "coverage": { "paper": trust.paper_coverage, "simulated": trust.simulated_coverage },
         "groups": groups,
     })
 }

@@ -141,10 +141,8 @@ fn fetch_all(frontier: &mut SqliteFrontier) {
 fn give_back(frontier: &mut SqliteFrontier, lease: &SiteLease, updates: Vec<PageUpdate>) {
     let site = &lease.site;
     let release = Release::NotBefore(NOW);
-    let delta = SiteDelta {
-        updates,
-        ..SiteDelta::empty(site.id, site.key.clone(), lease.fence, release)
-    };
+    let delta =
+        SiteDelta { updates, ..SiteDelta::empty(site.id, site.key.clone(), lease.fence, release) };
     let settlement = Settlement { now: NOW, deltas: vec![delta], ..Settlement::default() };
     frontier.check_in(&settlement).unwrap();
 }
@@ -174,7 +172,8 @@ fn keys(leases: &[SiteLease]) -> Vec<String> {
 }
 
 fn urls_of(frontier: &SqliteFrontier, site: &str) -> Vec<String> {
-    let sql = "SELECT p.url FROM pages p JOIN sites s ON s.id = p.site WHERE s.key = ?1 ORDER BY url";
+    let sql =
+        "SELECT p.url FROM pages p JOIN sites s ON s.id = p.site WHERE s.key = ?1 ORDER BY url";
     let mut statement = frontier.connection.prepare(sql).unwrap();
     let urls = statement.query_map([site], |row| row.get(0)).unwrap();
     urls.collect::<Result<_, _>>().unwrap()

@@ -34,6 +34,7 @@ CREATE TABLE sites (
     key             TEXT NOT NULL UNIQUE,   -- host, or host:port for unusual ports
     domain          TEXT NOT NULL,          -- registrable; as it was when the site was first seen
     seeded          INTEGER NOT NULL DEFAULT 0,
+    kin             INTEGER NOT NULL DEFAULT 0,  -- only pages of its own domain have led to it
     due             INTEGER,                -- earliest first visit or judgement, or the end of the lease
     due_again       INTEGER,                -- earliest revisit; NULL while leased
     leased          INTEGER NOT NULL DEFAULT 0,
@@ -74,6 +75,16 @@ CREATE TABLE domains (
     fetched INTEGER NOT NULL,
     bytes   INTEGER NOT NULL
 ) WITHOUT ROWID;
+
+-- Hosts of a registrable domain that no seed names, and whether every name under it resolves (a DNS wildcard).
+CREATE TABLE domain_hosts (
+    domain   TEXT PRIMARY KEY,
+    hosts    INTEGER NOT NULL,
+    newest   TEXT NOT NULL,                -- a site
+    ask      INTEGER NOT NULL DEFAULT 0,   -- for absurd names, not before
+    wildcard INTEGER                       -- since when they resolve; NULL: as far as is known they do not
+) WITHOUT ROWID;
+CREATE INDEX domain_hosts_many ON domain_hosts (hosts) WHERE hosts > 1;
 
 -- Hot: what scheduling and the known-test need, and nothing else.
 CREATE TABLE pages (
