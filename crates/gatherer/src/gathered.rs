@@ -77,6 +77,8 @@ pub enum GatherProblem {
     },
     InvalidUrls(Examples),
     LongUrls(Examples),
+    /// Links whose host is written otherwise than its one form: put right.
+    HostAliases(Examples),
     LinksOverLimit {
         count: u64,
     },
@@ -115,6 +117,7 @@ impl GatherProblem {
             GatherProblem::Malformed { .. } => "malformed-text",
             GatherProblem::InvalidUrls(_) => "invalid-urls",
             GatherProblem::LongUrls(_) => "long-urls",
+            GatherProblem::HostAliases(_) => "host-aliases",
             GatherProblem::LinksOverLimit { .. } => "links-over-limit",
             GatherProblem::RequisitesOverLimit { .. } => "requisites-over-limit",
             GatherProblem::WrongCharset { .. } => "wrong-charset",

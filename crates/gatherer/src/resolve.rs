@@ -15,6 +15,7 @@ pub(crate) struct Resolver {
     url_bytes_max: usize,
     invalid: Examples,
     long: Examples,
+    aliases: Examples,
 }
 
 impl Resolver {
@@ -26,6 +27,7 @@ impl Resolver {
             url_bytes_max,
             invalid: Examples::default(),
             long: Examples::default(),
+            aliases: Examples::default(),
         };
         if let Some(url) = base_href.and_then(|href| resolver.resolve(href)) {
             resolver.base = url.base();
@@ -50,7 +52,12 @@ impl Resolver {
             return None;
         }
         match self.base.join(reference) {
-            Ok(url) => Some(url),
+            Ok(url) => {
+                if authority(reference).is_some_and(|written| written != url.authority()) {
+                    self.aliases.add(reference);
+                }
+                Some(url)
+            }
             Err(UrlError::Scheme(_)) => None,
             Err(UrlError::Invalid(_)) if has_other_scheme(reference) => None,
             Err(UrlError::Invalid(_)) => {
@@ -86,8 +93,23 @@ impl Resolver {
     pub(crate) fn into_problems(self) -> impl Iterator<Item = GatherProblem> {
         let invalid = (self.invalid.count > 0).then_some(GatherProblem::InvalidUrls(self.invalid));
         let long = (self.long.count > 0).then_some(GatherProblem::LongUrls(self.long));
-        invalid.into_iter().chain(long)
+        let aliases = (self.aliases.count > 0).then_some(GatherProblem::HostAliases(self.aliases));
+        invalid.into_iter().chain(long).chain(aliases)
     }
+}
+
+/// Host and port as they are written in an absolute reference, without credentials.
+fn authority(reference: &str) -> Option<&str> {
+    let rest = match reference.strip_prefix("//") {
+        Some(rest) => rest,
+        None => {
+            let (scheme, rest) = reference.split_once("://")?;
+            let is_ours = ["http", "https"].iter().any(|ours| scheme.eq_ignore_ascii_case(ours));
+            is_ours.then_some(rest)?
+        }
+    };
+    let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    Some(rest[..end].rsplit_once('@').map_or(&rest[..end], |(_, host)| host))
 }
 
 /// As the URL standard does before anything else.
@@ -168,5 +190,27 @@ mod tests {
         assert_eq!(url("/other/").as_deref(), Some("http://a.test/other/x"));
         assert_eq!(url("http://[").as_deref(), Some("http://a.test/dir/x"));
         assert_eq!(url("data:,").as_deref(), Some("http://a.test/dir/x"));
+    }
+
+    #[test]
+    fn other_spellings_of_a_host_are_counted_and_its_one_form_is_not() {
+        let page = CrawlUrl::parse("http://a.example/").unwrap();
+        let mut resolver = Resolver::new(&page, None, 2_083);
+        for plain in [
+            "/x",
+            "x?u=http://B.example/",
+            "http://b.example/",
+            "//b.example/x",
+            "http://me@b.example",
+        ] {
+            resolver.resolve(plain).unwrap();
+        }
+        assert_eq!(resolver.aliases.count, 0, "{:?}", resolver.aliases);
+        for alias in
+            ["http://B.example/", "//b.example./", "HTTP://b.ex%61mple/", "http://b.example:80"]
+        {
+            assert_eq!(resolver.resolve(alias).unwrap().as_str(), "http://b.example/");
+        }
+        assert_eq!(resolver.aliases.count, 4);
     }
 }

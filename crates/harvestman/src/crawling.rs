@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use crate::{
     access::Network,
     commands::{self, Context},
-    config::{Config, FlagValues, veiled},
+    config::{Config, FlagValues, Replicas, veiled},
     exit::{Exit, Failure},
     house::House,
     pipeline::{
@@ -35,6 +35,7 @@ use crate::{
         tally::{Progress, Tally},
     },
     progress::{Display, Mode, number},
+    replicas,
     setup::Setup,
     show_progress::Watcher,
     signals,
@@ -42,7 +43,7 @@ use crate::{
     steering::Steering,
     summary::{Refused, Summary},
     terminal::print,
-    webhook::{Courier, Watch, Watched},
+    webhook::{Courier, Watch as Deliveries, Watched},
 };
 
 /// Open files asked for: sites in hand with a connection each, volumes, the database.
@@ -141,15 +142,21 @@ impl Crawl<'_> {
         };
         drop(leaving);
         let telling = self.tell_others(courier)?;
+        let watching = self.watch_replicas(&house.collection, &clock)?;
         let outcome = self.drive(parts, plan);
+        drop(watching);
         telling.into_iter().for_each(|telling| self.told_others(telling));
         let outcome = outcome?;
+        let finished = !matches!(outcome.ended, Ended::Fault(_) | Ended::Stopped | Ended::Rest);
         let exit = match matches!(outcome.ended, Ended::Rest) {
             true => self.pause(outcome, run, sittings, clock.now()).map(|()| None),
             false => {
                 self.farewell(outcome, run, sittings, &house.collection, clock.now()).map(Some)
             }
         };
+        if finished {
+            self.look_for_replicas(&house.collection, clock.now());
+        }
         drop(house.lock);
         exit
     }
@@ -169,6 +176,39 @@ impl Crawl<'_> {
         sittings.add(tally);
         self.context.say("a pause: old versions are removed now, as once a day; then it goes on");
         Ok(())
+    }
+
+    /// Under `run`, once a day; dropping what is returned ends it.
+    fn watch_replicas(
+        &self,
+        collection: &Collection,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Option<mpsc::Sender<()>>, Failure> {
+        let hazards = self.config.hazards.clone();
+        if !self.forever || hazards.replicas == Replicas::Off || self.preview.is_some() {
+            return Ok(None);
+        }
+        let (stop, stopped) = mpsc::channel();
+        let watch =
+            replicas::Watch { collection: collection.clone(), hazards, clock: clock.clone() };
+        pipeline::beside("replicas", move || watch.run(&stopped))?;
+        Ok(Some(stop))
+    }
+
+    /// At the end of a pass, when all of it is settled. A list that could not be made is no failed crawl.
+    fn look_for_replicas(&self, collection: &Collection, now: Timestamp) {
+        let hazards = &self.config.hazards;
+        if hazards.replicas == Replicas::Off || self.preview.is_some() {
+            return;
+        }
+        match replicas::settle_findings(collection, hazards, now) {
+            Ok(0) => {}
+            Ok(changed) => self.context.say(&format!(
+                "{} changes in the list of sites that serve what another serves: harvestman replicas",
+                number(changed)
+            )),
+            Err(error) => tracing::warn!(%error, "replicas could not be looked for"),
+        }
     }
 
     /// Before the first visit, so that a new webhook is told of it.
@@ -194,7 +234,7 @@ impl Crawl<'_> {
     fn tell_others(&self, courier: Option<Courier>) -> Result<Option<Telling>, Failure> {
         let Some(courier) = courier else { return Ok(None) };
         let (stop, stopped) = mpsc::channel();
-        let thread = pipeline::beside("courier", move || Watch(courier).run(&stopped))?;
+        let thread = pipeline::beside("courier", move || Deliveries(courier).run(&stopped))?;
         Ok(Some(Telling { stop, thread }))
     }
 

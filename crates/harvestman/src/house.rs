@@ -15,6 +15,7 @@ use store::{
     frontier::SqliteFrontier,
     links::LinkWriter,
     readings::Readings,
+    replicas::{ReplicaChange, ReplicaState},
     spiders::DEFAULT_SPIDER,
     thin,
     warc::{RecordIds, Recovery, WarcArchive},
@@ -22,6 +23,7 @@ use store::{
 
 use crate::{
     commands::{finish_forgetting, thin_at_start},
+    config::Replicas,
     crawling::Crawl,
     exit::Failure,
     pipeline::{
@@ -78,6 +80,11 @@ impl House {
         }
         let mut frontier = SqliteFrontier::open(&collection.database())?;
         frontier.set_sites_max(crawl.config.crawl.sites);
+        let hazards = &crawl.config.hazards;
+        frontier.set_domain_hosts_max(Some(hazards.domain_hosts));
+        // Where a pattern stands in for DNS, every name resolves by the user's own word.
+        let patterns = crawl.config.fetch.resolve.iter().any(|rule| rule.starts_with('*'));
+        frontier.set_wildcard_hosts((!patterns).then_some(hazards.wildcard_hosts));
         frontier.recover_leases(clock.now())?;
         frontier.each_block(|entry| {
             setup.blocks.add(Block::parse(&entry.pattern));
@@ -106,6 +113,13 @@ impl House {
         let mut spiders = Spiders::new(setup.blocks.clone(), spiders);
         let guard = Guard::new(setup.http.allow.clone(), Arc::new(setup.blocks.clone()));
         spiders.guards = Guards::new(guard);
+        match crawl.config.hazards.replicas {
+            Replicas::Fold => spiders.fold(&frontier.replicas()?),
+            Replicas::Off | Replicas::Report => unfold_all(&mut frontier, clock.now())?,
+        }
+        for known in frontier.wildcards()? {
+            spiders.wildcards.add(&known.domain, known.let_in);
+        }
         for seed in frontier.seeds()? {
             spiders.of(seed.spider).join(&seed.url);
         }
@@ -212,6 +226,11 @@ impl House {
                     }
                     Command::Block { patterns, reason, remove } => {
                         self.block(&BlockChange { patterns, reason, remove }, clock.now())?
+                    }
+                    Command::Replicas { change } => {
+                        let changed = self.frontier.change_replicas(&change, clock.now())?;
+                        self.stage.spiders.fold(&self.frontier.replicas()?);
+                        format!("{changed} replicas changed")
                     }
                     _ => continue,
                 };
@@ -340,6 +359,17 @@ fn leave_versions(
             "because of the clock old versions are not removed now; when it is right, \
              \"harvestman thin\" does it, or a start of run a day later",
         );
+    }
+    Ok(())
+}
+
+/// Nothing is to be folded any more: what rests is due as it was.
+fn unfold_all(frontier: &mut SqliteFrontier, now: Timestamp) -> Result<(), Failure> {
+    let mut rows = frontier.replicas()?;
+    rows.retain(|row| row.state == ReplicaState::Folded);
+    rows.iter_mut().for_each(|row| row.state = ReplicaState::Reported);
+    if !rows.is_empty() {
+        frontier.change_replicas(&ReplicaChange::Found { rows, again_ms: 0 }, now)?;
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ mod laboratory;
 mod moments;
 pub mod pipeline;
 pub mod progress;
+mod replicas;
 pub mod revisiting;
 mod seeding;
 mod setup;

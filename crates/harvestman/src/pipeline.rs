@@ -24,10 +24,10 @@ use std::{
 use harvester::workbench::{Assignment, Workbench};
 use model::{
     Archive, BoxFuture, Busy, Clock, Counts, CrawlUrl, FailureKind, Fetch, FetchFailure,
-    FetchLimits, FetchRequest, Gate, Hazard, Measure, Met, Resolve, SiteKey, StoreError, Timing,
-    limits,
+    FetchLimits, FetchRequest, Gate, Hazard, Measure, Met, Resolution, Resolve, SiteKey,
+    StoreError, Timing, limits,
 };
-use store::{links::LinkWriter, runs::RunId, spiders::SpiderRow};
+use store::{frontier::Suspect, links::LinkWriter, runs::RunId, spiders::SpiderRow};
 use tokio::sync::{
     mpsc::{Receiver, Sender, channel},
     watch,
@@ -293,6 +293,27 @@ impl Spawner {
         }
     }
 
+    /// Asks for two names that nobody has registered, and for one that is known.
+    fn probe(&self, suspect: Suspect, absurd: [String; 2]) {
+        let (resolve, clock, events) =
+            (self.resolve.clone(), self.clock.clone(), self.events.clone());
+        let guard = self.clock.busy();
+        tokio::spawn(async move {
+            let known = SiteKey::stored(&suspect.host);
+            let asked = Box::pin(async {
+                let mut answers = Vec::new();
+                for name in [known.host(), &absurd[0], &absurd[1]] {
+                    answers.push(resolve.resolve(name).await);
+                }
+                answers
+            });
+            let (answers, busy) = finish(asked, &*clock, guard).await;
+            let wildcard = answers.and_then(|answers| resolves_everything(&answers));
+            let domain = suspect.domain;
+            let _ = events.send(Event::Probed { domain, wildcard, busy }).await;
+        });
+    }
+
     fn resolve(&self, site: SiteKey) {
         let (resolve, clock, events) =
             (self.resolve.clone(), self.clock.clone(), self.events.clone());
@@ -347,6 +368,21 @@ async fn finish<T>(
         poll(&mut work, context).map(|done| (done, guard))
     })
     .await
+}
+
+/// The first answer is that of a known host, the others of absurd names: they lead to the same place. `None`: name
+/// servers had trouble.
+fn resolves_everything(answers: &[Result<Resolution, FetchFailure>]) -> Option<bool> {
+    let (Ok(known), absurd) = answers.split_first()? else { return None };
+    let mut all = true;
+    for answer in absurd {
+        match answer {
+            Ok(found) => all &= found.addresses.iter().any(|at| known.addresses.contains(at)),
+            Err(failure) if failure.kind == FailureKind::DnsUnknown => all = false,
+            Err(_) => return None,
+        }
+    }
+    Some(all)
 }
 
 fn poll<T>(work: &mut BoxFuture<'_, T>, context: &mut Context<'_>) -> Poll<Option<T>> {

@@ -18,9 +18,9 @@ use harvester::{
 use manager::PurseId;
 use model::{FetchLimits, SpiderId, limits};
 use seeder::{
-    Blocks, Depths, Expansion, ExternalPolicy, Forgotten, LogList, Marking, RejectList, Rewrite,
-    RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope, Script, SeedSet, SpiderRules, UrlForm,
-    parse_host_pattern,
+    Blocks, Depths, Expansion, ExternalPolicy, Folds, Forgotten, LogList, Marking, RejectList,
+    Rewrite, RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope, Script, SeedSet, SpiderRules,
+    UrlForm, Wildcards, parse_host_pattern,
 };
 use store::{
     tombstones::{Tombstone, TombstoneKey},
@@ -150,6 +150,8 @@ pub fn rules(config: &Config, folder: &Path) -> Result<SpiderRules, Failure> {
     let crawl = &config.crawl;
     Ok(SpiderRules {
         blocks: Blocks::default(),
+        folds: Folds::default(),
+        wildcards: Wildcards::default(),
         list: rule_list(config)?,
         scope: match crawl.scope {
             config::Scope::Site => Scope::Site,

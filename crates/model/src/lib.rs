@@ -44,7 +44,7 @@ pub use hazard::{Hazard, Measure, Met, Sighting};
 pub use headers::Headers;
 pub use link::{Link, LinkKind, LinkRel};
 pub use page::{
-    Children, LastVersion, Page, PageFacts, PageState, PageTerms, PageUpdate, SpiderId,
+    Children, Kinship, LastVersion, Page, PageFacts, PageState, PageTerms, PageUpdate, SpiderId,
 };
 pub use resolve::{Resolution, Resolve};
 pub use robots::{RobotsAnswer, RobotsCopy};

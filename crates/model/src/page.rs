@@ -101,6 +101,20 @@ pub struct PageTerms {
     pub depth: Option<u16>,
     /// The user wants it visited this often, whatever the policy says.
     pub period: Option<Duration>,
+    /// Who led to its site, where it matters. Never stored with the page.
+    pub kinship: Kinship,
+}
+
+/// How the page that a link stands on is related to the other site it leads to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kinship {
+    /// Nobody asked; the site counts as found by others.
+    #[default]
+    Unsaid,
+    /// Another site of the same registrable domain.
+    Kin,
+    /// Of another domain, and it is worth a note: every name under that of the link resolves.
+    Stranger,
 }
 
 /// What the newest version left behind: enough to ask conditionally, to see a change, and to write a

@@ -10,6 +10,8 @@
 //!
 //! What sites say of their pages: [`read_notice`] (sitemaps, feeds, robots.rdf) and [`sort_notice`].
 //!
+//! Sites with the same content under several names: [`Heuristic`], [`Comparison`], [`Folds`].
+//!
 //! Counting is not here: limits on pages are exact only where the site's lease is held.
 
 mod block;
@@ -26,12 +28,14 @@ mod notices;
 mod objection;
 mod pattern;
 mod reject;
+mod replicas;
 mod requisites;
 mod rulelist;
 mod rules;
 mod script;
 mod seeds;
 mod seedset;
+mod wildcards;
 
 pub use block::Block;
 pub use blocks::Blocks;
@@ -48,6 +52,10 @@ pub use notices::{
     notice_candidate, notices_of_robots, read_notice, sort_notice,
 };
 pub use reject::{RejectError, RejectList, ShippedRule};
+pub use replicas::{
+    Comparison, Document, Evidence, Folds, Heuristic, Matching, Pair, Standing, Trust,
+    choose_original,
+};
 pub use requisites::{Requisites, sort_requisites};
 pub use rulelist::{ListedRule, RuleList, RuleListError};
 pub use rules::{Expansion, ExternalPolicy, RuleStep, Scope, SpiderRules, StepVerdict};
@@ -56,3 +64,4 @@ pub use seeds::{
     LineReader, Seed, SeedError, SeedKind, SeedReader, Seeds, parse_seed, read_seeds, unpacked,
 };
 pub use seedset::SeedSet;
+pub use wildcards::Wildcards;

@@ -16,7 +16,9 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use model::{Candidate, CrawlUrl, Decision, Fingerprint, Link, LinkKind, LinkRel, Page, PageTerms};
+use model::{
+    Candidate, CrawlUrl, Decision, Fingerprint, Kinship, Link, LinkKind, LinkRel, Page, PageTerms,
+};
 
 use crate::{ExternalPolicy, SeedSet, SpiderRules, objection::Objection, rules::Inquiry};
 
@@ -97,7 +99,7 @@ impl<'a> Sorter<'a> {
             anchors: HashMap::default(),
             merged: HashMap::default(),
             sorted: Sorted::default(),
-            has_form: !rules.form.is_plain(),
+            has_form: !rules.form.is_plain() || !rules.folds.is_empty(),
         };
         if rules.list.asks_anchor() {
             for link in links {
@@ -112,7 +114,11 @@ impl<'a> Sorter<'a> {
         if link.kind == LinkKind::Feed {
             return;
         }
-        let url = self.in_form(&link.url);
+        let url = match link.kind {
+            // What a seed redirects to is named by the user as much as the seed is.
+            LinkKind::Redirect if self.page.seed => self.rules.form.apply(&link.url),
+            _ => self.in_form(&link.url),
+        };
         let texts = match link.kind {
             // It is no link, and has no text.
             LinkKind::Redirect => None,
@@ -144,7 +150,7 @@ impl<'a> Sorter<'a> {
     }
 
     fn in_form(&self, url: &CrawlUrl) -> CrawlUrl {
-        if self.has_form { self.rules.form.apply(url) } else { url.clone() }
+        if self.has_form { self.rules.in_form(url) } else { url.clone() }
     }
 
     fn judge(&mut self, url: CrawlUrl, is_redirect: bool, anchors: Option<&[&str]>) {
@@ -159,7 +165,12 @@ impl<'a> Sorter<'a> {
         if is_inside || self.rules.outside_max == 0 {
             candidate.terms.outside = 0;
         }
-        match objection.or_else(|| self.nothing_left(is_redirect, is_internal)) {
+        let objection = objection.or_else(|| self.nothing_left(is_redirect, is_internal));
+        if !is_internal && objection.is_none() {
+            candidate.terms.kinship = self.kinship(&candidate.url);
+        }
+        let held_back = || self.held_back(&candidate);
+        match objection.or_else(held_back) {
             Some(objection) => self.refuse(&candidate.url, objection),
             None if is_internal => self.sorted.internal.push(candidate),
             None => self.sorted.external.push(candidate),
@@ -188,7 +199,8 @@ impl<'a> Sorter<'a> {
         let terms = self.page.terms;
         if is_redirect {
             // It stands for the page; only leaving the scope counts.
-            return PageTerms { outside: terms.outside.max(1), ..terms };
+            let outside = terms.outside.max(1);
+            return PageTerms { outside, kinship: Kinship::Unsaid, ..terms };
         }
         PageTerms {
             outside: terms.outside.saturating_add(1),
@@ -200,6 +212,25 @@ impl<'a> Sorter<'a> {
             },
             ..PageTerms::default()
         }
+    }
+
+    /// Whether the site of another page of this domain, or one of somebody else's, is led to.
+    fn kinship(&self, url: &CrawlUrl) -> Kinship {
+        if url.domain() == self.page.url.domain() {
+            return Kinship::Kin;
+        }
+        match self.rules.wildcards.vouch(url) {
+            true => Kinship::Stranger,
+            false => Kinship::Unsaid,
+        }
+    }
+
+    fn held_back(&self, candidate: &Candidate) -> Option<Objection<'a>> {
+        let url = &candidate.url;
+        let held = candidate.terms.kinship == Kinship::Kin
+            && self.rules.wildcards.holds_back(url)
+            && !self.seeds.has_site(url);
+        held.then(|| Objection::Wildcard(url.domain().to_owned()))
     }
 
     /// The seed's own depth ends with this page: nothing of it goes to another site.

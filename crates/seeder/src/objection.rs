@@ -4,7 +4,9 @@ use std::{fmt, sync::Arc};
 
 use model::{Refusal, RefusalReason, SignalSource};
 
-use crate::{Expansion, ExternalPolicy, Scope, ShippedRule, logged::Logged, script::ScriptFault};
+use crate::{
+    Expansion, ExternalPolicy, Scope, ShippedRule, logged::Logged, script::ScriptFault, wildcards,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Objection<'a> {
@@ -47,6 +49,8 @@ pub(crate) enum Objection<'a> {
     FilterFailed(&'a str, ScriptFault),
     NofollowLink,
     NofollowPage,
+    /// Every name under its domain resolves, and only pages of that domain lead to it.
+    Wildcard(String),
 }
 
 impl Objection<'_> {
@@ -68,6 +72,7 @@ impl Objection<'_> {
             Objection::Pattern(_) | Objection::Shipped(_) => RefusalReason::RejectList,
             Objection::Filtered(_) | Objection::FilterFailed(..) => RefusalReason::Filter,
             Objection::NofollowLink | Objection::NofollowPage => RefusalReason::Nofollow,
+            Objection::Wildcard(_) => RefusalReason::Trap,
         }
     }
 
@@ -114,6 +119,11 @@ impl Objection<'_> {
             Objection::NofollowLink | Objection::NofollowPage => {
                 "the page asks not to follow it".to_owned()
             }
+            Objection::Wildcard(domain) => {
+                format!(
+                    "every name under {domain} resolves, and only its own pages lead to this one"
+                )
+            }
         }
     }
 }
@@ -152,6 +162,7 @@ impl fmt::Display for Objection<'_> {
             }
             Objection::NofollowLink => f.write_str("rel=nofollow"),
             Objection::NofollowPage => f.write_str("meta robots or X-Robots-Tag: nofollow"),
+            Objection::Wildcard(domain) => f.write_str(&wildcards::rule(domain)),
         }
     }
 }

@@ -37,14 +37,18 @@ use model::{Candidate, CrawlUrl, Page, Refusal, Verdict, limits};
 pub use self::border::{Expansion, ExternalPolicy, Scope};
 pub(crate) use self::inquiry::Inquiry;
 use crate::{
-    Blocks, Depths, LogList, Marking, NoticeRules, RejectList, RuleList, Script, SeedSet, UrlForm,
-    objection::Objection,
+    Blocks, Depths, Folds, LogList, Marking, NoticeRules, RejectList, RuleList, Script, SeedSet,
+    UrlForm, Wildcards, objection::Objection,
 };
 
 #[derive(Clone, Debug)]
 pub struct SpiderRules {
     /// Shared with whoever visits: may change while a crawl runs.
     pub blocks: Blocks,
+    /// Likewise: sites whose URLs are rewritten to those of their originals.
+    pub folds: Folds,
+    /// Likewise: domains under which every name resolves.
+    pub wildcards: Wildcards,
     /// The user's own, asked before the scope.
     pub list: RuleList,
     pub scope: Scope,
@@ -82,6 +86,8 @@ impl Default for SpiderRules {
     fn default() -> SpiderRules {
         SpiderRules {
             blocks: Blocks::default(),
+            folds: Folds::default(),
+            wildcards: Wildcards::default(),
             list: RuleList::default(),
             scope: Scope::Site,
             outside_max: 0,
@@ -174,6 +180,13 @@ impl Rule {
 }
 
 impl SpiderRules {
+    /// A link as the collection writes it: in its form, and where its site is a replica, at the original.
+    #[must_use]
+    pub fn in_form(&self, url: &CrawlUrl) -> CrawlUrl {
+        let url = self.form.apply(url);
+        self.folds.fold(&url).unwrap_or(url)
+    }
+
     pub fn judge(&self, candidate: &Candidate, seeds: &SeedSet) -> Verdict {
         match self.objection(candidate, seeds) {
             None => Verdict::Accept,

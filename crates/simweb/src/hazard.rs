@@ -80,6 +80,20 @@ pub enum Hazard {
     NoName,
     /// An answer or content that is odd in itself.
     Odd(Odd),
+    /// The site serves what site `of` serves: its home page where `home` says so, and its other pages but for
+    /// `own` per cent of them. Works on whole hosts only.
+    Mirror { of: usize, home: bool, own: u8 },
+    /// Until so long after the beginning of time there is nothing but one page that says that there will be more,
+    /// the same on every such site. Works on whole hosts only.
+    UnderConstruction { until: Duration },
+    /// Whatever is asked for, the server's default page. Works on whole hosts only.
+    DefaultHost,
+    /// The name with `www.` in front serves the same, instead of leading to the one without. Works on whole hosts only.
+    WwwTwin,
+    /// There is no name with `www.` in front. Works on whole hosts only.
+    NoWww,
+    /// Every name under the host resolves; each page links ten new ones. Works on whole hosts only.
+    Wildcard,
 }
 
 impl Hazard {
@@ -155,6 +169,12 @@ impl Hazard {
         Hazard::Odd(Odd::BadUrls),
         Hazard::Odd(Odd::RefreshLoop),
         Hazard::Odd(Odd::RedirectPair),
+        Hazard::Mirror { of: 0, home: true, own: 0 },
+        Hazard::UnderConstruction { until: Duration::from_secs(60 * 86_400) },
+        Hazard::DefaultHost,
+        Hazard::WwwTwin,
+        Hazard::NoWww,
+        Hazard::Wildcard,
     ];
 
     pub fn word(&self) -> &'static str {
@@ -195,6 +215,12 @@ impl Hazard {
             Hazard::SelfSigned => "self-signed",
             Hazard::NoName => "no-name",
             Hazard::Odd(odd) => odd.word(),
+            Hazard::Mirror { .. } => "mirror",
+            Hazard::UnderConstruction { .. } => "under-construction",
+            Hazard::DefaultHost => "default-host",
+            Hazard::WwwTwin => "www-twin",
+            Hazard::NoWww => "no-www",
+            Hazard::Wildcard => "wildcard",
         }
     }
 
@@ -204,7 +230,17 @@ impl Hazard {
 
     /// Has a meaning only for a host as a whole.
     pub fn is_of_host(&self) -> bool {
-        matches!(self, Hazard::SelfSigned | Hazard::NoName)
+        matches!(
+            self,
+            Hazard::SelfSigned
+                | Hazard::NoName
+                | Hazard::Mirror { .. }
+                | Hazard::UnderConstruction { .. }
+                | Hazard::DefaultHost
+                | Hazard::WwwTwin
+                | Hazard::NoWww
+                | Hazard::Wildcard
+        )
     }
 }
 

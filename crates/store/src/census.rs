@@ -4,6 +4,7 @@
 
 mod hazards;
 mod moments;
+mod replicas;
 
 use std::path::PathBuf;
 
@@ -27,7 +28,11 @@ use crate::{
     spiders::SpiderRow,
 };
 
-pub use self::{hazards::HazardEntry, moments::PageMoments};
+pub use self::{
+    hazards::HazardEntry,
+    moments::PageMoments,
+    replicas::{DocumentEntry, SiteStanding},
+};
 
 pub struct Census {
     collection: Collection,

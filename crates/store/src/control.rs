@@ -10,6 +10,7 @@ use crate::{
     database::{open_reader, open_writer, store_error},
     frontier::SqliteFrontier,
     migrate::schema_of,
+    replicas::ReplicaChange,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +42,10 @@ pub enum Command {
     /// Let a page (by its URL), or all pages of a site, be read again that broke their reading down.
     LiftQuarantine {
         what: String,
+    },
+    /// What a look for replicas has brought, or which one is to be lifted.
+    Replicas {
+        change: ReplicaChange,
     },
     VisitNow {
         url: String,
@@ -217,6 +222,7 @@ mod tests {
             spider(SpiderChange::Resume),
             spider(SpiderChange::Remove),
             Command::MaxFetches { fetches: 7 },
+            Command::Replicas { change: ReplicaChange::Lift { site: "r.test".into() } },
         ] {
             let text = serde_json::to_string(&command).unwrap();
             assert_eq!(serde_json::from_str::<Command>(&text).unwrap(), command, "{text}");

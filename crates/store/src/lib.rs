@@ -13,6 +13,7 @@ pub mod frontier;
 pub mod history;
 pub mod links;
 pub mod readings;
+pub mod replicas;
 pub mod runs;
 pub mod spiders;
 pub mod thin;

@@ -150,6 +150,9 @@ impl Workbench {
         let expected = address::expected(&occupied, self.options.address_pause());
         if let Some(seat) = self.seats.get_mut(site) {
             seat.in_line = Some((occupied.address, number));
+            if !seat.told_of_address {
+                seat.waited_for = Some(occupied.address);
+            }
             if expected > far && seat.is_quiet() {
                 self.drained.insert(site.clone(), Reason::NotBefore(expected));
             }

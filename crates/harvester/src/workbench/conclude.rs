@@ -78,6 +78,11 @@ impl Workbench {
                 }
             }
         }
+        let seat = self.seats.get_mut(key);
+        if let Some((seat, address)) = seat.and_then(|s| s.waited_for.take().map(|at| (s, at))) {
+            seat.told_of_address = true;
+            notes.push(Note::SharedAddress { address });
+        }
         let clock = self.clock_of(key, now);
         let worked = Duration::ZERO;
         Released { site: flight.site.clone(), clock, robots, page, worked, notes }

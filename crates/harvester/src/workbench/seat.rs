@@ -31,6 +31,9 @@ pub(super) struct Seat {
     pub scheduled: Option<(Timestamp, u64)>,
     /// Its place in an address's line.
     pub in_line: Option<(IpAddr, u64)>,
+    /// The address it had to wait for first, until that is told.
+    pub waited_for: Option<IpAddr>,
+    pub told_of_address: bool,
     /// Waits for a visit to end, or a name to be resolved, at this host.
     pub waits_for: Option<SiteKey>,
     /// The accounts' lines it stands in, and since when; kept until it begins a visit.
@@ -125,6 +128,8 @@ impl Seat {
             in_flight: 0,
             scheduled: None,
             in_line: None,
+            waited_for: None,
+            told_of_address: false,
             waits_for: None,
             lines: Vec::new(),
             waiting_since: None,

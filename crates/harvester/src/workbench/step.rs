@@ -89,8 +89,18 @@ pub struct Released {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    CrawlDelayCapped { asked: Duration, kept: Duration },
-    RetryAfterCapped { asked: Duration, kept: Duration },
+    CrawlDelayCapped {
+        asked: Duration,
+        kept: Duration,
+    },
+    RetryAfterCapped {
+        asked: Duration,
+        kept: Duration,
+    },
+    /// The site had to wait for others on its address; told once while it is in hand.
+    SharedAddress {
+        address: IpAddr,
+    },
 }
 
 /// A site with nothing to hand out.

@@ -133,6 +133,24 @@ pub enum Report {
   harvestman report hazards --site example.org
   harvestman report hazards --hazard session-ids --json")]
     Hazards(HazardsArgs),
+
+    /// Sites that serve the same content under several names, with the evidence
+    #[command(after_help = "Examples:
+  harvestman report replicas
+  harvestman report replicas --heuristic dups-80
+  harvestman report replicas --heuristic same-home --json")]
+    Replicas(ReplicaReportArgs),
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct ReplicaReportArgs {
+    /// When two sites count as one: same-home, same-home-1doc, dups-60, dups-80 or dups-100 [default: same-home-1doc]
+    #[arg(long, value_name = "WORD")]
+    pub heuristic: Option<String>,
+
+    /// Groups shown, the largest first; --json has them all
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -13,6 +13,7 @@ mod export;
 mod history;
 mod keep;
 mod laboratory;
+mod replicas;
 mod seeds;
 mod shell;
 mod simulated;
@@ -27,6 +28,7 @@ pub use export::*;
 pub use history::*;
 pub use keep::*;
 pub use laboratory::*;
+pub use replicas::*;
 pub use seeds::*;
 pub use shell::*;
 pub use simulated::*;
@@ -246,12 +248,23 @@ With --json every change is an object on a line of its own; the last line is {ne
 to give to --after the next time. Nothing is told twice and nothing is missed that way.")]
     Changes(ChangesArgs),
 
-    /// Reports on a collection: how visits have adapted to the pages, which hazards were met
+    /// Reports on a collection: how visits have adapted to the pages, which hazards were met, which sites are replicas
     #[command(after_help = "Examples:
   harvestman report adaptation
   harvestman report adaptation --spider news --json
-  harvestman report hazards")]
+  harvestman report hazards
+  harvestman report replicas")]
     Report(ReportArgs),
+
+    /// Sites that serve what another serves: the list, looking for them, keeping one apart
+    #[command(after_help = "Examples:
+  harvestman replicas                       the list, with what is done about each
+  harvestman replicas find
+  harvestman replicas lift www.example.org
+  harvestman report replicas                all evidence, by any heuristic
+
+What is done about them is said by hazards.replicas in harvest.toml: off, report or fold. See docs/hazards.md.")]
+    Replicas(ReplicasArgs),
 
     /// Tell others of changes: how deliveries are doing, what was given up, and trying again
     #[command(after_help = "Examples:

@@ -8,11 +8,12 @@ use model::{
     Candidate, Clock, CrawlUrl, PageState, PageTerms, Refusal, RefusalReason, RobotsAnswer,
     SignalSource, Timestamp,
 };
-use seeder::{Block, Blocks, RuleStep, SeedSet, StepVerdict, parse_seed};
+use seeder::{Block, Blocks, RuleStep, SeedSet, StepVerdict, Wildcards, parse_seed};
 use serde_json::{Value, json};
 use store::{
     census::{Census, DecisionEntry, PageStory},
     collection::Collection,
+    replicas::{ReplicaRow, ReplicaState},
     spiders::SpiderRow,
 };
 
@@ -46,7 +47,8 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
     for row in asked(census.spiders()?, args.spider.as_deref(), story.as_ref())? {
         opinions.push(case.opinion(&row, story.as_ref(), &decisions)?);
     }
-    let explanation = Explanation { url, story, opinions, decisions, now };
+    let replica = census.replica(url.site_text())?;
+    let explanation = Explanation { url, story, opinions, decisions, replica, now };
     print(&match context.json {
         true => format!("{:#}\n", explanation.json()),
         false => explanation.text(),
@@ -126,6 +128,8 @@ impl Case<'_> {
             steps.truncate(1);
         } else if let Some(step) = super::quarantine::step(self.census, self.url)? {
             steps.push(step);
+        } else if !candidate.seed && self.census.is_held_back(self.url)? {
+            steps.push(wildcard_step(self.url));
         } else {
             let token = config.etiquette.robots_token();
             steps.push(robots_step(self.census, self.url, &token)?);
@@ -202,6 +206,8 @@ struct Explanation {
     /// At least one: a collection has its first spider.
     opinions: Vec<Opinion>,
     decisions: Vec<DecisionEntry>,
+    /// Its site is, or was, taken for the same as another.
+    replica: Option<ReplicaRow>,
     now: Timestamp,
 }
 
@@ -243,11 +249,15 @@ impl Explanation {
             "spiders": spiders,
             "decisions_on_site": self.decisions,
             "coming_back": self.outlook().map(Outlook::json),
+            "replica": self.replica,
         })
     }
 
     fn text(&self) -> String {
         let mut text = format!("{}\n{}\n", printable(self.url.as_str()), self.verdict());
+        if let Some(row) = &self.replica {
+            text.push_str(&replica_line(row, &self.url));
+        }
         if let Some(story) = &self.story {
             self.write_story(&mut text, story);
         }
@@ -344,6 +354,28 @@ impl Explanation {
     }
 }
 
+fn replica_line(row: &ReplicaRow, url: &CrawlUrl) -> String {
+    let (site, original) = (printable(&row.site), printable(&row.original));
+    let evidence = format!("{} of {} documents are the same", row.same, row.compared);
+    match row.state {
+        ReplicaState::Folded => format!(
+            "{site} serves what {original} serves ({evidence}): links to it are taken as {}{}; \
+             lift it with: harvestman replicas lift {site}\n",
+            printable(&row.origin),
+            printable(url.path_and_query()),
+        ),
+        ReplicaState::Reported => {
+            format!(
+                "{site} serves what {original} serves ({evidence}); it is crawled all the same\n"
+            )
+        }
+        ReplicaState::Dropped => {
+            format!("{site} served what {original} serves, and no longer does\n")
+        }
+        ReplicaState::Lifted => format!("{site} is never taken for a replica: you said so\n"),
+    }
+}
+
 /// The block that keeps away from the URL, with the user's reason. By which address a host is reached is
 /// known only from what a crawl refused there.
 fn block_step(
@@ -376,6 +408,15 @@ fn block_step(
     };
     let rule = Refusal::blocked(&pattern).rule;
     Ok(Some(RuleStep { rule, verdict: StepVerdict::Decided, why }))
+}
+
+fn wildcard_step(url: &CrawlUrl) -> RuleStep {
+    let why = format!(
+        "every name under {} resolves, and only its own pages lead to this one; to take it: harvestman seed {}",
+        url.domain(),
+        url.home()
+    );
+    RuleStep { rule: Wildcards::refusal(url).rule, verdict: StepVerdict::Decided, why }
 }
 
 /// robots.txt is asked last, as it is in a crawl; from the copy at hand.

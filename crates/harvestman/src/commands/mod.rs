@@ -37,6 +37,7 @@ mod init;
 mod man;
 mod outlook;
 mod quarantine;
+mod replicas;
 mod report;
 mod seed;
 mod show;
@@ -156,6 +157,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Diff(args) => diff::run(&context, &args),
         Command::Changes(args) => changes::run(&context, &args),
         Command::Report(args) => report::run(&context, &args),
+        Command::Replicas(args) => replicas::run(&context, &args),
         Command::Webhook(args) => webhook::run(&context, &args),
         Command::Export(args) => export::run(&context, &args),
         Command::Batch(args) => batch::run(&context, args.command.as_ref()),

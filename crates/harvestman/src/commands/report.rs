@@ -2,6 +2,7 @@
 
 mod adaptation;
 mod hazards;
+mod replicas;
 
 use super::Context;
 use crate::{
@@ -13,5 +14,6 @@ pub fn run(context: &Context, args: &ReportArgs) -> Result<Exit, Failure> {
     match &args.report {
         Report::Adaptation(args) => adaptation::run(context, args),
         Report::Hazards(args) => hazards::run(context, args),
+        Report::Replicas(args) => replicas::run(context, args),
     }
 }

@@ -40,7 +40,7 @@ pub use origin::Origin;
 pub use overrides::{Overrides, PageOverride, SiteOverride};
 pub use sections::{
     ChangeBy, Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Hazards,
-    Objective, Policy, Reject, Revisit, Scope, Store, Url,
+    Objective, Policy, Reject, Replicas, Revisit, Scope, Store, Url,
 };
 pub use spider::{OwnLimits, SpiderConfig, parse_setting};
 pub use template::template;

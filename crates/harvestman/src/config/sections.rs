@@ -261,9 +261,21 @@ pub enum Objective {
     Harmonic,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hazards {
     pub stalled_after: Duration,
+    pub replicas: Replicas,
+    pub replicas_again: Duration,
+    pub domain_hosts: u64,
+    pub wildcard_hosts: u64,
+}
+
+/// What is done about sites that serve what another serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replicas {
+    Off,
+    Report,
+    Fold,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -445,8 +457,18 @@ impl Values {
     }
 
     pub fn hazards(&mut self) -> Hazards {
-        // Whatever is looked at stands still for a moment.
-        Hazards { stalled_after: self.time("hazards.stalled_after").max(Duration::from_secs(1)) }
+        Hazards {
+            // Whatever is looked at stands still for a moment.
+            stalled_after: self.time("hazards.stalled_after").max(Duration::from_secs(1)),
+            replicas: match self.text("hazards.replicas").as_str() {
+                "off" => Replicas::Off,
+                "fold" => Replicas::Fold,
+                _ => Replicas::Report,
+            },
+            replicas_again: self.time("hazards.replicas_again"),
+            domain_hosts: self.count("hazards.domain_hosts"),
+            wildcard_hosts: self.count("hazards.wildcard_hosts"),
+        }
     }
 
     pub fn harvester(&mut self) -> Harvester {

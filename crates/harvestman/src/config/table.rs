@@ -22,6 +22,8 @@ pub const POLICIES: &[&str] = &["value", "frequency", "profit", "fixed", "once"]
 pub const OBJECTIVES: &[&str] = &["freshness", "age", "harmonic"];
 pub const FREQUENCY_ON: &[&str] = &["pages", "seeds"];
 
+pub const REPLICAS: &[&str] = &["off", "report", "fold"];
+
 pub const CHANGES: &[&str] = &["text", "bytes", "size"];
 
 pub static KEYS: &[Key] = &[
@@ -505,7 +507,19 @@ pub static KEYS: &[Key] = &[
         .example("[\".ad\", \"footer > p\"]")
         .reach(Reach::Page)
         .live(),
-    // Hazards.
+    // What the web does to crawlers.
+    Key::new("hazards.replicas", Kind::OneOf(REPLICAS), "\"report\"")
+        .doc("Sites that serve what another serves: not looked for, listed, or folded (links to them lead to the original, and their pages rest).")
+        .example("\"fold\""),
+    Key::new("hazards.replicas_again", Kind::Time, "\"30d\"")
+        .doc("How long a folded site is believed to be a replica; then some of its pages are visited to see whether it still is.")
+        .example("\"7d\""),
+    Key::new("hazards.domain_hosts", AT_LEAST_ONE, "1000")
+        .doc("Most hosts of one registrable domain to know, besides those that seeds name.")
+        .example("50000"),
+    Key::new("hazards.wildcard_hosts", AT_LEAST_ONE, "20")
+        .doc("From this many hosts on, a domain is asked for an absurd name, to see whether every name under it resolves (a DNS wildcard).")
+        .example("100"),
     Key::new("hazards.stalled_after", Kind::Time, "\"5m\"")
         .doc("A part of the crawl that makes no progress for so long is told of and begun anew; after twice that the process ends.")
         .example("\"10m\""),

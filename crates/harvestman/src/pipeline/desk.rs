@@ -3,7 +3,8 @@
 use model::{Frontier, Page, StoreError, Timestamp};
 use store::{
     control::{Request, SpiderChange},
-    frontier::{Lifted, SqliteFrontier},
+    frontier::{Lifted, SqliteFrontier, Suspect, Wildcard},
+    replicas::{ReplicaChange, ReplicaRow},
     runs::{RunId, RunState},
     spiders::SpiderRow,
 };
@@ -22,6 +23,25 @@ pub trait Desk: Frontier {
 
     /// See [`SqliteFrontier::lift_quarantine`].
     fn lift_quarantine(&mut self, what: &str, now: Timestamp) -> Result<u64, StoreError>;
+
+    /// Domains that are to be asked for absurd names.
+    fn suspects(&mut self, now: Timestamp) -> Result<Vec<Suspect>, StoreError>;
+
+    fn probed(
+        &mut self,
+        domain: &str,
+        wildcard: Option<bool>,
+        now: Timestamp,
+    ) -> Result<Option<Wildcard>, StoreError>;
+
+    /// How many replicas are other than before.
+    fn change_replicas(
+        &mut self,
+        change: &ReplicaChange,
+        now: Timestamp,
+    ) -> Result<u64, StoreError>;
+
+    fn replicas(&mut self) -> Result<Vec<ReplicaRow>, StoreError>;
 
     fn change_spider(
         &mut self,
@@ -90,6 +110,31 @@ impl Desk for SqliteFrontier {
 
     fn lift_quarantine(&mut self, what: &str, now: Timestamp) -> Result<u64, StoreError> {
         SqliteFrontier::lift_quarantine(self, what, now)
+    }
+
+    fn suspects(&mut self, now: Timestamp) -> Result<Vec<Suspect>, StoreError> {
+        SqliteFrontier::suspects(self, now)
+    }
+
+    fn probed(
+        &mut self,
+        domain: &str,
+        wildcard: Option<bool>,
+        now: Timestamp,
+    ) -> Result<Option<Wildcard>, StoreError> {
+        SqliteFrontier::probed(self, domain, wildcard, now)
+    }
+
+    fn change_replicas(
+        &mut self,
+        change: &ReplicaChange,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        SqliteFrontier::change_replicas(self, change, now)
+    }
+
+    fn replicas(&mut self) -> Result<Vec<ReplicaRow>, StoreError> {
+        SqliteFrontier::replicas(self)
     }
 
     fn change_spider(

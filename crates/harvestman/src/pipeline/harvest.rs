@@ -6,6 +6,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
+    hash::RandomState,
     sync::{
         Arc, Weak,
         mpsc::{SyncSender, TrySendError},
@@ -42,6 +43,7 @@ mod leases;
 mod login;
 mod notices;
 mod planning;
+mod probe;
 mod requests;
 mod requisites;
 mod steer;
@@ -134,6 +136,9 @@ pub struct State {
     resolving: usize,
     gathering: usize,
     unsettled: usize,
+    /// Domains that are being asked for absurd names, and what makes these.
+    probing: BTreeSet<String>,
+    secret: RandomState,
     /// Batches that are being made.
     batching: usize,
     checking_out: bool,
@@ -265,6 +270,13 @@ impl Harvest {
             }
             Event::Requests(requests) => self.take_requests(requests),
             Event::Spiders(rows) => self.spiders_changed(rows),
+            Event::Suspects(suspects, _busy) => self.probe(suspects),
+            Event::Probed { domain, wildcard, busy: _busy } => self.probed(domain, wildcard),
+            Event::Wildcard { domain, found } => self.wildcard(&domain, found),
+            Event::Replicas(rows) => {
+                self.spiders.fold(&rows);
+                self.state.check_at = Some(self.clock.now());
+            }
             Event::Paused(why) => self.state.paused = why,
             Event::Stop => self.stop(Stopping::Asked),
             Event::Fault(_) => unreachable!("faults end the loop before they are handled"),

@@ -16,6 +16,8 @@ use model::{
 use seeder::SortedNotice;
 use store::{
     control::{Request, SpiderChange},
+    frontier::{Suspect, Wildcard},
+    replicas::{ReplicaChange, ReplicaRow},
     spiders::SpiderRow,
 };
 
@@ -70,6 +72,21 @@ pub enum Event {
     Requests(Vec<Request>),
     /// The spiders of the collection, after a change was written down.
     Spiders(Vec<SpiderRow>),
+    /// Domains with many hosts, to be asked for absurd names.
+    Suspects(Vec<Suspect>, Busy),
+    /// Whether every name under the domain resolves; `None`: no answer.
+    Probed {
+        domain: String,
+        wildcard: Option<bool>,
+        busy: Busy,
+    },
+    /// What was asked is written down: the domain, if every name under it resolves.
+    Wildcard {
+        domain: String,
+        found: Option<Wildcard>,
+    },
+    /// The replicas of the collection, after a change was written down.
+    Replicas(Vec<ReplicaRow>),
     /// The disk is full, or is no longer.
     Paused(Option<String>),
     /// Our own machine failed: the crawl ends.
@@ -155,6 +172,10 @@ pub enum Order {
     RequestDone(i64, String),
     /// Write down that this is kept away from, or no longer, as that request asked.
     Block(i64, BlockChange),
+    /// Write down whether every name under the domain resolves.
+    Probed(String, Option<bool>),
+    /// Write down which sites are replicas, as that request asked.
+    Replicas(i64, ReplicaChange),
     /// Write down what is to become of the spider of this name, and tell of all of them.
     Spider(Option<i64>, String, SpiderChange),
     /// This page, or these of a site, may be read again, as that request asked.
@@ -179,6 +200,8 @@ impl Order {
             Order::Spider(..) => "changing a spider",
             Order::Limits(_) => "looking at what limits kept back",
             Order::LiftQuarantine(..) => "lifting a quarantine",
+            Order::Probed(..) => "writing down what absurd names gave",
+            Order::Replicas(..) => "changing the list of replicas",
         }
     }
 }

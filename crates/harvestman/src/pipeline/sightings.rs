@@ -114,6 +114,10 @@ fn problem_met(url: &CrawlUrl, problem: &GatherProblem, gathered: &Gathered) -> 
         }
         GatherProblem::InvalidUrls(examples) => many(Hazard::InvalidUrls, examples.count),
         GatherProblem::LongUrls(examples) => many(Hazard::LongUrl, examples.count),
+        GatherProblem::HostAliases(examples) => {
+            let example = examples.first.first().cloned().unwrap_or_default();
+            Sighting { example, count: examples.count, ..met(Hazard::HostAlias, Measure::Mended) }
+        }
         GatherProblem::LinksOverLimit { .. } | GatherProblem::RequisitesOverLimit { .. } => {
             met(Hazard::ManyLinks, Measure::Cut)
         }

@@ -15,7 +15,9 @@ use gatherer::GatherOptions;
 use harvester::login::LoginForm;
 use manager::{FrequencyOn, Policy, Stake};
 use model::{Candidate, CrawlUrl, FetchLimits, Origin, Page, Refusal, SiteKey, SpiderId, Verdict};
-use seeder::{Blocks, SeedSet, SpiderRules};
+use seeder::{Blocks, Folds, SeedSet, SpiderRules, Wildcards};
+
+use store::replicas::{ReplicaRow, ReplicaState};
 
 use super::{change::Notion, guards::Guards, notices::Vouchers, quarantine::Quarantine};
 use crate::{
@@ -148,6 +150,10 @@ pub struct Spiders {
     all: RwLock<BTreeMap<SpiderId, Arc<Spider>>>,
     /// Shared by all: what is kept away from.
     pub blocks: Blocks,
+    /// Shared by all: sites whose URLs are rewritten to those of their originals.
+    pub folds: Folds,
+    /// Shared by all: domains under which every name resolves.
+    pub wildcards: Wildcards,
     /// Shared by all: which sites named a notice on another host as theirs.
     pub vouchers: Vouchers,
     /// Shared by all: what broke its reading down.
@@ -157,14 +163,26 @@ pub struct Spiders {
 
 impl Spiders {
     pub fn new(blocks: Blocks, spiders: impl IntoIterator<Item = Spider>) -> Spiders {
-        let all = spiders.into_iter().map(|spider| (spider.id, Arc::new(spider)));
-        let (all, vouchers) = (RwLock::new(all.collect()), Vouchers::default());
-        Spiders {
-            all,
+        let made = Spiders {
+            all: RwLock::default(),
             blocks,
-            vouchers,
+            folds: Folds::default(),
+            wildcards: Wildcards::default(),
+            vouchers: Vouchers::default(),
             quarantine: Quarantine::default(),
             guards: Guards::default(),
+        };
+        spiders.into_iter().for_each(|spider| made.set(spider));
+        made
+    }
+
+    /// The list of replicas as it stands: exactly the folded ones are rewritten.
+    pub fn fold(&self, rows: &[ReplicaRow]) {
+        for row in rows {
+            match row.state {
+                ReplicaState::Folded => self.folds.add(&row.site, &row.origin),
+                _ => self.folds.remove(&row.site),
+            }
         }
     }
 
@@ -186,7 +204,9 @@ impl Spiders {
         self.all().into_iter().find(|spider| spider.name == name)
     }
 
-    pub fn set(&self, spider: Spider) {
+    pub fn set(&self, mut spider: Spider) {
+        spider.rules.folds = self.folds.clone();
+        spider.rules.wildcards = self.wildcards.clone();
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(spider.id, Arc::new(spider));
     }

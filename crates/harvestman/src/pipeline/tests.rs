@@ -131,6 +131,7 @@ fn check_ins_go_on_while_a_batch_is_chosen() {
         settle_every: Duration::ZERO,
         spiders: parts.spiders,
         surveys: Surveys::in_pieces_of(1),
+        watch: Arc::default(),
     };
     let writer = thread::spawn(move || drop(writer.run(&order_box)));
     let mut settled = 0;

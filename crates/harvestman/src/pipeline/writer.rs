@@ -152,6 +152,25 @@ impl Writer {
                     writer.desk.request_done(id, &pages.to_string(), now)
                 })
             }
+            Order::Probed(domain, wildcard) => {
+                let found = self.until_there_is_room(|writer| {
+                    writer.desk.probed(&domain, wildcard, writer.clock.now())
+                })?;
+                self.say(Event::Wildcard { domain, found });
+                Ok(())
+            }
+            Order::Replicas(id, change) => {
+                // What waits may be about pages that are to rest.
+                self.commit(batch)?;
+                self.until_there_is_room(|writer| {
+                    let now = writer.clock.now();
+                    let changed = writer.desk.change_replicas(&change, now)?;
+                    writer.desk.request_done(id, &format!("{changed} replicas changed"), now)
+                })?;
+                let rows = self.desk.replicas()?;
+                self.say(Event::Replicas(rows));
+                Ok(())
+            }
             Order::Spider(id, name, change) => {
                 // Its pages must be there to be put to rest or woken.
                 self.commit(batch)?;
@@ -229,8 +248,18 @@ impl Writer {
         let store = Duration::from_micros(self.clock.micros().saturating_sub(begun));
         let done = std::mem::take(batch);
         let counts = self.desk.counts()?;
+        self.look_for_suspects()?;
         let (messages, busy) = (done.busy.len(), done.busy);
         self.say(Event::Settled { messages, counts, store, busy });
+        Ok(())
+    }
+
+    /// New hosts have come with the commit: some domain may have more than its share.
+    fn look_for_suspects(&mut self) -> Result<(), StoreError> {
+        let suspects = self.desk.suspects(self.clock.now())?;
+        if !suspects.is_empty() {
+            self.say(Event::Suspects(suspects, self.clock.busy()));
+        }
         Ok(())
     }
 

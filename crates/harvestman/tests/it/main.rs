@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod aliases;
 mod archive;
 mod audit;
 mod bad_input;
@@ -32,6 +33,7 @@ mod politeness;
 mod proxy;
 mod raw;
 mod redirects;
+mod replicas;
 mod requisites;
 mod revisits;
 mod rules;
@@ -46,4 +48,5 @@ mod thin;
 mod tls;
 mod watchdog;
 mod webhooks;
+mod wildcards;
 mod world;

@@ -73,6 +73,11 @@ pub struct Errand {
     pub budget: Budget,
     /// Go on until this moment; else one pass is made.
     pub until: Option<Timestamp>,
+    pub rules: SpiderRules,
+    /// Besides the home pages of all sites.
+    pub seeds: Vec<CrawlUrl>,
+    /// Of one domain: those to know at most, and those from which on it is asked for absurd names.
+    pub hosts: (Option<u64>, Option<u64>),
 }
 
 impl Errand {
@@ -80,7 +85,8 @@ impl Errand {
     pub fn new(lines: &str, until: Option<Timestamp>) -> Errand {
         let config = config(lines);
         let returns = Returns::new(&config, COMMON);
-        Errand { returns, budget: common_budget(&config.revisit), until }
+        let (budget, rules) = (common_budget(&config.revisit), SpiderRules::default());
+        Errand { returns, budget, until, rules, seeds: Vec::new(), hosts: (None, None) }
     }
 }
 
@@ -98,10 +104,12 @@ pub fn crawl(
     fetcher: Arc<SimFetcher>,
     errand: &Errand,
 ) -> Outcome {
-    let seeds: Vec<CrawlUrl> =
-        (0..web.sites()).map(|site| CrawlUrl::parse(&web.home(site)).unwrap()).collect();
-    let spider = |seeds: &[CrawlUrl]| spider(seeds, errand.returns);
+    let homes = (0..web.sites()).map(|site| CrawlUrl::parse(&web.home(site)).unwrap());
+    let seeds: Vec<CrawlUrl> = homes.chain(errand.seeds.iter().cloned()).collect();
+    let spider = |seeds: &[CrawlUrl]| spider(seeds, errand.returns, errand.rules.clone());
     let mut frontier = SqliteFrontier::open(&folder.join("crawl.db")).unwrap();
+    frontier.set_domain_hosts_max(errand.hosts.0);
+    frontier.set_wildcard_hosts(errand.hosts.1);
     set_right(&mut frontier, clock.now()).unwrap();
     let candidates: Vec<_> =
         seeds.iter().map(|url| seed_candidate(Seed::from(url.clone()), &spider(&[]))).collect();
@@ -135,7 +143,7 @@ pub fn crawl(
             Spent::default(),
         ),
         spiders: stage.spiders.clone(),
-        helm: Box::new(Steady(seeds, errand.returns, errand.budget)),
+        helm: Box::new(Steady(seeds, errand.returns, errand.budget, errand.rules.clone())),
         rows: Vec::new(),
         stage,
         gather_threads: 2,
@@ -176,12 +184,12 @@ fn limits() -> FetchLimits {
     }
 }
 
-fn spider(seeds: &[CrawlUrl], returns: Returns) -> Spider {
+fn spider(seeds: &[CrawlUrl], returns: Returns, rules: SpiderRules) -> Spider {
     Spider {
         notion: harvestman::pipeline::change::Notion::default(),
         id: SpiderId(1),
         name: "default".to_owned(),
-        rules: SpiderRules::default(),
+        rules,
         seeds: Arc::new(RwLock::new(seeds.iter().collect::<SeedSet>())),
         returns,
         overrides: harvestman::config::Overrides::default(),
@@ -195,14 +203,14 @@ fn spider(seeds: &[CrawlUrl], returns: Returns) -> Spider {
 }
 
 /// One spider, and nothing ever changes.
-struct Steady(Vec<CrawlUrl>, Returns, Budget);
+struct Steady(Vec<CrawlUrl>, Returns, Budget, SpiderRules);
 
 impl Helm for Steady {
     fn course(&mut self, _: &[SpiderRow]) -> Result<Course, String> {
         let bounds =
             Bounds { limits: SpiderLimits::default(), time: None, spent: Spent::default() };
         Ok(Course {
-            spiders: vec![(spider(&self.0, self.1), bounds)],
+            spiders: vec![(spider(&self.0, self.1, self.3.clone()), bounds)],
             terms: Arc::new(Same(PAUSE)),
             pages_max: None,
             bytes_max: None,

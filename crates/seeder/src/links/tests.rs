@@ -312,3 +312,51 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn names_under_a_wildcard_are_taken_from_other_domains_and_held_back_from_its_own() {
+    let rules = SpiderRules { scope: crate::Scope::Any, ..SpiderRules::default() };
+    rules.wildcards.add("w.test", ["known.w.test".to_owned()]);
+    let seeds = seeds(&["http://seed.w.test/"]);
+    let to = |host: &str| of_kind(&format!("http://{host}/"), LinkKind::A);
+    let links = [to("known.w.test"), to("seed.w.test"), to("new.w.test"), to("else.test")];
+    let taken = |from: &str, links: &[Link]| {
+        let sorted = sort_links(&page(from), links, false, &rules, &seeds);
+        let hosts: Vec<String> =
+            sorted.external.iter().map(|one| one.url.host().to_owned()).collect();
+        let kinship: Vec<Kinship> = sorted.external.iter().map(|one| one.terms.kinship).collect();
+        (hosts, kinship, sorted.refused)
+    };
+    let (hosts, kinship, refused) = taken("http://a.w.test/", &links);
+    assert_eq!(hosts, ["known.w.test", "seed.w.test", "else.test"]);
+    assert_eq!(kinship, [Kinship::Kin, Kinship::Kin, Kinship::Unsaid]);
+    assert_eq!(refused[0].rule, "trap: dns wildcard under w.test");
+    assert_eq!(refused[0].reason, model::RefusalReason::Trap);
+    let (hosts, kinship, _) = taken("http://elsewhere.test/", &links[2..3]);
+    assert_eq!((hosts, kinship), (vec!["new.w.test".to_owned()], vec![Kinship::Stranger]));
+    let (hosts, ..) = taken("http://a.w.test/", &links[2..3]);
+    assert_eq!(hosts, ["new.w.test"], "from then on its kin may lead to it too");
+}
+
+#[test]
+fn links_to_a_folded_site_are_links_to_its_original_but_not_what_a_seed_redirects_to() {
+    let rules = SpiderRules { scope: crate::Scope::Any, ..SpiderRules::default() };
+    rules.folds.add("r.test", "https://o.test");
+    let seeds = seeds(&["http://seed.test/"]);
+    let one = |from: Page, link: Link| {
+        let sorted = sort_links(&from, &[link], false, &rules, &seeds);
+        let taken = sorted.internal.iter().chain(&sorted.external);
+        taken.map(|one| one.url.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    let link = |kind| of_kind("http://r.test/a?b", kind);
+    assert_eq!(one(page("http://x.test/"), link(LinkKind::A)), ["https://o.test/a?b"]);
+    assert_eq!(one(page("http://r.test/"), link(LinkKind::A)), ["https://o.test/a?b"]);
+    let seed = Page { seed: true, ..page("http://seed.test/") };
+    assert_eq!(one(seed, link(LinkKind::Redirect)), ["http://r.test/a?b"]);
+    rules.blocks.add(crate::Block::parse("o.test"));
+    assert_eq!(
+        one(page("http://x.test/"), link(LinkKind::A)),
+        [""; 0],
+        "blocks hold for the target"
+    );
+}

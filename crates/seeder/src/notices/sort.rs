@@ -96,6 +96,7 @@ pub fn sort_notice(
         {
             sorter.out.signals.push(Signal { fp: url.fingerprint(), at, source, believed: false });
         }
+        let url = rules.folds.fold(&url).unwrap_or(url);
         sorter.judge(found(page, url));
     }
     let deep = page.terms.outside.saturating_add(1);

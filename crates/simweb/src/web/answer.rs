@@ -102,6 +102,9 @@ impl SimWeb {
 
     fn route(&self, request: &Request<'_>, now: Timestamp) -> Answer {
         let host = bare_host(request.host);
+        if self.is_below_wildcard(&host) {
+            return self.wildcard_answer(&host, request, now);
+        }
         let Some(site) = self.site_of(&host) else { return self.other_host(&host, request, now) };
         if !matches!(request.method, "GET" | "HEAD") {
             return Reply::new(405, now).field("Allow", "GET, HEAD").whole("");
@@ -109,6 +112,9 @@ impl SimWeb {
         if self.is_https(site) && !request.tls {
             let to = format!("https://{host}{}", request.target);
             return redirect(301, &to, now);
+        }
+        if let Some(answer) = self.whole_site(&host, site, request, now) {
+            return answer;
         }
         let path = request.path();
         if let Some(placed) = self.hazards.get(&host)
@@ -218,6 +224,12 @@ impl SimWeb {
 
     fn other_host(&self, host: &str, request: &Request<'_>, now: Timestamp) -> Answer {
         match host.strip_prefix("www.").and_then(|bare| self.site_of(bare)) {
+            Some(site) if self.host_hazard(&self.host(site)) == Some(Hazard::WwwTwin) => {
+                self.ordinary(site, request, now, &Dress::default())
+            }
+            Some(site) if self.host_hazard(&self.host(site)) == Some(Hazard::NoWww) => {
+                not_found(now)
+            }
             Some(site) => {
                 let to = format!("{}{}", self.home(site).trim_end_matches('/'), request.target);
                 redirect(301, &to, now)

@@ -11,6 +11,7 @@ mod notices;
 mod odd;
 mod page;
 mod parts;
+mod replicas;
 mod reply;
 mod restless;
 mod robots;
@@ -18,6 +19,7 @@ mod shape;
 mod sitemap;
 #[cfg(test)]
 mod tests;
+mod wildcard;
 
 pub use answer::{Answer, Manner, Request};
 pub use shape::LinkTo;
@@ -148,7 +150,14 @@ impl SimWeb {
 
     /// The loopback address of a host; `None` when the name does not exist.
     pub fn address(&self, host: &str) -> Option<IpAddr> {
+        if self.is_below_wildcard(host) {
+            return Some(self.address_number(0));
+        }
         let site = self.site_of(host).or_else(|| self.site_of(host.strip_prefix("www.")?))?;
+        let no_www = || self.host_hazard(&self.host(site)) == Some(Hazard::NoWww);
+        if host.starts_with("www.") && no_www() {
+            return None;
+        }
         if self.host_hazard(host) == Some(Hazard::NoName) {
             return None;
         }

@@ -3,11 +3,11 @@
 //! Most are links to pages long known, so each is first asked of the memory of stored fingerprints; the
 //! rest is inserted in the order of the table's key.
 
-use model::{Candidate, PageState, PageTerms, SiteId, SpiderId, Timestamp};
+use model::{Candidate, Kinship, PageState, PageTerms, SiteId, SpiderId, Timestamp};
 use rusqlite::params;
 
 use super::{
-    check_out, limits, notices, parts,
+    check_out, domains, limits, notices, parts,
     rows::{Fault, millis, state_of, stored_fp},
     sqlite::Work,
     tally::{Share, Standing, change_site},
@@ -19,7 +19,8 @@ pub(super) fn admit(work: &mut Work<'_>, candidates: &[Candidate]) -> Result<u64
     for candidate in candidates {
         let fp = candidate.url.fingerprint();
         // A seed or a notice may have to change a row that is there.
-        let changes = candidate.seed || candidate.terms.notice.is_some();
+        let is_news = candidate.terms.kinship == Kinship::Stranger;
+        let changes = candidate.seed || candidate.terms.notice.is_some() || is_news;
         let settled = !changes && work.stored.covers(fp, level_to_remember(candidate));
         if settled || work.asleep.removed.contains(&candidate.spider) {
             continue;
@@ -40,6 +41,7 @@ pub(super) fn admit(work: &mut Work<'_>, candidates: &[Candidate]) -> Result<u64
 fn admit_to_site(work: &mut Work<'_>, group: &[(SiteId, i64, &Candidate)]) -> Result<u64, Fault> {
     let (mut new, mut awake, mut seeded) = (0u64, false, false);
     let site = group[0].0;
+    domains::note_kinship(work, site, group.iter().map(|(_, _, one)| one.terms.kinship))?;
     for (_, fp, candidate) in group {
         if notices::refuses(work, site, &candidate.url, &candidate.terms)? {
             continue;

@@ -174,7 +174,7 @@ fn count(sql: &Connection) -> rusqlite::Result<RowCounts> {
 
 /// Rows that are of the forgotten, or would say nothing without its name.
 fn delete(sql: &Connection) -> rusqlite::Result<()> {
-    for table in ["visits", "page_facts", "page_children", "pages"] {
+    for table in ["visits", "page_facts", "page_children", "resting_pages", "pages"] {
         sql.execute_batch(&format!(
             "DELETE FROM {table} WHERE site IN (SELECT id FROM temp.forgotten_sites);
              DELETE FROM {table} WHERE (site, fp) IN (SELECT site, fp FROM temp.forgotten_pages)"
@@ -186,6 +186,8 @@ fn delete(sql: &Connection) -> rusqlite::Result<()> {
          DELETE FROM decisions WHERE is_forgotten_site(site) OR names_forgotten(rule);
          DELETE FROM hazards WHERE is_forgotten_site(site) OR names_forgotten(what);
          DELETE FROM breakdowns WHERE is_forgotten_site(site) OR is_forgotten_url(url);
+         DELETE FROM domain_hosts WHERE is_forgotten_site(domain) OR is_forgotten_site(newest);
+         DELETE FROM replicas WHERE is_forgotten_site(site) OR is_forgotten_site(original);
          DELETE FROM blocks WHERE names_forgotten(pattern);
          DELETE FROM events WHERE is_forgotten_site(site) OR names_forgotten(text);
          DELETE FROM control WHERE done IS NOT NULL \

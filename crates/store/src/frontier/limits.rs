@@ -7,6 +7,7 @@ use super::{
     admit,
     check_in::{count_decisions, save_meta},
     check_out::rouse,
+    domains,
     rows::Fault,
     sqlite::{SqliteFrontier, Work},
 };
@@ -75,7 +76,9 @@ fn lift(work: &mut Work<'_>) -> Result<(), Fault> {
 
 /// One site too many: told under no site's name, for such hosts have no end.
 pub(super) fn refuse_site(work: &mut Work<'_>, candidate: &Candidate) -> Result<(), Fault> {
-    let max = work.sites_max.unwrap_or(u64::MAX);
+    let Some(max) = work.sites_max.filter(|max| work.counts.sites_known >= *max) else {
+        return domains::refuse_host(work, candidate);
+    };
     let decision = Decision {
         site: String::new(),
         reason: RefusalReason::Limit,

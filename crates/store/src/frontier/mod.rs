@@ -2,7 +2,7 @@
 //!
 //! [`sqlite`] owns the connection and the transactions; [`check_out`] lends sites with what is [`due`], [`check_in`] settles
 //! what happened, [`habits`] and [`children`] keep how pages change, [`clock`] mends what a wrong clock put off, [`admit`] takes candidates in, [`history`] keeps visits and folds the unchanged ones,
-//! [`tally`] keeps the counters, [`asleep`] and [`limits`] say what is not lent out, [`batches`] lends for long, [`forget`] takes out what must
+//! [`tally`] keeps the counters, [`asleep`] and [`limits`] say what is not lent out, [`domains`] counts hosts by domain, [`batches`] lends for long, [`replicas`] puts folded sites to rest, [`forget`] takes out what must
 //! not be kept, [`verify`] counts everything again. `suite` says how any backend must behave.
 
 mod admit;
@@ -14,6 +14,7 @@ mod check_in;
 mod check_out;
 mod children;
 mod clock;
+mod domains;
 mod due;
 mod forget;
 mod habits;
@@ -24,6 +25,7 @@ mod limits;
 mod memory;
 mod notices;
 mod parts;
+mod replicas;
 mod returning;
 mod rows;
 mod spiders;
@@ -41,6 +43,7 @@ mod tests;
 
 pub use batches::{BatchRow, BatchState, FailedVisit};
 pub use breakdowns::Breakdown;
+pub use domains::{Suspect, Wildcard};
 pub use history::unpack_times;
 pub use lift::Lifted;
 pub use memory::MemoryFrontier;

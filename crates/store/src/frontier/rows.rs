@@ -94,6 +94,7 @@ pub(super) fn page_from_row(row: &Row<'_>) -> rusqlite::Result<(Page, Option<i64
             outside: row.get(11)?,
             depth: row.get(12)?,
             period: row.get::<_, Option<i64>>(13)?.map(span),
+            ..PageTerms::default()
         },
         habit: habit_from_row(row, 14)?,
         children: None,

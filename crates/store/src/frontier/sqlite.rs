@@ -19,7 +19,7 @@ use super::{
     check_in,
     check_out::{self, FRONTS, Places},
     clock::NEWEST_STEP,
-    habits, parts,
+    domains, habits, parts,
     rows::Fault,
     tally::{SpiderShares, load_newest, load_totals, save_totals},
 };
@@ -49,6 +49,10 @@ pub struct SqliteFrontier {
     pub(super) sites_max: Option<u64>,
     /// Where check-outs that pass sites go on.
     places: Places,
+    /// The same for the hosts of one domain.
+    pub(super) domain_hosts_max: Option<u64>,
+    /// From so many hosts on a domain is asked for absurd names.
+    pub(super) wildcard_hosts: Option<u64>,
     /// How much the journal may grow between two attempts to start it over.
     wal_step: u64,
     /// The size for the next attempt.
@@ -86,6 +90,8 @@ impl SqliteFrontier {
             parts_only: false,
             sites_max: None,
             places: FRONTS,
+            domain_hosts_max: None,
+            wildcard_hosts: None,
             wal_step: WAL_BYTES_MAX,
             wal_next: 2 * WAL_BYTES_MAX,
             poisoned: None,
@@ -168,6 +174,7 @@ impl SqliteFrontier {
             counts: self.counts.clone(),
             asleep: self.asleep.clone(),
             sites_max: self.sites_max,
+            domain_hosts_max: self.domain_hosts_max,
             shares: SpiderShares::default(),
             stored: &self.stored,
             newly_stored: Vec::new(),
@@ -351,6 +358,7 @@ pub(super) struct Work<'a> {
     pub counts: Counts,
     pub asleep: Asleep,
     pub sites_max: Option<u64>,
+    pub domain_hosts_max: Option<u64>,
     pub shares: SpiderShares,
     pub stored: &'a StoredFingerprints,
     pub newly_stored: Vec<(model::Fingerprint, u16)>,
@@ -376,10 +384,17 @@ impl Work<'_> {
                 return Ok(None);
             }
             None => {
+                let site = SiteKey::stored(key);
+                if !must {
+                    if domains::is_full(self, site.domain())? {
+                        return Ok(None);
+                    }
+                    domains::count_host(self, site.domain(), key)?;
+                }
                 self.counts.sites_known += 1;
                 let mut insert =
                     self.sql.prepare_cached("INSERT INTO sites (key, domain) VALUES (?1, ?2)")?;
-                SiteId(insert.insert([key, SiteKey::stored(key).domain()])?)
+                SiteId(insert.insert([key, site.domain()])?)
             }
         };
         self.site_ids.remember(key, id);

@@ -91,6 +91,7 @@ pub(crate) fn list_seeds(sql: &Connection) -> rusqlite::Result<Vec<Seed>> {
             outside: row.get(3)?,
             depth: row.get(4)?,
             period: row.get::<_, Option<i64>>(5)?.map(span),
+            ..PageTerms::default()
         };
         seeds.push(Seed { spider: SpiderId(row.get(1)?), url, terms });
     }

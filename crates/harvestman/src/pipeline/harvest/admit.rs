@@ -6,6 +6,8 @@ use model::{
     Timestamp, Verdict,
 };
 
+use seeder::Wildcards;
+
 use super::Harvest;
 use crate::pipeline::{messages::Settle, settle};
 
@@ -141,6 +143,10 @@ impl Harvest {
         if !page.terms.requisite && self.is_full(site, page.seed, max) {
             let rule = limit_rule(max);
             return Verdict::Reject(Refusal { reason: RefusalReason::Limit, rule });
+        }
+        let held_back = !page.seed && self.spiders.wildcards.holds_back(&page.url);
+        if held_back && !self.state.hand.get(site).is_some_and(|held| held.seeded) {
+            return Verdict::Reject(Wildcards::refusal(&page.url));
         }
         spider.judge(&Candidate::from(page))
     }

@@ -8,8 +8,8 @@ use harvester::{
     workbench::{Assignment, Excluded, Note, Released},
 };
 use model::{
-    Busy, Exchange, FailureKind, FetchFailure, FetchLimits, FetchRequest, Gate, Page, Purpose,
-    Refusal, RobotsAnswer, SiteDelta, Timestamp, Timing,
+    Busy, Exchange, FailureKind, FetchFailure, FetchLimits, FetchRequest, Gate, Hazard, Measure,
+    Page, Purpose, Refusal, RobotsAnswer, Sighting, SiteDelta, Timestamp, Timing,
 };
 
 use super::{Harvest, login::login_limits};
@@ -172,7 +172,7 @@ impl Harvest {
         }
     }
 
-    fn tell(&self, assignment: &Assignment, released: &Released) {
+    fn tell(&mut self, assignment: &Assignment, released: &Released) {
         for note in &released.notes {
             let site = &assignment.site.key;
             match note {
@@ -181,6 +181,12 @@ impl Harvest {
                 }
                 Note::RetryAfterCapped { asked, kept } => {
                     tracing::info!(%site, ?asked, ?kept, "retry-after is longer than is kept");
+                }
+                Note::SharedAddress { address } => {
+                    let met = Sighting::at(&assignment.url, Hazard::SharedAddress, Measure::Noted);
+                    let sightings = vec![met.of(address.to_string())];
+                    let busy = self.clock.busy();
+                    self.settle(Settle { sightings, busy, ..Settle::default() });
                 }
             }
         }

@@ -42,6 +42,7 @@ impl Harvest {
                 self.state.check_at = Some(self.clock.now());
                 return self.order(Order::LiftQuarantine(request.id, what));
             }
+            Command::Replicas { change } => return self.order(Order::Replicas(request.id, change)),
             Command::MaxFetches { fetches } => self.set_fetches(fetches),
             Command::VisitNow { .. } => {
                 "this version of the crawl does not know how to do this".to_owned()

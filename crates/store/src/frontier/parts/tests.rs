@@ -9,8 +9,14 @@ use super::super::{
     suite::{HOUR, ask, candidate, delta, lease_one, new_page, settlement, visited},
 };
 
-const PART: PageTerms =
-    PageTerms { requisite: true, notice: None, outside: 0, depth: None, period: None };
+const PART: PageTerms = PageTerms {
+    requisite: true,
+    notice: None,
+    outside: 0,
+    depth: None,
+    period: None,
+    kinship: model::Kinship::Unsaid,
+};
 
 fn part(url: &str, level: u16) -> Candidate {
     Candidate { terms: PART, ..candidate(url, level) }

@@ -81,7 +81,7 @@ pub fn an_accepted_candidate_is_in_on_the_terms_of_its_judgement(frontier: &mut 
     let lease = lease_one(frontier, 0);
     let mut judged = delta(&lease, Release::NotBefore(Timestamp(0)));
     let period = Some(Duration::from_secs(60));
-    let terms = PageTerms { requisite: false, notice: None, outside: 2, depth: Some(3), period };
+    let terms = PageTerms { outside: 2, depth: Some(3), period, ..PageTerms::default() };
     judged.admitted = vec![NewPage { terms, ..new_page("http://a.example/", 0, 0) }];
     settle(frontier, 0, judged);
     assert_eq!(lease_one(frontier, 1).pages[0].terms, terms);

@@ -34,6 +34,7 @@ CREATE TABLE sites (
     key             TEXT NOT NULL UNIQUE,   -- host, or host:port for unusual ports
     domain          TEXT NOT NULL,          -- registrable; as it was when the site was first seen
     seeded          INTEGER NOT NULL DEFAULT 0,
+    kin             INTEGER NOT NULL DEFAULT 0,  -- only pages of its own domain have led to it
     due             INTEGER,                -- earliest first visit or judgement, or the end of the lease
     due_again       INTEGER,                -- earliest revisit; NULL while leased
     leased          INTEGER NOT NULL DEFAULT 0,
@@ -74,6 +75,16 @@ CREATE TABLE domains (
     fetched INTEGER NOT NULL,
     bytes   INTEGER NOT NULL
 ) WITHOUT ROWID;
+
+-- Hosts of a registrable domain that no seed names, and whether every name under it resolves (a DNS wildcard).
+CREATE TABLE domain_hosts (
+    domain   TEXT PRIMARY KEY,
+    hosts    INTEGER NOT NULL,
+    newest   TEXT NOT NULL,                -- a site
+    ask      INTEGER NOT NULL DEFAULT 0,   -- for absurd names, not before
+    wildcard INTEGER                       -- since when they resolve; NULL: as far as is known they do not
+) WITHOUT ROWID;
+CREATE INDEX domain_hosts_many ON domain_hosts (hosts) WHERE hosts > 1;
 
 -- Hot: what scheduling and the known-test need, and nothing else.
 CREATE TABLE pages (
@@ -253,6 +264,29 @@ CREATE TABLE breakdowns (
     how   TEXT NOT NULL,                   -- the last time
     first INTEGER NOT NULL,
     last  INTEGER NOT NULL,
+    PRIMARY KEY (site, fp)
+) WITHOUT ROWID;
+
+-- Sites that serve what another serves. Of a folded one, links lead to the original and pages rest, but for a few
+-- by which it is seen whether it still is one.
+CREATE TABLE replicas (
+    site      TEXT PRIMARY KEY,
+    original  TEXT NOT NULL,                -- a site; nothing where the user had it lifted before it was found
+    origin    TEXT NOT NULL,                -- of the original: scheme, host and port
+    heuristic TEXT NOT NULL,
+    compared  INTEGER NOT NULL,             -- paths seen on both
+    same      INTEGER NOT NULL,             -- those among them with the same content
+    since     INTEGER NOT NULL,
+    looked    INTEGER NOT NULL,             -- when it last held (dropped: when it did not)
+    state     TEXT NOT NULL CHECK (state IN ('reported', 'folded', 'dropped', 'lifted')),
+    rests     INTEGER NOT NULL DEFAULT 0    -- its pages do
+) WITHOUT ROWID;
+
+-- Pages of replicas that rest, and when they would have been due.
+CREATE TABLE resting_pages (
+    site INTEGER NOT NULL,
+    fp   INTEGER NOT NULL,
+    due  INTEGER NOT NULL,
     PRIMARY KEY (site, fp)
 ) WITHOUT ROWID;
 

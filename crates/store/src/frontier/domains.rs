@@ -1,0 +1,229 @@
+//! Hosts by registrable domain: how many there are, which domains are to be asked for absurd names, and which have
+//! been found to resolve them all.
+
+use std::time::Duration;
+
+use model::{Candidate, Decision, Kinship, RefusalReason, SiteId, StoreError, Timestamp};
+use rusqlite::{OptionalExtension, params};
+
+use super::{
+    admit,
+    check_in::count_decisions,
+    rows::Fault,
+    sqlite::{SqliteFrontier, Work},
+};
+
+/// Domains asked about at a time.
+const SUSPECTS_MAX: i64 = 10;
+/// A wildcard may come and go: the question is put again after this time.
+const ASK_AGAIN: Duration = Duration::from_secs(30 * 86_400);
+/// The same where there was no answer.
+const TRY_AGAIN: Duration = Duration::from_secs(86_400);
+
+/// A domain with many hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suspect {
+    pub domain: String,
+    /// One of them, the newest.
+    pub host: String,
+}
+
+/// A domain under which every name resolves, and its sites that are crawled all the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wildcard {
+    pub domain: String,
+    pub let_in: Vec<String>,
+}
+
+impl SqliteFrontier {
+    /// No more sites of one registrable domain than this become known, but for those that seeds name.
+    pub fn set_domain_hosts_max(&mut self, max: Option<u64>) {
+        self.domain_hosts_max = max;
+    }
+
+    /// From how many hosts on a domain is to be asked for absurd names; `None`: never.
+    pub fn set_wildcard_hosts(&mut self, hosts: Option<u64>) {
+        self.wildcard_hosts = hosts;
+    }
+
+    /// Domains that are to be asked now.
+    pub fn suspects(&mut self, now: Timestamp) -> Result<Vec<Suspect>, StoreError> {
+        let Some(hosts) = self.wildcard_hosts else { return Ok(Vec::new()) };
+        let read = || -> rusqlite::Result<Vec<Suspect>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT domain, newest FROM domain_hosts WHERE hosts > ?1 AND hosts > 1 \
+                 AND ask <= ?2 LIMIT ?3",
+            )?;
+            let hosts = i64::try_from(hosts).unwrap_or(i64::MAX);
+            let rows = statement.query_map(params![hosts, now.0, SUSPECTS_MAX], |row| {
+                Ok(Suspect { domain: row.get(0)?, host: row.get(1)? })
+            })?;
+            rows.collect()
+        };
+        read().map_err(|e| self.error(e))
+    }
+
+    /// What asking has brought; `None`: no answer. The domain, if every name under it resolves.
+    pub fn probed(
+        &mut self,
+        domain: &str,
+        wildcard: Option<bool>,
+        now: Timestamp,
+    ) -> Result<Option<Wildcard>, StoreError> {
+        let again = if wildcard.is_some() { ASK_AGAIN } else { TRY_AGAIN };
+        self.change(now, |sql| {
+            sql.prepare_cached(
+                "UPDATE domain_hosts SET ask = ?2, wildcard = CASE ?3 WHEN 1 THEN \
+                 coalesce(wildcard, ?4) WHEN 0 THEN NULL ELSE wildcard END WHERE domain = ?1",
+            )?
+            .execute(params![domain, now.plus(again).0, wildcard, now.0])
+        })?;
+        Ok(self.wildcards()?.into_iter().find(|known| known.domain == domain))
+    }
+
+    pub fn wildcards(&self) -> Result<Vec<Wildcard>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<Wildcard>> {
+            let mut list = self.connection.prepare_cached(
+                "SELECT domain FROM domain_hosts WHERE wildcard IS NOT NULL ORDER BY domain",
+            )?;
+            let domains: Vec<String> =
+                list.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            let mut sites = self.connection.prepare_cached(
+                "SELECT key FROM sites WHERE domain = ?1 AND (kin = 0 OR seeded = 1)",
+            )?;
+            let mut wildcards = Vec::new();
+            for domain in domains {
+                let let_in = sites.query_map([&domain], |row| row.get(0))?;
+                wildcards.push(Wildcard { let_in: let_in.collect::<Result<_, _>>()?, domain });
+            }
+            Ok(wildcards)
+        };
+        read().map_err(|e| self.error(e))
+    }
+}
+
+/// Whether the domain has as many hosts as it may.
+pub(super) fn is_full(work: &Work<'_>, domain: &str) -> Result<bool, Fault> {
+    let Some(max) = work.domain_hosts_max else { return Ok(false) };
+    let hosts: Option<i64> = work
+        .sql
+        .prepare_cached("SELECT hosts FROM domain_hosts WHERE domain = ?1")?
+        .query_row([domain], |row| row.get(0))
+        .optional()?;
+    Ok(hosts.is_some_and(|hosts| hosts as u64 >= max))
+}
+
+/// A site was made that no seed names.
+pub(super) fn count_host(work: &Work<'_>, domain: &str, key: &str) -> Result<(), Fault> {
+    work.sql
+        .prepare_cached(
+            "INSERT INTO domain_hosts (domain, hosts, newest) VALUES (?1, 1, ?2) \
+             ON CONFLICT DO UPDATE SET hosts = hosts + 1, newest = ?2",
+        )?
+        .execute([domain, key])?;
+    Ok(())
+}
+
+/// Told under the domain: its hosts have no end.
+pub(super) fn refuse_host(work: &mut Work<'_>, candidate: &Candidate) -> Result<(), Fault> {
+    let max = work.domain_hosts_max.unwrap_or(u64::MAX);
+    let decision = Decision {
+        site: candidate.url.domain().to_owned(),
+        reason: RefusalReason::Limit,
+        rule: format!("hazards.domain_hosts = {max}"),
+        count: 1,
+        example: candidate.url.as_str().to_owned(),
+        referrer: None,
+    };
+    count_decisions(work, &[decision])
+}
+
+/// Whether only pages of its own domain have led to a site. When another does, what was held back is judged anew.
+pub(super) fn note_kinship(
+    work: &mut Work<'_>,
+    site: SiteId,
+    mut kinships: impl Iterator<Item = Kinship>,
+) -> Result<(), Fault> {
+    if kinships.all(|kinship| kinship == Kinship::Kin) {
+        // A site without pages was made just now.
+        let mark = "UPDATE sites SET kin = 1 WHERE id = ?1 AND pages = 0";
+        work.sql.prepare_cached(mark)?.execute([site.0])?;
+        return Ok(());
+    }
+    let clear = "UPDATE sites SET kin = 0 WHERE id = ?1 AND kin = 1";
+    if work.sql.prepare_cached(clear)?.execute([site.0])? > 0 {
+        admit::judge_again(work, site, false)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{CrawlUrl, Frontier, PageTerms, SpiderId};
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_800_000_000_000);
+
+    fn candidate(text: &str, seed: bool, kinship: Kinship) -> Candidate {
+        Candidate {
+            url: CrawlUrl::parse(text).unwrap(),
+            spider: SpiderId(1),
+            level: 0,
+            hops: 0,
+            seed,
+            terms: PageTerms { kinship, ..PageTerms::default() },
+            referrer: None,
+        }
+    }
+
+    fn hosts(range: std::ops::Range<u32>) -> Vec<Candidate> {
+        let kin = |n| candidate(&format!("http://h{n}.w.test/"), false, Kinship::Kin);
+        range.map(kin).collect()
+    }
+
+    #[test]
+    fn a_domain_with_many_hosts_is_asked_once_and_again_after_a_time() {
+        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        frontier.set_wildcard_hosts(Some(20));
+        frontier.admit(&hosts(0..20), NOW).unwrap();
+        assert_eq!(frontier.suspects(NOW).unwrap(), []);
+        frontier.admit(&hosts(20..21), NOW).unwrap();
+        let (domain, host) = ("w.test".to_owned(), "h20.w.test".to_owned());
+        assert_eq!(frontier.suspects(NOW).unwrap(), [Suspect { domain, host }]);
+        assert_eq!(frontier.probed("w.test", Some(false), NOW).unwrap(), None);
+        assert_eq!(frontier.suspects(NOW.plus(TRY_AGAIN)).unwrap(), []);
+        assert_eq!(frontier.suspects(NOW.plus(ASK_AGAIN)).unwrap().len(), 1);
+        assert_eq!(frontier.probed("w.test", None, NOW).unwrap(), None);
+        assert_eq!(frontier.suspects(NOW.plus(TRY_AGAIN)).unwrap().len(), 1, "no answer: tomorrow");
+    }
+
+    #[test]
+    fn sites_that_somebody_else_links_to_are_let_in() {
+        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        frontier.admit(&hosts(0..3), NOW).unwrap();
+        frontier.admit(&[candidate("http://h1.w.test/x", false, Kinship::Unsaid)], NOW).unwrap();
+        frontier.admit(&[candidate("http://w.test/", true, Kinship::Unsaid)], NOW).unwrap();
+        let found = frontier.probed("w.test", Some(true), NOW).unwrap().unwrap();
+        assert_eq!(found.let_in, ["h1.w.test", "w.test"]);
+        frontier.admit(&[candidate("http://h2.w.test/", false, Kinship::Stranger)], NOW).unwrap();
+        let let_in = &frontier.wildcards().unwrap()[0].let_in;
+        assert_eq!(let_in.len(), 3, "also when the URL itself is known: {let_in:?}");
+    }
+
+    #[test]
+    fn no_more_hosts_of_a_domain_are_taken_than_the_limit_but_for_seeds_and_other_domains() {
+        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        frontier.set_domain_hosts_max(Some(5));
+        assert_eq!(frontier.admit(&hosts(0..9), NOW).unwrap(), 5);
+        let others = [
+            candidate("http://h7.w.test/", true, Kinship::Unsaid),
+            candidate("http://a.v.test/", false, Kinship::Unsaid),
+        ];
+        assert_eq!(frontier.admit(&others, NOW).unwrap(), 2);
+        let sql = "SELECT count FROM decisions WHERE site = 'w.test' AND rule = 'hazards.domain_hosts = 5'";
+        let refused: i64 = frontier.connection.query_row(sql, [], |row| row.get(0)).unwrap();
+        assert_eq!(refused, 4);
+        assert_eq!(frontier.verify(true).unwrap(), []);
+    }
+}
