@@ -63,10 +63,10 @@ const GIANTS: &[Giant] = &[
 pub fn giants() -> anyhow::Result<()> {
     println!("| what came | sent | kept | CPU | memory | it is called |");
     println!("| --- | --- | --- | --- | --- | --- |");
-    for number in 0..GIANTS.len() {
+    for (number, giant) in GIANTS.iter().enumerate() {
         let me = std::env::current_exe()?;
         let status = Command::new(me).args(["giant", &number.to_string()]).status()?;
-        ensure!(status.success(), "{} ended with {status}", GIANTS[number].name);
+        ensure!(status.success(), "{} ended with {status}", giant.name);
     }
     println!(
         "\nIn brackets what it may cost. Memory: how far the process grew, the wire's own copy of the body included."
