@@ -43,10 +43,8 @@ fn server() -> Raw {
                      <a href='/to'>r</a><a href='http://[{HOSTILE}'>i</a><a href='/gone'>g</a>\
                      <a href='http://out.example/{HOSTILE}'>o</a>{many}<p>{HOSTILE}</p>"
                 );
-                let fields = format!(
-                    "Content-Type: text/html\r\nServer: \u{1b}[2Jserver\u{9b}\r\nETag: \"\u{1b}[5m\""
-                );
-                reply(stream, "200 OK", &fields, body.as_bytes());
+                let fields = "Content-Type: text/html\r\nServer: \u{1b}[2Jserver\u{9b}\r\nETag: \"\u{1b}[5m\"";
+                reply(stream, "200 OK", fields, body.as_bytes());
             }
             ("status", _) => {
                 let _ = stream.write_all(format!("HTTP/1.1 2{HOSTILE}\r\n\r\n").as_bytes());

@@ -148,12 +148,8 @@ fn give_back(frontier: &mut SqliteFrontier, lease: &SiteLease, updates: Vec<Page
 }
 
 fn lend(frontier: &mut SqliteFrontier, now: Timestamp) -> Vec<SiteLease> {
-    let request = CheckOut {
-        sites_max: 10,
-        pages_max: 100,
-        known_max: 1_000,
-        ..CheckOut::at(now, "test")
-    };
+    let request =
+        CheckOut { sites_max: 10, pages_max: 100, known_max: 1_000, ..CheckOut::at(now, "test") };
     frontier.check_out(&request).unwrap()
 }
 
