@@ -7,6 +7,8 @@
 use anyhow::{Context, bail};
 
 mod cases;
+mod courtesy;
+mod fair;
 mod fetch;
 mod machine;
 mod process;
@@ -21,7 +23,7 @@ fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["serve", web] => server::serve(&web.parse()?),
+        ["serve", web, root] => server::serve(&web.parse()?, root.as_ref()),
         ["fetch", web, port] => fetch::fetch(&web.parse()?, port.parse().context("port")?),
         ["measure", programs, scratch, results, ref cases @ ..] => {
             cases::measure(programs.as_ref(), scratch.as_ref(), results.as_ref(), cases)
