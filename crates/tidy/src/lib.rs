@@ -24,7 +24,7 @@ impl Source {
     /// Tests, examples and benchmarks: files that are not part of the product.
     pub fn is_test(&self) -> bool {
         let name = self.path.rsplit('/').next().unwrap_or_default();
-        let apart = ["tests", "examples", "benches", "bench"];
+        let apart = ["tests", "examples", "benches", "bench", "fuzz"];
         name == "tests.rs"
             || name == "suite.rs"
             || name.ends_with("_tests.rs")
