@@ -186,6 +186,9 @@ impl Place<'_> {
 
     /// Before a crawl: that the server's certificates are to be believed.
     pub fn configure(&self, server: &Server) -> anyhow::Result<()> {
+        if fs::metadata(server.root())?.len() == 0 {
+            return Ok(()); // It speaks no TLS.
+        }
         let folder = self.collection();
         fs::create_dir_all(&folder)?;
         let text = format!("[fetch]\nextra_roots = [{:?}]\n", server.root());
