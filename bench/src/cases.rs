@@ -17,25 +17,29 @@ use anyhow::{Context, bail, ensure};
 use simweb::Counts;
 
 use crate::{
-    machine,
+    courtesy, fair, machine,
     process::{self, Usage},
     results::{self, spread},
-    server::{Server, Web},
+    server::{Kind, Server, Web},
 };
 
-const ONE_SITE: Web = Web { sites: 1, pages: 20_000, addresses: 1, latency_ms: 0 };
-const MANY_SITES: Web = Web { sites: 500, pages: 40, addresses: 200, latency_ms: 0 };
+const ONE_SITE: Web =
+    Web { sites: 1, pages: 20_000, addresses: 1, latency_ms: 0, kind: Kind::Plain };
+const MANY_SITES: Web =
+    Web { sites: 500, pages: 40, addresses: 200, latency_ms: 0, kind: Kind::Plain };
 /// An address for each site: hosts that share one have a pause of their own on it.
-const POLITE: Web = Web { sites: 500, pages: 120, addresses: 500, latency_ms: 100 };
+const POLITE: Web =
+    Web { sites: 500, pages: 120, addresses: 500, latency_ms: 100, kind: Kind::Plain };
 const REPETITIONS: usize = 3;
 /// The polite crawl is over its start, where all sites begin at once, after this long ...
 const SETTLING: Duration = Duration::from_secs(15);
 /// ... and is then watched for a minute.
 const WATCHED: Duration = Duration::from_secs(60);
 
-struct Place<'a> {
-    programs: &'a Path,
-    scratch: &'a Path,
+/// Where the programs are, where collections may be made, and where the figures go.
+pub struct Place<'a> {
+    pub programs: &'a Path,
+    pub scratch: &'a Path,
     results: &'a Path,
 }
 
@@ -56,7 +60,11 @@ pub fn measure(
             "many-sites" => place.unhurried(MANY_SITES)?,
             "polite" => place.polite()?,
             "frontier" => place.frontier()?,
-            other => bail!("no case {other}: there are one-site, many-sites, polite and frontier"),
+            "courtesy" => courtesy::measure(&place)?,
+            "fair" => fair::measure(&place)?,
+            other => bail!(
+                "no case {other}: there are one-site, many-sites, polite, frontier, courtesy and fair"
+            ),
         };
         let text = format!("{text}\nLoad of the machine before: {load:.1}.\n");
         print!("{text}");
@@ -77,12 +85,12 @@ impl Place<'_> {
         let (mut alone, mut whole) = (Vec::new(), Vec::new());
         let mut disk = Disk::default();
         for _ in 0..REPETITIONS {
-            let server = Server::start(self.programs, web)?;
+            let server = Server::start(self.programs, self.scratch, web)?;
             let arguments = ["fetch", &server.text, &server.port.to_string()].map(str::to_owned);
             let usage = process::run(&self.programs.join("bench"), &arguments)?;
             alone.push(Run { usage, counts: server.counts()? });
 
-            let server = Server::start(self.programs, web)?;
+            let server = Server::start(self.programs, self.scratch, web)?;
             let arguments = self.crawl(&server, &["--delay", "0", "--connections", "32"])?;
             let usage = process::run(&self.programs.join("harvestman"), &arguments)?;
             let counts = server.counts()?;
@@ -103,7 +111,7 @@ impl Place<'_> {
 
     /// As fast as manners allow: the share of one page a second for every site.
     fn polite(&self) -> anyhow::Result<String> {
-        let server = Arc::new(Server::start(self.programs, POLITE)?);
+        let server = Arc::new(Server::start(self.programs, self.scratch, POLITE)?);
         let time = format!("{}s", (SETTLING + WATCHED).as_secs() + 3);
         let arguments = self.crawl(&server, &["--delay", "1s", "--for", &time])?;
         let over = Arc::new(AtomicBool::new(false));
@@ -158,7 +166,7 @@ impl Place<'_> {
     }
 
     /// The command line of a crawl of all sites into a new collection.
-    fn crawl(&self, server: &Server, flags: &[&str]) -> anyhow::Result<Vec<String>> {
+    pub fn crawl(&self, server: &Server, flags: &[&str]) -> anyhow::Result<Vec<String>> {
         let folder = self.collection();
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
@@ -172,11 +180,22 @@ impl Place<'_> {
         for rule in server.resolve_rules() {
             arguments.extend(["--resolve".to_owned(), rule]);
         }
-        arguments.extend(server.web.seeds());
+        arguments.extend(server.seeds());
         Ok(arguments)
     }
 
-    fn collection(&self) -> PathBuf {
+    /// Before a crawl: that the server's certificates are to be believed.
+    pub fn configure(&self, server: &Server) -> anyhow::Result<()> {
+        if fs::metadata(server.root())?.len() == 0 {
+            return Ok(()); // It speaks no TLS.
+        }
+        let folder = self.collection();
+        fs::create_dir_all(&folder)?;
+        let text = format!("[fetch]\nextra_roots = [{:?}]\n", server.root());
+        Ok(fs::write(folder.join("harvest.toml"), text)?)
+    }
+
+    pub fn collection(&self) -> PathBuf {
         self.scratch.join("harvest")
     }
 }

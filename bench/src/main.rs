@@ -7,6 +7,8 @@
 use anyhow::{Context, bail};
 
 mod cases;
+mod courtesy;
+mod fair;
 mod fetch;
 mod giants;
 mod machine;
@@ -22,7 +24,7 @@ fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["serve", web] => server::serve(&web.parse()?),
+        ["serve", web, root] => server::serve(&web.parse()?, root.as_ref()),
         ["giants"] => giants::giants(),
         ["giant", number] => giants::giant(number.parse()?),
         ["fetch", web, port] => fetch::fetch(&web.parse()?, port.parse().context("port")?),

@@ -1,9 +1,10 @@
 //! The simulated web as a process: started, asked for its counts, and gone with whoever started it.
 
 use std::{
+    fs,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     str::FromStr,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -11,35 +12,62 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use simweb::{Counts, Latency, PageCount, ServeOptions, SimWeb, WebOptions};
+use simweb::{Counts, Entry, Latency, PageCount, ServeOptions, SimWeb, WebOptions};
+
+use crate::{courtesy, fair};
 
 /// The core of the server; crawler and client have the other one.
 const CORE: &str = "0";
 
-/// What of a web differs between the cases; the pages are simweb's defaults. Written `SITES,PAGES,ADDRESSES,MS`.
+/// What of a web differs between the cases; the pages are simweb's defaults. Written
+/// `SITES,PAGES,ADDRESSES,MS,KIND`.
 #[derive(Clone, Copy, Debug)]
 pub struct Web {
     pub sites: usize,
     pub pages: usize,
     pub addresses: usize,
     pub latency_ms: u64,
+    pub kind: Kind,
+}
+
+/// What is particular about a web.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Plain,
+    /// Pages are forbidden, addresses spelled in many ways, and some sites on https: see `courtesy`.
+    Tempting,
+    /// After the good sites come those that misbehave: see `fair`.
+    Fair,
+}
+
+impl Kind {
+    const ALL: [(Kind, &str); 3] =
+        [(Kind::Plain, "plain"), (Kind::Tempting, "tempting"), (Kind::Fair, "fair")];
 }
 
 impl Web {
     pub fn options(&self) -> WebOptions {
         let latency =
             Latency { base: Duration::from_millis(self.latency_ms), spread: Duration::ZERO };
-        WebOptions {
+        let mut options = WebOptions {
             sites: self.sites,
             pages: PageCount::Fixed(self.pages),
             addresses: self.addresses,
             latency,
             ..WebOptions::default()
+        };
+        match self.kind {
+            Kind::Plain => {}
+            Kind::Tempting => courtesy::tempt(&mut options),
+            Kind::Fair => fair::invite(&mut options),
         }
+        options
     }
 
     fn text(&self) -> String {
-        format!("{},{},{},{}", self.sites, self.pages, self.addresses, self.latency_ms)
+        let word =
+            Kind::ALL.iter().find(|(kind, _)| *kind == self.kind).map_or("", |(_, word)| word);
+        format!("{},{},{},{},{word}", self.sites, self.pages, self.addresses, self.latency_ms)
     }
 }
 
@@ -47,29 +75,39 @@ impl FromStr for Web {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> anyhow::Result<Web> {
+        let (numbers, word) = text.rsplit_once(',').context("web")?;
         let numbers: Vec<u64> =
-            text.split(',').map(str::parse).collect::<Result<_, _>>().context("web")?;
+            numbers.split(',').map(str::parse).collect::<Result<_, _>>().context("web")?;
         let [sites, pages, addresses, latency_ms] = numbers[..] else {
-            bail!("a web is SITES,PAGES,ADDRESSES,MS")
+            bail!("a web is SITES,PAGES,ADDRESSES,MS,KIND")
         };
+        let kind = Kind::ALL.iter().find(|(_, known)| *known == word).context("kind of web")?.0;
         let [sites, pages, addresses] = [sites, pages, addresses].map(|n| n as usize);
-        Ok(Web { sites, pages, addresses, latency_ms })
+        Ok(Web { sites, pages, addresses, latency_ms, kind })
     }
 }
 
-/// Serves on one thread until standard input ends; says its port first.
-pub fn serve(web: &Web) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+/// Serves on one thread until standard input ends; says its ports first. The authority behind its certificates is
+/// written to `root`.
+pub fn serve(web: &Web, root: &Path) -> anyhow::Result<()> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    if web.kind != Kind::Plain {
+        // Look at the sockets after each piece of work: a request is written down when it comes.
+        runtime.event_interval(1);
+    }
+    runtime.enable_all().build()?.block_on(async {
         let options = ServeOptions {
             web: web.options(),
             port: 0,
+            tls: web.kind != Kind::Plain,
             // Where answers are slow anyway, a log costs nothing and lets the pauses be checked.
-            counters_only: web.latency_ms == 0,
+            counters_only: web.latency_ms == 0 && web.kind == Kind::Plain,
             ..ServeOptions::default()
         };
         let (server, _web) = simweb::serve(options).await?;
-        println!("{}", server.addr().port());
+        fs::write(root, server.root_pem().unwrap_or_default())?;
+        let tls = server.tls_addr().map_or(0, |addr| addr.port());
+        println!("{} {tls}", server.addr().port());
         let end = tokio::task::spawn_blocking(|| std::io::stdin().read(&mut [0]));
         end.await??;
         Ok(())
@@ -82,17 +120,21 @@ pub struct Server {
     pub web: SimWeb,
     pub text: String,
     pub port: u16,
+    tls_port: u16,
+    root: PathBuf,
     /// Connections that were ours: each question takes one.
     asked: AtomicU64,
 }
 
 impl Server {
-    pub fn start(programs: &Path, web: Web) -> anyhow::Result<Server> {
-        let text = web.text();
+    /// `scratch` is a folder for what the client has to trust.
+    pub fn start(programs: &Path, scratch: &Path, web: Web) -> anyhow::Result<Server> {
+        let (text, root) = (web.text(), scratch.join("root.pem"));
         let mut child = Command::new("taskset")
             .args(["-c", CORE])
             .arg(programs.join("bench"))
             .args(["serve", &text])
+            .arg(&root)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -100,8 +142,10 @@ impl Server {
         let mut line = String::new();
         let out = child.stdout.take().context("the server has an output")?;
         BufReader::new(out).read_line(&mut line)?;
-        let port = line.trim().parse().context("the server did not start")?;
-        Ok(Server { child, web: SimWeb::new(web.options()), text, port, asked: AtomicU64::new(0) })
+        let (port, tls_port) = line.trim().split_once(' ').context("the server did not start")?;
+        let (port, tls_port) = (port.parse()?, tls_port.parse()?);
+        let (web, asked) = (SimWeb::new(web.options()), AtomicU64::new(0));
+        Ok(Server { child, web, text, port, tls_port, root, asked })
     }
 
     pub fn counts(&self) -> anyhow::Result<Counts> {
@@ -116,9 +160,39 @@ impl Server {
         hosts
             .filter_map(|host| {
                 let address = self.web.address(&host)?;
-                Some(format!("{host}={address}:{}", self.port))
+                let secure = self.web.site_of(&host).is_some_and(|site| self.is_secure(site));
+                let port = if secure { self.tls_port } else { self.port };
+                Some(format!("{host}={address}:{port}"))
             })
             .collect()
+    }
+
+    /// The home pages of all sites that have an address.
+    pub fn seeds(&self) -> Vec<String> {
+        let sites =
+            (0..self.web.sites()).filter(|site| self.web.address(&self.web.host(*site)).is_some());
+        sites
+            .map(|site| match self.is_secure(site) {
+                true => format!("https://{}/", self.web.host(site)),
+                false => self.web.home(site),
+            })
+            .collect()
+    }
+
+    /// What a client has to be told to believe the server's certificates.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Every request so far, by start.
+    pub fn log(&self) -> anyhow::Result<Vec<Entry>> {
+        let text = self.ask("/log")?;
+        let entries = text.lines().map(serde_json::from_str).collect::<Result<_, _>>();
+        entries.context("the server's log")
+    }
+
+    fn is_secure(&self, site: usize) -> bool {
+        self.web.is_https(site) || fair::is_secure(&self.web, site)
     }
 
     pub fn ask(&self, path: &str) -> anyhow::Result<String> {
@@ -127,7 +201,7 @@ impl Server {
         let host = format!("control{}", self.web.options().host_suffix);
         let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
         stream.write_all(request.as_bytes())?;
-        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
         let mut stream = BufReader::new(stream);
         let (mut line, mut length) = (String::new(), 0);
         while stream.read_line(&mut line)? > 2 {

@@ -51,6 +51,41 @@ pub fn pauses(log: &[Entry], pause: Duration, slack: Duration) -> Vec<Violation>
     found
 }
 
+/// Requests of different hosts to one address start at least `pause` apart.
+pub fn address_pauses(log: &[Entry], pause: Duration, slack: Duration) -> Vec<Violation> {
+    let (pause_us, slack_us) = (micros(pause), micros(slack));
+    let mut found = Vec::new();
+    for visits in by(log, |entry| entry.address).values() {
+        for (before, entry) in visits.iter().zip(visits.iter().skip(1)) {
+            let gap = entry.start_us - before.start_us;
+            if before.host != entry.host && gap + slack_us < pause_us {
+                let (address, host) = (entry.address, &before.host);
+                let what = format!("{gap} µs after {host} on {address}, pause is {pause_us} µs");
+                found.push(violation(entry, what));
+            }
+        }
+    }
+    found
+}
+
+/// robots.txt is asked for once in its life by each origin (RFC 9309, 2.4), unless it could not be had.
+pub fn robots_too_often(log: &[Entry]) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut had: HashMap<(&str, bool, &str), Timestamp> = HashMap::new();
+    for entry in sorted(log).into_iter().filter(|entry| entry.path() == "/robots.txt") {
+        let key = (&*entry.host, entry.tls, &*entry.agent);
+        if let Some(age) = had.get(&key).map(|last| entry.at.since(*last))
+            && age < ROBOTS_LIFE
+        {
+            found.push(violation(entry, format!("again after {} s", age.as_secs())));
+        }
+        if matches!(entry.status, 200..=399 | 404 | 410) {
+            had.insert(key, entry.at);
+        }
+    }
+    found
+}
+
 /// Never more than `max` requests under way at one host.
 pub fn connections_at_once(log: &[Entry], max: usize) -> Vec<Violation> {
     by(log, |entry| entry.host.to_string())

@@ -18,7 +18,7 @@ use std::{
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{Answer, PageId, Request, SimWeb};
+use crate::{Answer, PageId, Request, SimWeb, web::bare_host};
 
 /// Microseconds since the log began.
 pub(crate) type Micros = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -47,7 +47,7 @@ pub struct Entry {
     pub end_us: u64,
     /// The web's own time at the start.
     pub at: Timestamp,
-    /// Lower case, without port.
+    /// Lower case, without port and the dot behind: however it is spelled, it is one host.
     pub host: Arc<str>,
     /// Path and query.
     pub target: String,
@@ -163,7 +163,7 @@ impl Log {
         let start_us = (self.micros)();
         let wanted = self.options.entries || self.options.file.is_some();
         let entry = wanted.then(|| {
-            let host = request.host.split(':').next().unwrap_or_default().to_ascii_lowercase();
+            let host = bare_host(request.host);
             Entry {
                 start_us,
                 end_us: start_us,

@@ -145,6 +145,8 @@ pub struct PageOptions {
     pub redirect_share: f64,
     /// Internal links to nothing (404).
     pub broken_share: f64,
+    /// Links to pages in another spelling of their address: upper case, `:80`, a dot behind the name, escapes.
+    pub alias_share: f64,
     /// External links to names that do not exist. With one site, all of them.
     pub dead_host_share: f64,
     /// Leaf pages with the bytes of another page.
@@ -179,6 +181,7 @@ impl Default for PageOptions {
             query_share: 0.0,
             redirect_share: 0.0,
             broken_share: 0.0,
+            alias_share: 0.0,
             dead_host_share: 0.0,
             duplicate_share: 0.0,
             near_duplicate_share: 0.0,

@@ -29,9 +29,24 @@ impl Rules {
         if target == "/robots.txt" {
             return true;
         }
+        let target = &plain_letters(target);
         let matching = self.0.iter().filter(|(_, pattern)| matches(pattern, target));
         matching.max_by_key(|(allow, pattern)| (pattern.len(), *allow)).is_none_or(|rule| rule.0)
     }
+}
+
+/// Escapes of letters and digits mean the letters and digits (RFC 9309, 2.2.2).
+fn plain_letters(target: &str) -> String {
+    let mut parts = target.split('%');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let octet = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match octet.filter(u8::is_ascii_alphanumeric) {
+            Some(octet) => plain.extend([char::from(octet)].into_iter().chain(part[2..].chars())),
+            None => plain.extend(["%", part]),
+        }
+    }
+    plain
 }
 
 #[derive(Default)]

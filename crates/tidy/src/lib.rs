@@ -24,7 +24,7 @@ impl Source {
     /// Tests, examples and benchmarks: files that are not part of the product.
     pub fn is_test(&self) -> bool {
         let name = self.path.rsplit('/').next().unwrap_or_default();
-        let apart = ["tests", "examples", "benches", "bench"];
+        let apart = ["tests", "examples", "benches", "bench", "fuzz"];
         name == "tests.rs"
             || name == "suite.rs"
             || name.ends_with("_tests.rs")
@@ -51,7 +51,8 @@ fn collect(root: &Path, folder: &Path, ending: &str, found: &mut Vec<Source>) {
         let path = entry.path();
         let name = entry.file_name().to_string_lossy().into_owned();
         if path.is_dir() {
-            if !name.starts_with('.') && name != "target" && name != "harvest" {
+            let built = ["target", "harvest", "corpus", "artifacts"];
+            if !name.starts_with('.') && !built.contains(&name.as_str()) {
                 collect(root, &path, ending, found);
             }
         } else if name.ends_with(ending)

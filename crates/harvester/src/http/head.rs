@@ -95,6 +95,8 @@ fn media_type(headers: &Headers) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -121,6 +123,28 @@ mod tests {
         check("HTTP/1.1 100 Go\r\n\r\n", None);
         check("HTTP/1.1 200 OK\r\nA: b\r\n", None);
         check("", None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_hold_a_whole_head_or_none(
+            bytes in prop::collection::vec(prop::sample::select(b"HTP/1. 20\r\n\r\n:a\xff\0".to_vec()), 0..200),
+        ) {
+            if let Some(head) = final_head(&bytes) {
+                prop_assert!(head.start < head.end && head.end <= bytes.len());
+                prop_assert!(bytes[head.clone()].ends_with(b"\n"));
+                prop_assert!(!is_interim(&bytes[head]));
+            }
+        }
+    }
+
+    /// A server that only ever promises an answer: every byte is looked at once.
+    #[test]
+    fn interim_answers_without_end_cost_what_they_weigh() {
+        let flood = b"HTTP/1.1 103 a\r\nLink: x\r\n\r\n".repeat(40_000);
+        let began = std::time::Instant::now();
+        assert_eq!(final_head(&flood), None);
+        assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
     }
 
     #[test]

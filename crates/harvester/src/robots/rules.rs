@@ -106,15 +106,11 @@ pub struct RobotsVerdict {
 
 #[derive(Clone, Debug, Default)]
 struct Group {
-    agents: Vec<Agent>,
+    agents: Vec<Box<str>>,
+    /// Each with how many names stood above it: it belongs to them, not to those the group gains later. One entry
+    /// a line and not one a name, or a file of many names and many delays would cost their product.
+    delays: Vec<(usize, Duration)>,
     rules: Vec<Rule>,
-}
-
-#[derive(Clone, Debug)]
-struct Agent {
-    name: Box<str>,
-    /// Belongs to the names that stood above it, not to those the group gains later.
-    crawl_delay: Option<Duration>,
 }
 
 #[derive(Clone, Debug)]
@@ -127,12 +123,17 @@ struct Rule {
 
 impl Group {
     fn names(&self, name: &str) -> bool {
-        self.agents.iter().any(|agent| agent.name.eq_ignore_ascii_case(name))
+        self.place_of(name).is_some()
     }
 
     fn delay_of(&self, name: &str) -> Option<Duration> {
-        let agents = self.agents.iter().filter(|agent| agent.name.eq_ignore_ascii_case(name));
-        agents.filter_map(|agent| agent.crawl_delay).max()
+        let place = self.place_of(name)?;
+        let below = self.delays.iter().filter(|(names, _)| *names > place);
+        below.map(|(_, delay)| *delay).max()
+    }
+
+    fn place_of(&self, name: &str) -> Option<usize> {
+        self.agents.iter().position(|agent| agent.eq_ignore_ascii_case(name))
     }
 }
 
@@ -162,8 +163,7 @@ impl Reader {
             self.ruled = false;
         }
         if let Some(group) = self.robots.groups.last_mut() {
-            let names = product_tokens(value);
-            group.agents.extend(names.map(|name| Agent { name, crawl_delay: None }));
+            group.agents.extend(product_tokens(value));
         }
     }
 
@@ -186,9 +186,7 @@ impl Reader {
     fn crawl_delay(&mut self, value: &str) {
         let Some(delay) = seconds(value) else { return };
         let Some(group) = self.robots.groups.last_mut() else { return };
-        for agent in &mut group.agents {
-            agent.crawl_delay = agent.crawl_delay.max(Some(delay));
-        }
+        group.delays.push((group.agents.len(), delay));
     }
 
     fn sitemap(&mut self, url: &str) {

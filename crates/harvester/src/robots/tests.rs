@@ -244,6 +244,17 @@ fn old_encodings_match_the_url_they_mean() {
     assert!(!robots.verdict("harvestman", "/caf%C3%A9/x").allowed);
 }
 
+/// Names times delays would be some two thousand million steps.
+#[test]
+fn a_file_of_many_names_and_many_delays_is_read_at_once() {
+    let names = format!("User-agent: {}\n", "a,".repeat(8_000)).repeat(14);
+    let text = format!("{names}User-agent: *\n{}", "Crawl-delay: 7\n".repeat(17_000));
+    let began = Instant::now();
+    let robots = Robots::parse(text.as_bytes());
+    assert_eq!(robots.crawl_delay("harvestman"), Some(Duration::from_secs(7)));
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
 proptest! {
     #[test]
     fn any_bytes_can_be_read_and_asked(bytes: Vec<u8>, path in "/[ -~]{0,40}") {

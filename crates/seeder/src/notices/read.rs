@@ -4,7 +4,7 @@
 //! do). One reader for all: people serve one as the other.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     io::{self, BufRead, Read},
 };
 
@@ -108,6 +108,7 @@ struct Taker {
     fetched: Timestamp,
     pages_max: usize,
     seen: HashMap<Fingerprint, usize, RandomState>,
+    files_seen: HashSet<Fingerprint, RandomState>,
     /// All that were given, for the notice's own habit.
     dates: Vec<Moment>,
 }
@@ -123,6 +124,7 @@ impl Taker {
                 SignalSource::Sitemap | SignalSource::Rdf => PAGES_MAX,
             },
             seen: HashMap::default(),
+            files_seen: HashSet::default(),
             dates: Vec::new(),
         }
     }
@@ -161,7 +163,7 @@ impl Taker {
             self.told.cut = true;
             return false;
         }
-        if !self.told.sitemaps.contains(&url) {
+        if self.files_seen.insert(url.fingerprint()) {
             self.told.sitemaps.push(url);
         }
         true

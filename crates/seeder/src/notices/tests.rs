@@ -331,6 +331,20 @@ fn feeds_are_taken_from_entry_pages_of_the_same_site() {
     assert!(feeds_of(&entry, &links, &NoticeRules { feeds: false, ..rules }).is_empty());
 }
 
+/// Each name against all that were named before would be hundreds of millions of comparisons.
+#[test]
+fn an_index_that_names_its_files_again_and_again_is_read_at_once() {
+    let mut text = String::from("<sitemapindex>");
+    for number in 0..999 {
+        let _ = write!(text, "<sitemap><loc>/maps/of/this/site/{number:04}.xml</loc></sitemap>");
+    }
+    text += &"<sitemap><loc>/maps/of/this/site/0998.xml</loc></sitemap>".repeat(20_000);
+    let began = std::time::Instant::now();
+    let told = read(&text);
+    assert_eq!((told.sitemaps.len(), told.cut), (999, false));
+    assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_read_to_their_end(

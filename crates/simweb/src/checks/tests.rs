@@ -185,3 +185,34 @@ fn requests_without_a_name_are_found() {
     log[0].agent = "".into();
     assert_eq!(nameless(&log).len(), 1);
 }
+
+#[test]
+fn hosts_of_one_address_are_kept_apart_and_one_host_is_not_measured_so() {
+    let pause = Duration::from_secs(1);
+    let mut log = seconds(HOST, &[(0, "/"), (4, "/b")]);
+    log.extend(seconds("s1.sim.test", &[(1, "/"), (6, "/c")]));
+    assert_eq!(address_pauses(&log, pause, Duration::ZERO), []);
+    log.push(entry(4 * SECOND + 500_000, 5 * SECOND, "s1.sim.test", "/early"));
+    let found = address_pauses(&log, pause, Duration::ZERO);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].to_string().contains("/early: 500000 µs after s0.sim.test"), "{}", found[0]);
+    log[4].address = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+    assert_eq!(address_pauses(&log, pause, Duration::ZERO), [], "on another address");
+    let own = seconds(HOST, &[(0, "/"), (0, "/b")]);
+    assert_eq!(address_pauses(&own, pause, Duration::ZERO), [], "that is the host's own pause");
+}
+
+#[test]
+fn a_robots_txt_asked_for_twice_a_day_is_found() {
+    let day = 24 * 3600;
+    let good = seconds(HOST, &[(0, "/robots.txt"), (2, "/"), (day, "/robots.txt")]);
+    assert_eq!(robots_too_often(&good), []);
+    let bad = seconds(HOST, &[(0, "/robots.txt"), (2, "/"), (day - 1, "/robots.txt")]);
+    assert_eq!(robots_too_often(&bad).len(), 1);
+    let mut other = bad.clone();
+    other[2].tls = true;
+    assert_eq!(robots_too_often(&other), [], "another origin");
+    let mut failed = bad;
+    failed[0].status = 503;
+    assert_eq!(robots_too_often(&failed), [], "the first could not be had");
+}

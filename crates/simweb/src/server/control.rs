@@ -1,6 +1,7 @@
 //! `http://control.SUFFIX/`: what tests in other processes ask a running server. Never logged.
 //!
-//! `/counts` JSON, `/log` JSON lines, `/reset`, `/checks?pause_ms=N` the findings of the checkers as text.
+//! `/counts` JSON, `/log` JSON lines, `/reset`, `/checks?pause_ms=N&address_ms=N` the findings of the checkers
+//! as text.
 
 use std::{fmt::Write, time::Duration};
 
@@ -40,10 +41,15 @@ fn log_lines(hall: &Hall) -> String {
 }
 
 fn findings(query: &str, hall: &Hall) -> String {
-    let pause = query.strip_prefix("pause_ms=").and_then(|ms| ms.parse().ok()).unwrap_or(0);
+    let given = |name: &str| {
+        let value = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+        Duration::from_millis(value.and_then(|ms| ms.parse().ok()).unwrap_or(0))
+    };
     let log = hall.log.entries();
     let slack = Duration::from_millis(5);
-    let mut found = checks::pauses(&log, Duration::from_millis(pause), slack);
+    let mut found = checks::pauses(&log, given("pause_ms"), slack);
+    found.extend(checks::address_pauses(&log, given("address_ms"), slack));
+    found.extend(checks::robots_too_often(&log));
     found.extend(checks::disallowed(&log, &hall.web));
     found.extend(checks::repeats(&log));
     found.extend(checks::retry_after(&log, slack));

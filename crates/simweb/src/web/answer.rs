@@ -297,7 +297,7 @@ fn coding_mark(gzip: bool) -> &'static str {
 }
 
 /// Lower case, without port and trailing dot.
-fn bare_host(host: &str) -> String {
+pub(crate) fn bare_host(host: &str) -> String {
     let host = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
         _ => host,

@@ -4,6 +4,7 @@
 //!   (`shape`): random links never lead deeper than one level below the page they are on.
 //! - The same request at the same moment always gets the same bytes.
 
+mod alias;
 mod answer;
 mod attacks;
 mod bombs;
@@ -22,6 +23,7 @@ mod sitemap;
 mod tests;
 mod wildcard;
 
+pub(crate) use answer::bare_host;
 pub use answer::{Answer, Manner, Request};
 pub use shape::LinkTo;
 

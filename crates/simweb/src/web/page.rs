@@ -10,7 +10,7 @@ use model::Timestamp;
 
 use crate::dice::{Dice, mix, unit};
 
-use super::{LinkTo, PageId, SimWeb, shape::Twin};
+use super::{LinkTo, PageId, SimWeb, alias::escaped_first, shape::Twin};
 
 /// The head, navigation and footer alone take about this much.
 const BYTES_MIN: f64 = 1_500.0;
@@ -181,7 +181,10 @@ impl SimWeb {
 
     fn write_link(&self, page: PageId, link: &LinkTo, dress: &Dress, draft: &mut Draft) {
         draft.markup(b"<a href=\"");
-        let hash = self.write_target(page, link, dress, draft);
+        let hash = match (link, self.write_alias(page, link, &mut draft.out)) {
+            (LinkTo::Page(to), true) => self.page_hash(*to),
+            _ => self.write_target(page, link, dress, draft),
+        };
         draft.markup(b"\">");
         draft.text(self.prose.title(self.language(page.site), hash).as_bytes());
         draft.markup(b"</a>");
@@ -230,6 +233,10 @@ impl SimWeb {
         for prefix in self.forbidden_places(page.site) {
             draft.format(format_args!("<li><a href=\"{prefix}{}\">", page.index % 10));
             draft.markup(b"private</a></li>\n");
+            if self.options.page.alias_share > 0.0 {
+                let (prefix, number) = (escaped_first(&prefix), page.index % 10);
+                draft.format(format_args!("<li><a href=\"{prefix}{number}\">private</a></li>\n"));
+            }
         }
         if page.index == 0 && !self.hazards.is_empty() {
             let placed = self.hazards.get(&self.host(page.site)).into_iter().flatten();
