@@ -48,6 +48,7 @@ pub mod sessions;
 pub mod settle;
 mod sightings;
 pub mod spiders;
+pub mod stops;
 pub mod tally;
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,8 @@
 //!
 //! What sites say of their pages: [`read_notice`] (sitemaps, feeds, robots.rdf) and [`sort_notice`].
 //!
+//! What sites do to have no end: [`traps`].
+//!
 //! Counting is not here: limits on pages are exact only where the site's lease is held.
 
 mod block;
@@ -32,6 +34,7 @@ mod rules;
 mod script;
 mod seeds;
 mod seedset;
+pub mod traps;
 
 pub use block::Block;
 pub use blocks::Blocks;

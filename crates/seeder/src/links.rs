@@ -16,7 +16,10 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use model::{Candidate, CrawlUrl, Decision, Fingerprint, Link, LinkKind, LinkRel, Page, PageTerms};
+use model::{
+    Candidate, CrawlUrl, Decision, Fingerprint, Link, LinkKind, LinkRel, Measure, Page, PageTerms,
+    Sighting,
+};
 
 use crate::{ExternalPolicy, SeedSet, SpiderRules, objection::Objection, rules::Inquiry};
 
@@ -28,6 +31,8 @@ pub struct Sorted {
     pub external: Vec<Candidate>,
     /// Under the page's site, merged by reason and rule, with one example each.
     pub refused: Vec<Decision>,
+    /// Links that were put right, merged likewise.
+    pub mended: Vec<Sighting>,
 }
 
 pub fn sort_links(
@@ -112,7 +117,10 @@ impl<'a> Sorter<'a> {
         if link.kind == LinkKind::Feed {
             return;
         }
-        let url = self.in_form(&link.url);
+        let url = match link.kind {
+            LinkKind::Redirect if self.has_form => self.rules.form.apply_to_redirect(&link.url),
+            _ => self.mended(&link.url),
+        };
         let texts = match link.kind {
             // It is no link, and has no text.
             LinkKind::Redirect => None,
@@ -141,6 +149,26 @@ impl<'a> Sorter<'a> {
         if link.kind != LinkKind::Feed && self.seen.insert(url.fingerprint()) {
             self.refuse(&url, objection);
         }
+    }
+
+    /// In the collection's form; what was taken out is noted.
+    fn mended(&mut self, url: &CrawlUrl) -> CrawlUrl {
+        let rules = self.rules;
+        if !self.has_form {
+            return url.clone();
+        }
+        let Some((mended, hazard, what)) = rules.form.mend(url) else {
+            return rules.form.apply_to_redirect(url);
+        };
+        let noted = &mut self.sorted.mended;
+        let known = noted.iter().position(|seen| seen.hazard == hazard && seen.what == what);
+        if let Some(at) = known {
+            noted[at].count += 1;
+        } else if noted.len() < Sighting::KINDS_MAX {
+            let sighting = Sighting::at(url, hazard, Measure::Mended).of(what);
+            noted.push(Sighting { site: self.site.to_owned(), ..sighting });
+        }
+        rules.form.apply_to_redirect(&mended)
     }
 
     fn in_form(&self, url: &CrawlUrl) -> CrawlUrl {

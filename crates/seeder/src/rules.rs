@@ -38,7 +38,7 @@ pub use self::border::{Expansion, ExternalPolicy, Scope};
 pub(crate) use self::inquiry::Inquiry;
 use crate::{
     Blocks, Depths, LogList, Marking, NoticeRules, RejectList, RuleList, Script, SeedSet, UrlForm,
-    objection::Objection,
+    objection::Objection, traps::TrapRules,
 };
 
 #[derive(Clone, Debug)]
@@ -76,6 +76,8 @@ pub struct SpiderRules {
     pub discovered_urls_max: u64,
     /// What sites say of their own pages.
     pub notices: NoticeRules,
+    /// When URLs are a trap; asked by the holder of the site's lease.
+    pub traps: TrapRules,
 }
 
 impl Default for SpiderRules {
@@ -101,6 +103,7 @@ impl Default for SpiderRules {
             ports: Vec::new(),
             discovered_urls_max: 5_000,
             notices: NoticeRules::default(),
+            traps: TrapRules::default(),
         }
     }
 }

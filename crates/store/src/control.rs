@@ -38,6 +38,11 @@ pub enum Command {
         reason: String,
         remove: bool,
     },
+    /// A trap of this site is none: of one pattern, or of all.
+    LiftTrap {
+        site: String,
+        pattern: Option<String>,
+    },
     VisitNow {
         url: String,
     },
@@ -213,6 +218,7 @@ mod tests {
             spider(SpiderChange::Resume),
             spider(SpiderChange::Remove),
             Command::MaxFetches { fetches: 7 },
+            Command::LiftTrap { site: "a.example".into(), pattern: Some("/cal?*".into()) },
         ] {
             let text = serde_json::to_string(&command).unwrap();
             assert_eq!(serde_json::from_str::<Command>(&text).unwrap(), command, "{text}");

@@ -1,9 +1,9 @@
-//! What `block`, `forget`, `thin` and `check` are told: what to keep away from or to keep no longer, and
+//! What `block`, `traps`, `forget`, `thin` and `check` are told: what to keep away from or to keep no longer, and
 //! whether all is in order.
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 #[derive(Clone, Debug, Args)]
 pub struct BlockArgs {
@@ -26,6 +26,29 @@ pub struct BlockArgs {
     /// Why, for those who ask later
     #[arg(long, value_name = "TEXT", conflicts_with = "remove")]
     pub reason: Option<String>,
+}
+
+#[derive(Clone, Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct TrapsArgs {
+    /// Only those of this site
+    #[arg(long, value_name = "SITE")]
+    pub site: Option<String>,
+
+    #[command(subcommand)]
+    pub command: Option<TrapsCommand>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum TrapsCommand {
+    /// Take URLs of this pattern, or of the whole site, again
+    Lift {
+        /// A host as the collection has it
+        site: String,
+
+        /// As listed; without it, everything that was stopped on the site
+        pattern: Option<String>,
+    },
 }
 
 #[derive(Clone, Debug, Args)]

@@ -6,9 +6,12 @@ use std::fmt::Write;
 use harvester::{clock::RealClock, robots::Robots};
 use model::{
     Candidate, Clock, CrawlUrl, PageState, PageTerms, Refusal, RefusalReason, RobotsAnswer,
-    SignalSource, Timestamp,
+    SignalSource, Timestamp, UrlTraps,
 };
-use seeder::{Block, Blocks, RuleStep, SeedSet, StepVerdict, parse_seed};
+use seeder::{
+    Block, Blocks, RuleStep, SeedSet, StepVerdict, parse_seed,
+    traps::{self, TrapRules},
+};
 use serde_json::{Value, json};
 use store::{
     census::{Census, DecisionEntry, PageStory},
@@ -124,6 +127,7 @@ impl Case<'_> {
             steps[0] = step;
             steps.truncate(1);
         } else {
+            steps.extend(trap_step(self.census, self.url, story, &rules.traps)?);
             let token = config.etiquette.robots_token();
             steps.push(robots_step(self.census, self.url, &token)?);
         }
@@ -364,6 +368,36 @@ fn block_step(
         _ => "it is on the list of blocks".to_owned(),
     };
     let rule = Refusal::blocked(&pattern).rule;
+    Ok(Some(RuleStep { rule, verdict: StepVerdict::Decided, why }))
+}
+
+/// What the site's traps have against it, and what lifts that. Seeds and what was fetched are not held back.
+fn trap_step(
+    census: &Census,
+    url: &CrawlUrl,
+    story: Option<&PageStory>,
+    rules: &TrapRules,
+) -> Result<Option<RuleStep>, Failure> {
+    let is_free = |story: &PageStory| {
+        story.page.seed || story.page.requisite || story.visits.iter().any(|visit| visit.status > 0)
+    };
+    if story.is_some_and(is_free) {
+        return Ok(None);
+    }
+    let site = url.site();
+    let known = census.traps(Some(site.as_str()))?.pop();
+    let traps = known.map(|(_, traps)| traps).unwrap_or_default();
+    let waits = story.is_some_and(|story| story.page.state == PageState::Known);
+    let Some(objection) = traps::objection(url, &traps.urls, rules, waits) else { return Ok(None) };
+    let pattern = match objection.pattern.as_str() {
+        UrlTraps::SITE => String::new(),
+        pattern => format!(" '{pattern}'"),
+    };
+    let why = format!(
+        "{}; lift it with: harvestman traps lift {site}{pattern}",
+        objection.hazard.meaning()
+    );
+    let rule = objection.refusal().rule;
     Ok(Some(RuleStep { rule, verdict: StepVerdict::Decided, why }))
 }
 

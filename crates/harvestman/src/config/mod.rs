@@ -38,8 +38,8 @@ pub use layers::FlagValues;
 pub use origin::Origin;
 pub use overrides::{Overrides, PageOverride, SiteOverride};
 pub use sections::{
-    ChangeBy, Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Objective,
-    Policy, Reject, Revisit, Scope, Store, Url,
+    ChangeBy, Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Hazards,
+    Objective, Policy, Reject, Revisit, Scope, Store, Url,
 };
 pub use spider::{OwnLimits, SpiderConfig, parse_setting};
 pub use template::template;
@@ -60,6 +60,7 @@ pub struct Config {
     pub store: Store,
     pub revisit: Revisit,
     pub harvester: Harvester,
+    pub hazards: Hazards,
     pub overrides: Overrides,
     pub credentials: Vec<Credential>,
     pub logins: Vec<Login>,
@@ -153,6 +154,7 @@ impl Config {
             store: values.store(),
             revisit: values.revisit(),
             harvester: values.harvester(),
+            hazards: values.hazards(),
             overrides: Overrides::default(),
             credentials: Vec::new(),
             logins: Vec::new(),

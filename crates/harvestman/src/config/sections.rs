@@ -261,6 +261,20 @@ pub enum Objective {
     Harmonic,
 }
 
+/// When URLs are a trap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hazards {
+    pub traps: bool,
+    pub duplicates: u32,
+    pub site_duplicates: u32,
+    pub repeated_segments: usize,
+    pub counter: u32,
+    pub pattern_urls: u32,
+    pub session_names: Vec<String>,
+    pub soft_404: bool,
+    pub slow_time: Duration,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Harvester {
     pub sites_in_hand: usize,
@@ -436,6 +450,20 @@ impl Values {
             change: ChangeBy::named(&self.text("revisit.change")),
             watch: self.list("revisit.watch"),
             ignore: self.list("revisit.ignore"),
+        }
+    }
+
+    pub fn hazards(&mut self) -> Hazards {
+        Hazards {
+            traps: self.flag("hazards.traps"),
+            duplicates: narrow(self.count("hazards.duplicates")),
+            site_duplicates: narrow(self.count("hazards.site_duplicates")),
+            repeated_segments: narrow(self.count("hazards.repeated_segments")),
+            counter: narrow(self.count("hazards.counter")),
+            pattern_urls: narrow(self.count("hazards.pattern_urls")),
+            session_names: self.list("hazards.session_names"),
+            soft_404: self.flag("hazards.soft_404"),
+            slow_time: self.time("hazards.slow_time"),
         }
     }
 

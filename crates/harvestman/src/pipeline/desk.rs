@@ -3,7 +3,7 @@
 use model::{Frontier, StoreError, Timestamp};
 use store::{
     control::{Request, SpiderChange},
-    frontier::{Lifted, SqliteFrontier},
+    frontier::{Lifted, LiftedTraps, SqliteFrontier},
     runs::{RunId, RunState},
     spiders::SpiderRow,
 };
@@ -19,6 +19,14 @@ pub trait Desk: Frontier {
     /// Changes the list of blocks; what became of it, in words.
     fn change_blocks(&mut self, change: &BlockChange, now: Timestamp)
     -> Result<String, StoreError>;
+
+    /// Lifts the traps of a site, or one of them; what became of it, in words.
+    fn lift_trap(
+        &mut self,
+        site: &str,
+        pattern: Option<&str>,
+        now: Timestamp,
+    ) -> Result<String, StoreError>;
 
     fn change_spider(
         &mut self,
@@ -77,6 +85,16 @@ impl Desk for SqliteFrontier {
         }
         let new = self.block(&change.patterns, &change.reason, now)?;
         Ok(format!("{new} blocks added"))
+    }
+
+    fn lift_trap(
+        &mut self,
+        site: &str,
+        pattern: Option<&str>,
+        now: Timestamp,
+    ) -> Result<String, StoreError> {
+        let LiftedTraps { stops, pages } = self.lift_traps(site, pattern, now)?;
+        Ok(format!("{stops} traps lifted, {pages} pages are judged or read again"))
     }
 
     fn change_spider(

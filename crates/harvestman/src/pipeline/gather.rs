@@ -12,10 +12,12 @@ use std::{
 use gatherer::{Gathered, gather, gather_part};
 use harvester::failure::PageAfter;
 use model::{
-    Archive, ArchiveEntry, Candidate, Clock, Decision, EntryKind, Exchange, Page, PageUpdate,
-    RecordId, RecordLocation, RefersTo, Refusal, Stopped, StoreError, Verdict,
+    Archive, ArchiveEntry, Candidate, Clock, Decision, EntryKind, Exchange, Looks, Page,
+    PageUpdate, RecordId, RecordLocation, RefersTo, Refusal, Stopped, StoreError, Verdict,
 };
-use seeder::{Blocks, Requisites, Sorted, SortedNotice, feeds_of, sort_links, sort_requisites};
+use seeder::{
+    Blocks, Requisites, Sorted, SortedNotice, feeds_of, sort_links, sort_requisites, traps,
+};
 use store::{
     directory::Directory,
     warc::{RecordIds, dechunk, sha1},
@@ -210,7 +212,8 @@ impl GatherStage {
     ) -> (PageReport, Vec<Decision>) {
         let spider = self.spiders.of(page.spider);
         // The gatherer promises not to panic; should it break the promise, one page is poor, not the crawl.
-        let take = if page.terms.requisite { gather_part } else { gather };
+        let part = page.terms.requisite && !traps::is_probe(&page.url);
+        let take = if part { gather_part } else { gather };
         let (notion, options) = spider.reading_of(&page);
         let mut gathered = catch_unwind(AssertUnwindSafe(|| take(exchange, &options)))
             .unwrap_or_else(|_| {
@@ -249,7 +252,10 @@ impl GatherStage {
         decisions.extend(refused);
         let html = matches!(gathered.media_type.as_str(), "text/html" | "application/xhtml+xml");
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
-        let sightings = sightings::of_page(exchange, &gathered);
+        let mut sightings = sightings::of_page(exchange, &gathered);
+        sightings.extend(sightings::of_refusals(&decisions));
+        sightings.append(&mut sorted.mended);
+        let looks = looks_of(&gathered);
         let report = PageReport {
             page,
             update,
@@ -259,6 +265,7 @@ impl GatherStage {
             requisites: parts.taken,
             notice,
             links: gathered.links,
+            looks,
             duplicate,
             again,
             lesson,
@@ -364,6 +371,15 @@ fn refusal(
         declared => declared,
     };
     spider.judge_answer(page, media_type)
+}
+
+fn looks_of(gathered: &Gathered) -> Looks {
+    Looks {
+        content: gathered.content_hash,
+        text: gathered.text_hash,
+        skeleton: traps::skeleton(&gathered.text),
+        text_bytes: gathered.text.len() as u64,
+    }
 }
 
 /// What was forgotten is not written down again because somebody links to it.

@@ -9,9 +9,9 @@ use std::{sync::Arc, time::Duration};
 use harvester::{failure::PageAfter, workbench::Assignment};
 use manager::Profit;
 use model::{
-    Busy, Candidate, CheckOut, Counts, Decision, Exchange, FetchFailure, Link, NextDue, Page,
-    PageUpdate, RecordLocation, Refill, Resolution, RobotsCopy, Sighting, SiteClock, SiteDelta,
-    SiteHabit, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
+    Busy, Candidate, CheckOut, Counts, Decision, Exchange, FetchFailure, Link, Looks, NextDue,
+    Page, PageUpdate, RecordLocation, Refill, Resolution, RobotsCopy, Sighting, SiteClock,
+    SiteDelta, SiteHabit, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
 };
 use seeder::SortedNotice;
 use store::{
@@ -126,6 +126,8 @@ pub struct PageReport {
     /// The notices it leads to; of a notice, what it says.
     pub notice: SortedNotice,
     pub links: Vec<Link>,
+    /// As the watch over the site's traps compares it.
+    pub looks: Looks,
     /// The same content is there under another URL of the site.
     pub duplicate: bool,
     /// It redirected to itself and set a cookie: worth one more try with the cookie.
@@ -154,6 +156,8 @@ pub enum Order {
     RequestDone(i64, String),
     /// Write down that this is kept away from, or no longer, as that request asked.
     Block(i64, BlockChange),
+    /// Write down that a trap of this site was lifted, of one pattern or of all, as that request asked.
+    LiftTrap(i64, String, Option<String>),
     /// Write down what is to become of the spider of this name, and tell of all of them.
     Spider(Option<i64>, String, SpiderChange),
     /// What limits and rules kept back is looked at again, where these numbers are others than before.

@@ -3,7 +3,10 @@
 //! What takes more than one visit to see (traps) is seen by the holder of the site's lease, not here.
 
 use gatherer::{GatherProblem, Gathered};
-use model::{CrawlUrl, Exchange, FailureKind, FetchFailure, Hazard, Measure, Sighting, Stopped};
+use model::{
+    CrawlUrl, Decision, Exchange, FailureKind, FetchFailure, Hazard, Measure, RefusalReason,
+    Sighting, Stopped,
+};
 
 pub fn of_page(exchange: &Exchange, gathered: &Gathered) -> Vec<Sighting> {
     let url = &exchange.url;
@@ -13,6 +16,25 @@ pub fn of_page(exchange: &Exchange, gathered: &Gathered) -> Vec<Sighting> {
         met.push(server_trouble(exchange));
     }
     met
+}
+
+/// Links that were refused for what they are: too deep, or too long.
+pub fn of_refusals(refused: &[Decision]) -> impl Iterator<Item = Sighting> + '_ {
+    refused.iter().filter_map(|decision| {
+        let hazard = match decision.reason {
+            RefusalReason::Depth => Hazard::DeepChain,
+            RefusalReason::TooLong => Hazard::LongUrl,
+            _ => return None,
+        };
+        Some(Sighting {
+            site: decision.site.clone(),
+            hazard,
+            what: String::new(),
+            measure: Measure::Refused,
+            count: decision.count,
+            example: decision.example.clone(),
+        })
+    })
 }
 
 /// Of a visit that brought no answer.

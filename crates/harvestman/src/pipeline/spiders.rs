@@ -17,7 +17,7 @@ use manager::{Policy, Stake};
 use model::{Candidate, CrawlUrl, FetchLimits, Origin, Page, Refusal, SiteKey, SpiderId, Verdict};
 use seeder::{Blocks, SeedSet, SpiderRules};
 
-use super::{change::Notion, notices::Vouchers};
+use super::{change::Notion, notices::Vouchers, stops::Stops};
 use crate::{
     access::CookieStock,
     config::{Overrides, PageOverride},
@@ -141,12 +141,15 @@ pub struct Spiders {
     pub blocks: Blocks,
     /// Shared by all: which sites named a notice on another host as theirs.
     pub vouchers: Vouchers,
+    /// Shared by all: what the traps of sites in hand have against their URLs.
+    pub stops: Stops,
 }
 
 impl Spiders {
     pub fn new(blocks: Blocks, spiders: impl IntoIterator<Item = Spider>) -> Spiders {
         let all = spiders.into_iter().map(|spider| (spider.id, Arc::new(spider)));
-        Spiders { all: RwLock::new(all.collect()), blocks, vouchers: Vouchers::default() }
+        let (all, vouchers) = (RwLock::new(all.collect()), Vouchers::default());
+        Spiders { all, blocks, vouchers, stops: Stops::default() }
     }
 
     /// The page's spider; where it is gone (its record is adopted after a crash), the first one.

@@ -16,6 +16,7 @@ mod shape;
 mod sitemap;
 #[cfg(test)]
 mod tests;
+mod traps;
 
 pub use answer::{Answer, Manner, Request};
 pub use shape::LinkTo;
