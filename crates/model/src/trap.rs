@@ -55,8 +55,8 @@ impl UrlTraps {
         site.chain(patterns.filter_map(|note| Some((note.text.as_str(), note.stopped.as_ref()?))))
     }
 
-    /// Lifts the stop of one pattern, or (`None`) of all of the site; says what was lifted. From then on it is
-    /// left alone.
+    /// Lifts the stop of one pattern, or (`None`) of all of the site, and what was learned of idle parts likewise;
+    /// says what was lifted. From then on it is left alone.
     pub fn lift(&mut self, pattern: Option<&str>) -> Vec<(String, Stop)> {
         let wanted = |text: &str| pattern.is_none_or(|pattern| pattern == text);
         let mut lifted = Vec::new();
@@ -69,6 +69,8 @@ impl UrlTraps {
             let stop = note.stopped.take();
             lifted.extend(stop.map(|stop| (note.text.clone(), stop)));
         }
+        let idle = self.tokens.extract_if(.., |token| wanted(&token.place.to_string()));
+        lifted.extend(idle.map(|token| (token.place.to_string(), token.into_stop())));
         let names = lifted.iter().map(|(text, _)| text.clone());
         let asked = pattern.map_or_else(|| UrlTraps::SITE.to_owned(), str::to_owned);
         for name in names.chain([asked]).collect::<Vec<_>>() {
@@ -97,6 +99,8 @@ pub struct PatternNote {
     pub barren: u32,
     /// New URLs outside the pattern that its pages led to.
     pub fruit: u32,
+    /// Pages in a row that led to none.
+    pub idle: u32,
     /// Of the last texts of its pages, digits left out.
     pub skeletons: Vec<u32>,
     /// Sets of parameter names that were met, where the pattern stands for all of a path.
@@ -138,6 +142,28 @@ pub struct IdleToken {
     /// Links that were rewritten.
     #[serde(default)]
     pub mended: u64,
+}
+
+impl IdleToken {
+    pub fn hazard(&self) -> Hazard {
+        match self.place {
+            TokenPlace::Pair(..) => Hazard::Variants,
+            TokenPlace::Query(_) | TokenPlace::Segment(..) => Hazard::SessionIds,
+        }
+    }
+
+    /// As what was lifted is told.
+    fn into_stop(self) -> Stop {
+        Stop {
+            hazard: self.hazard(),
+            since: self.since,
+            taken: 0,
+            refused: self.mended,
+            examples: Vec::new(),
+            referrers: Vec::new(),
+            all: false,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -61,8 +61,8 @@ fn rows(site: &str, traps: &UrlTraps) -> Vec<Value> {
     };
     let idle = traps.tokens.iter().map(|token| {
         json!({
-            "site": site, "pattern": token.place.to_string(), "hazard": hazard_of(token).word(),
-            "meaning": hazard_of(token).meaning(), "since": times::iso(token.since),
+            "site": site, "pattern": token.place.to_string(), "hazard": token.hazard().word(),
+            "meaning": token.hazard().meaning(), "since": times::iso(token.since),
             "mended": token.mended, "measure": "mended",
         })
     });
@@ -94,9 +94,10 @@ fn told(site: &str, traps: &UrlTraps, now: Timestamp) -> String {
     for token in &traps.tokens {
         let (place, since) = (token.place.to_string(), times::ago(token.since, now));
         let place = printable(&place);
-        let (word, mended) = (hazard_of(token).word(), number(token.mended));
+        let (word, mended) = (token.hazard().word(), number(token.mended));
         let _ = writeln!(text, "{site}  {place}  {word}: it makes no difference");
         let _ = writeln!(text, "    found {since}, {mended} links rewritten");
+        let _ = writeln!(text, "    harvestman traps lift {site} '{place}'");
     }
     if let Some(missing) = traps.missing.filter(|missing| missing.looks.is_some()) {
         let (word, meaning) = (model::Hazard::Soft404.word(), model::Hazard::Soft404.meaning());
@@ -104,13 +105,6 @@ fn told(site: &str, traps: &UrlTraps, now: Timestamp) -> String {
         let _ = writeln!(text, "{site}  {word}: {meaning}; found {since}");
     }
     text
-}
-
-fn hazard_of(token: &model::IdleToken) -> model::Hazard {
-    match token.place {
-        model::TokenPlace::Pair(..) => model::Hazard::Variants,
-        _ => model::Hazard::SessionIds,
-    }
 }
 
 fn lift(context: &Context, site: &str, pattern: Option<&str>) -> Result<Exit, Failure> {

@@ -551,7 +551,7 @@ pub static KEYS: &[Key] = &[
         .reach(Reach::Spider)
         .live(),
     Key::new("hazards.slow_time", Kind::Time, "\"10m\"")
-        .doc("Time that the visits to a site no seed names may take together when its pages take more than 5 s each.")
+        .doc("Time that the visits to a site no seed names may take together when its pages take more than a 120th of it each.")
         .example("\"1h\"")
         .reach(Reach::Spider)
         .live(),

@@ -42,5 +42,6 @@ mod spiders;
 mod stopping;
 mod thin;
 mod tls;
+mod traps;
 mod webhooks;
 mod world;

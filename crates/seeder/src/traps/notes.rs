@@ -16,7 +16,7 @@ const EXAMPLES_MAX: usize = 3;
 /// Pages to be read again when it is lifted: enough to find the way back in.
 const REFERRERS_MAX: usize = 16;
 /// A pattern that led to something new this many pages ago is worth more of it, though its family is stopped.
-const FRUITFUL_WITHIN: u32 = 20;
+const FRUITFUL_WITHIN: u32 = 5;
 
 /// What a trap has against a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,5 +190,5 @@ fn find<'a>(patterns: &'a mut [PatternNote], text: &str) -> Option<&'a mut Patte
 
 fn is_fruitful(traps: &UrlTraps, text: &str) -> bool {
     let note = traps.patterns.iter().find(|note| note.text == text);
-    note.is_some_and(|note| note.fruit > 0 && note.barren < FRUITFUL_WITHIN)
+    note.is_some_and(|note| note.fruit > 0 && note.idle < FRUITFUL_WITHIN)
 }

@@ -74,7 +74,7 @@ impl Pattern {
             return false;
         }
         let stem = segment.split('.').next().unwrap_or_default();
-        if is_token(stem) {
+        if is_hex(stem) || is_token(stem) {
             self.push("*");
             self.push(&segment[stem.len()..]);
             return true;
@@ -120,6 +120,9 @@ impl Pattern {
 
 /// The folder, and the last segment that is not empty with what follows it.
 fn split_last(path: &str) -> (&str, &str) {
+    if path == "/" {
+        return ("", "");
+    }
     let bare = path.strip_suffix('/').unwrap_or(path);
     let at = bare.rfind('/').map_or(0, |slash| slash + 1);
     (path[..at].trim_end_matches('/'), &path[at..])
@@ -139,6 +142,13 @@ fn piece_of(rest: &str, first: u8) -> (&str, bool) {
             (&rest[..len.max(1)], false)
         }
     }
+}
+
+/// A number in hex, of any length: it has letters and digits, and only those of hex.
+fn is_hex(word: &str) -> bool {
+    word.bytes().all(|b| b.is_ascii_hexdigit())
+        && word.bytes().any(|b| b.is_ascii_digit())
+        && word.bytes().any(|b| b.is_ascii_alphabetic())
 }
 
 /// A word that no person wrote: long, with digits, and either hex or without any shape.

@@ -15,7 +15,7 @@
 
 use std::time::Duration;
 
-use model::{CrawlUrl, Hazard, Looks, Measure, MissingPage, Timestamp, TokenPlace, UrlTraps};
+use model::{CrawlUrl, Hazard, Looks, Measure, MissingPage, Timestamp, UrlTraps};
 
 use super::{
     TrapRules,
@@ -39,8 +39,8 @@ const COMBINATIONS: u32 = 4;
 const PROBE_PAGES: u32 = 20;
 /// … and those of them that were like others.
 const PROBE_SUSPECTS: u32 = 3;
-/// Pages that take this long on average are slow.
-const SLOW: Duration = Duration::from_secs(5);
+/// Pages are slow that take this part of the time their site may have, each: 5 s of ten minutes.
+const SLOW_PART: u32 = 120;
 
 /// What is remembered of a site while it is in hand; the rest is in its [`UrlTraps`].
 #[derive(Clone, Debug, Default)]
@@ -112,13 +112,17 @@ impl Watch {
         if let Some(twin) = &twin {
             tripped.extend(self.learn_token(traps, &twin.url, url, seen.now));
         }
-        if !seen.seed {
+        let stopped = notes::objection(url, traps, rules, true).is_some();
+        if !seen.seed && !stopped {
             let pattern = Pattern::of(url);
             let page = Page { url, pattern: &pattern, seen, duplicate };
             tripped.extend(page.note(traps, rules));
             tripped.extend(page.note_family(traps, rules));
         }
-        tripped.extend(self.whole_site(traps, rules, url, seen));
+        // What was on its way when its pattern was stopped says nothing of the rest of the site.
+        if !stopped {
+            tripped.extend(self.whole_site(traps, rules, url, seen));
+        }
         self.remember(url, &seen.looks);
         self.news |= !tripped.is_empty();
         tripped
@@ -132,6 +136,11 @@ impl Watch {
     /// Whether anything was seen at all.
     pub fn has_seen(&self) -> bool {
         self.pages > 0
+    }
+
+    /// Pages that came lately, and the first ones.
+    pub fn remembered(&self) -> impl Iterator<Item = &CrawlUrl> {
+        self.memory.iter().map(|seen| &seen.url)
     }
 
     /// Whether the site is to be asked for a page that cannot exist: pages were alike that should not be.
@@ -190,11 +199,7 @@ impl Watch {
         // That pages were alike is explained by it.
         let open = traps.patterns.iter_mut().filter(|note| note.stopped.is_none());
         open.for_each(|note| note.same = 0);
-        let hazard = match learned.place {
-            TokenPlace::Pair(..) => Hazard::Variants,
-            TokenPlace::Query(_) | TokenPlace::Segment(..) => Hazard::SessionIds,
-        };
-        Some(Tripped { hazard, what, measure: Measure::Mended })
+        Some(Tripped { hazard: learned.hazard(), what, measure: Measure::Mended })
     }
 
     fn whole_site(
@@ -205,7 +210,8 @@ impl Watch {
         seen: &Observation,
     ) -> Option<Tripped> {
         let lead = traps.same.vote(seen.looks.content);
-        let slow = self.time >= rules.slow_time && self.time / self.pages.max(1) >= SLOW;
+        let mean = self.time / self.pages.max(1);
+        let slow = self.time >= rules.slow_time && mean >= rules.slow_time / SLOW_PART;
         let (hazard, all) = match () {
             () if lead >= rules.site_duplicates && rules.site_duplicates > 0 => {
                 (Hazard::ManyDuplicates, false)
@@ -243,6 +249,7 @@ impl Page<'_> {
         let Found { inside, outside } = self.seen.found;
         let note = notes::note(traps, &self.pattern.text)?;
         note.fruit = note.fruit.saturating_add(outside);
+        note.idle = if outside > 0 { 0 } else { note.idle.saturating_add(1) };
         note.same = match self.duplicate {
             true => note.same.saturating_add(1),
             false => note.same.saturating_sub(1),
@@ -276,7 +283,7 @@ impl Page<'_> {
             0 => note.barren.saturating_add(1),
             _ => 0,
         };
-        let set = super::looks::skeleton(&self.pattern.text) as u32;
+        let set = number_of(&self.pattern.text);
         if note.sets.len() < SETS_MIN && !note.sets.contains(&set) {
             note.sets.push(set);
         }
@@ -302,6 +309,11 @@ pub fn note_taken(traps: &mut UrlTraps, pattern: &Pattern) {
             note.taken = note.taken.saturating_add(1);
         }
     }
+}
+
+/// Of a set of parameter names. FNV-1a: what was noted is read by later versions.
+fn number_of(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193))
 }
 
 /// The same bytes; or a long text that is the same, whatever markup stands around it.

@@ -21,7 +21,7 @@ impl Harvest {
         for (_, pattern) in lifts {
             held.traps.urls.lift(pattern.as_deref());
         }
-        self.spiders.stops.set(site, &held.traps.urls);
+        self.spiders.stops.set(site, &held.traps.urls, held.watch.remembered());
     }
 
     /// As URLs of the site are written since some of their parts proved idle; `None`: the page is known under
@@ -177,7 +177,8 @@ impl Harvest {
         let Some(held) = self.state.hand.get(&delta.key) else { return };
         if held.watch.has_news() {
             delta.traps = Some(held.traps.clone());
-            self.spiders.stops.set(&delta.key, &held.traps.urls);
+            let seen = held.watch.remembered();
+            self.spiders.stops.set(&delta.key, &held.traps.urls, seen);
         }
     }
 
