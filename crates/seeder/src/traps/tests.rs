@@ -1,3 +1,5 @@
+//! Traps as they come, page after page, and ordinary sites that must not be taken for such.
+
 use std::time::{Duration, Instant};
 
 use model::{CrawlUrl, Hazard, Looks, Timestamp, TokenPlace, UrlTraps};
