@@ -56,6 +56,7 @@ pub mod sessions;
 pub mod settle;
 mod sightings;
 pub mod spiders;
+pub mod stops;
 mod survey;
 pub mod tally;
 #[cfg(test)]

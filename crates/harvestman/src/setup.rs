@@ -21,6 +21,7 @@ use seeder::{
     Blocks, Depths, Expansion, ExternalPolicy, Folds, Forgotten, LogList, Marking, RejectList,
     Rewrite, RuleList, RuleListError, SCRIPT_BYTES_MAX, Scope, Script, SeedSet, SpiderRules,
     UrlForm, Wildcards, parse_host_pattern,
+    traps::{SessionNames, TrapRules},
 };
 use store::{
     tombstones::{Tombstone, TombstoneKey},
@@ -189,7 +190,22 @@ pub fn rules(config: &Config, folder: &Path) -> Result<SpiderRules, Failure> {
         ports: crawl.ports.clone(),
         discovered_urls_max: crawl.discovered_urls,
         notices: crawl.notices,
+        traps: traps(config),
     })
+}
+
+fn traps(config: &Config) -> TrapRules {
+    let hazards = &config.hazards;
+    TrapRules {
+        on: hazards.traps,
+        duplicates: hazards.duplicates,
+        site_duplicates: hazards.site_duplicates,
+        repeated_segments: hazards.repeated_segments,
+        counter: hazards.counter,
+        pattern_urls: hazards.pattern_urls,
+        soft_404: hazards.soft_404,
+        slow_time: hazards.slow_time,
+    }
 }
 
 fn rule_list(config: &Config) -> Result<RuleList, Failure> {
@@ -234,11 +250,12 @@ pub fn form(config: &Config) -> Result<UrlForm, Failure> {
         parse_host_pattern(text).map_err(|what| refuse("url.lowercase_paths", text, what))
     };
     let url = &config.url;
-    Ok(UrlForm::new(
+    let form = UrlForm::new(
         url.form.clone(),
         url.lowercase_paths.iter().map(host).collect::<Result<_, _>>()?,
         url.rewrite.iter().map(rewrite).collect::<Result<_, _>>()?,
-    ))
+    );
+    Ok(form.mending(SessionNames::new(&config.hazards.session_names)))
 }
 
 fn reject(config: &Config) -> Result<RejectList, Failure> {

@@ -5,12 +5,280 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{Fingerprint, Hazard, Timestamp};
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SiteTraps {}
+pub struct SiteTraps {
+    /// Traps that are made of URLs.
+    pub urls: UrlTraps,
+}
 
 impl SiteTraps {
     pub fn is_empty(&self) -> bool {
         *self == SiteTraps::default()
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UrlTraps {
+    /// Patterns of URLs with something against them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<PatternNote>,
+    /// Parts of URLs that do not matter on this site.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tokens: Vec<IdleToken>,
+    /// What it says where there is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<MissingPage>,
+    /// The content that most of its pages have lately, by a majority vote.
+    #[serde(skip_serializing_if = "Same::is_nothing")]
+    pub same: Same,
+    /// New links of the site are taken no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Stop>,
+    /// What the user lifted is left alone: patterns, and [`UrlTraps::SITE`] for the site as a whole.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lifted: Vec<String>,
+}
+
+impl UrlTraps {
+    /// The site as a whole, where a pattern is asked for.
+    pub const SITE: &str = "*";
+
+    /// All stops, as (pattern, stop); that of the site as [`UrlTraps::SITE`].
+    pub fn stops(&self) -> impl Iterator<Item = (&str, &Stop)> {
+        let site = self.stopped.iter().map(|stop| (UrlTraps::SITE, stop));
+        let stopped = |note: &'_ PatternNote| note.stopped.is_some();
+        let patterns = self.patterns.iter().filter(move |note| stopped(note));
+        site.chain(patterns.filter_map(|note| Some((note.text.as_str(), note.stopped.as_ref()?))))
+    }
+
+    /// Lifts the stop of one pattern, or (`None`) of all of the site, and what was learned of idle parts likewise;
+    /// says what was lifted. From then on it is left alone.
+    pub fn lift(&mut self, pattern: Option<&str>) -> Vec<(String, Stop)> {
+        let wanted = |text: &str| pattern.is_none_or(|pattern| pattern == text);
+        let mut lifted = Vec::new();
+        if wanted(UrlTraps::SITE) {
+            let stop = self.stopped.take();
+            lifted.extend(stop.map(|stop| (UrlTraps::SITE.to_owned(), stop)));
+            self.same = Same::default();
+        }
+        for note in self.patterns.iter_mut().filter(|note| wanted(&note.text)) {
+            let stop = note.stopped.take();
+            lifted.extend(stop.map(|stop| (note.text.clone(), stop)));
+        }
+        let idle = self.tokens.extract_if(.., |token| wanted(&token.place.to_string()));
+        lifted.extend(idle.map(|token| (token.place.to_string(), token.into_stop())));
+        let names = lifted.iter().map(|(text, _)| text.clone());
+        let asked = pattern.map_or_else(|| UrlTraps::SITE.to_owned(), str::to_owned);
+        for name in names.chain([asked]).collect::<Vec<_>>() {
+            if !self.lifted.contains(&name) && self.lifted.len() < UrlTraps::LIFTED_MAX {
+                self.lifted.push(name);
+            }
+        }
+        lifted
+    }
+
+    /// Typed by people, one by one.
+    pub const LIFTED_MAX: usize = 256;
+}
+
+/// One pattern of URLs and what its pages were like.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PatternNote {
+    /// As shown to people: `/cal?m=*&y=*`.
+    pub text: String,
+    /// URLs of it that were taken.
+    pub taken: u32,
+    /// Pages that had what others have, less those that had not.
+    pub same: u32,
+    /// Pages in a row that brought nothing but more of the pattern.
+    pub barren: u32,
+    /// New URLs outside the pattern that its pages led to.
+    pub fruit: u32,
+    /// Pages in a row that led to none.
+    pub idle: u32,
+    /// Of the last texts of its pages, digits left out.
+    pub skeletons: Vec<u32>,
+    /// Sets of parameter names that were met, where the pattern stands for all of a path.
+    pub sets: Vec<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Stop>,
+}
+
+/// Why, since when, and what it looked like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stop {
+    pub hazard: Hazard,
+    pub since: Timestamp,
+    /// URLs of it that had been taken.
+    pub taken: u32,
+    /// Links to it that were refused since.
+    #[serde(default)]
+    pub refused: u64,
+    #[serde(default)]
+    pub examples: Vec<String>,
+    /// Pages on which such links stand: read again when it is lifted.
+    #[serde(default)]
+    pub referrers: Vec<Fingerprint>,
+    /// Pages that are known and not fetched yet are not visited either.
+    #[serde(default)]
+    pub all: bool,
+}
+
+/// A part of URLs that was seen to make no difference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IdleToken {
+    pub place: TokenPlace,
+    /// What stands there from now on; nothing: the part is left out.
+    pub value: Option<String>,
+    /// Others that were met there: their pages are known.
+    #[serde(default)]
+    pub others: Vec<String>,
+    pub since: Timestamp,
+    /// Links that were rewritten.
+    #[serde(default)]
+    pub mended: u64,
+}
+
+impl IdleToken {
+    pub fn hazard(&self) -> Hazard {
+        match self.place {
+            TokenPlace::Pair(..) => Hazard::Variants,
+            TokenPlace::Query(_) | TokenPlace::Segment(..) => Hazard::SessionIds,
+        }
+    }
+
+    /// As what was lifted is told.
+    fn into_stop(self) -> Stop {
+        Stop {
+            hazard: self.hazard(),
+            since: self.since,
+            taken: 0,
+            refused: self.mended,
+            examples: Vec::new(),
+            referrers: Vec::new(),
+            all: false,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TokenPlace {
+    /// A parameter of the query, by name, where an identifier stands in it.
+    Query(String),
+    /// A parameter with this one value.
+    Pair(String, String),
+    /// A segment of the path, counted from 0, where it begins so.
+    Segment(u8, String),
+}
+
+impl std::fmt::Display for TokenPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TokenPlace::Query(name) => write!(f, "?{name}=*"),
+            TokenPlace::Pair(name, value) => write!(f, "?{name}={value}"),
+            TokenPlace::Segment(at, start) => {
+                write!(f, "{}/{start}*", "/…".repeat(usize::from(*at)))
+            }
+        }
+    }
+}
+
+/// The page of the site for what it does not have, if it answers as if it had it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingPage {
+    pub asked: Timestamp,
+    /// `None`: no answer yet, or the server says 404 as it should.
+    pub looks: Option<Looks>,
+}
+
+/// What a page looks like, to be compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Looks {
+    pub content: u64,
+    pub text: u64,
+    /// Of the text without its digits.
+    pub skeleton: u64,
+    pub text_bytes: u64,
+}
+
+/// A majority vote over contents (Boyer and Moore): one that most have is found without counting all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Same {
+    pub content: u64,
+    pub count: u32,
+}
+
+impl Same {
+    pub fn is_nothing(&self) -> bool {
+        self.count == 0
+    }
+
+    /// How far ahead the content is that leads, after one more page.
+    pub fn vote(&mut self, content: u64) -> u32 {
+        if self.count == 0 {
+            self.content = content;
+        }
+        self.count = match self.content == content {
+            true => self.count.saturating_add(1),
+            false => self.count - 1,
+        };
+        self.count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stop() -> Stop {
+        Stop {
+            hazard: Hazard::Counter,
+            since: Timestamp(1),
+            taken: 3,
+            refused: 0,
+            examples: Vec::new(),
+            referrers: Vec::new(),
+            all: false,
+        }
+    }
+
+    #[test]
+    fn a_content_leads_only_while_most_pages_have_it() {
+        let mut same = Same::default();
+        assert_eq!((0..9).map(|_| same.vote(7)).max(), Some(9));
+        for other in 0..9 {
+            same.vote(100 + other);
+        }
+        assert!(same.is_nothing());
+        for round in 0..1_000 {
+            assert!(same.vote(round % 3) <= 3, "a third is no majority");
+        }
+    }
+
+    #[test]
+    fn lifting_frees_what_was_asked_for_and_remembers_it() {
+        let note = |text: &str| PatternNote {
+            text: text.to_owned(),
+            stopped: Some(stop()),
+            ..PatternNote::default()
+        };
+        let mut traps = UrlTraps {
+            patterns: vec![note("/a?*"), note("/b?*")],
+            stopped: Some(stop()),
+            ..UrlTraps::default()
+        };
+        assert_eq!(traps.lift(Some("/a?*")).len(), 1);
+        assert_eq!(traps.stops().map(|(text, _)| text).collect::<Vec<_>>(), ["*", "/b?*"]);
+        assert_eq!(traps.lift(None).len(), 2);
+        assert_eq!(traps.lifted, ["/a?*", "*", "/b?*"]);
+        assert_eq!(traps.lift(None), [], "once");
+        let text = serde_json::to_string(&traps).unwrap();
+        assert_eq!(serde_json::from_str::<UrlTraps>(&text).unwrap(), traps);
     }
 }

@@ -1,7 +1,7 @@
 //! How a collection writes its URLs: the normal form, then the user's own changes.
 //!
 //! [`UrlForm::apply`] is the one function for links, seeds and what people ask about. In this order, each
-//! once: the [`NormalForm`], paths in lower case on servers that ignore case, the rewrites one after the
+//! once: sessions and orders of listings taken out, the [`NormalForm`], paths in lower case on servers that ignore case, the rewrites one after the
 //! other. A rewrite may lead to another site; the result is judged like any URL. One whose result is no
 //! URL, or is beyond all measure, changes nothing.
 
@@ -10,10 +10,14 @@ mod tests;
 
 use std::sync::Arc;
 
-use model::{CrawlUrl, NormalForm};
+use model::{CrawlUrl, Hazard, NormalForm};
 use regex::{Captures, Regex};
 
-use crate::{condition::is_below, pattern};
+use crate::{
+    condition::is_below,
+    pattern,
+    traps::{SessionNames, order::without_order},
+};
 
 /// A rewrite is read by people.
 const REWRITE_BYTES_MAX: usize = 4_096;
@@ -26,6 +30,8 @@ pub struct UrlForm {
     /// Hosts; with `*.` in front, all hosts below.
     lowercase: Arc<[String]>,
     rewrites: Arc<[Rewrite]>,
+    /// Parts that never matter: sessions by known names, orders of listings.
+    mended: Option<Arc<SessionNames>>,
 }
 
 /// `regex => replacement`: every match in the whole URL is replaced; `$1` and `${name}` are groups.
@@ -37,7 +43,13 @@ pub struct Rewrite {
 
 impl UrlForm {
     pub fn new(normal: NormalForm, lowercase: Vec<String>, rewrites: Vec<Rewrite>) -> UrlForm {
-        UrlForm { normal, lowercase: lowercase.into(), rewrites: rewrites.into() }
+        UrlForm { normal, lowercase: lowercase.into(), rewrites: rewrites.into(), mended: None }
+    }
+
+    /// Takes sessions of these names and the orders of listings out as well.
+    #[must_use]
+    pub fn mending(self, names: SessionNames) -> UrlForm {
+        UrlForm { mended: Some(Arc::new(names)), ..self }
     }
 
     /// Whether URLs stay as they are.
@@ -45,10 +57,31 @@ impl UrlForm {
         self.normal == NormalForm::default()
             && self.lowercase.is_empty()
             && self.rewrites.is_empty()
+            && self.mended.is_none()
     }
 
     #[must_use]
     pub fn apply(&self, url: &CrawlUrl) -> CrawlUrl {
+        match self.mend(url) {
+            Some((url, ..)) => self.apply_to_redirect(&url),
+            None => self.apply_to_redirect(url),
+        }
+    }
+
+    /// The URL without what never matters, and what that was.
+    pub fn mend(&self, url: &CrawlUrl) -> Option<(CrawlUrl, Hazard, String)> {
+        let names = self.mended.as_deref()?;
+        if let Some(folder) = without_order(url) {
+            return Some((folder, Hazard::DirectoryOrder, String::new()));
+        }
+        let (url, name) = names.strip(url)?;
+        Some((url, Hazard::SessionIds, name))
+    }
+
+    /// A server that sends us on to a URL with a session insists on it: nothing is taken out there, or the
+    /// page would redirect to itself.
+    #[must_use]
+    pub fn apply_to_redirect(&self, url: &CrawlUrl) -> CrawlUrl {
         let url = url.with_form(&self.normal);
         let url = if self.is_case_blind(&url) { lower_path(url) } else { url };
         self.rewrites.iter().fold(url, |url, rewrite| rewrite.apply(url))

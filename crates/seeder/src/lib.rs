@@ -11,6 +11,7 @@
 //! What sites say of their pages: [`read_notice`] (sitemaps, feeds, robots.rdf) and [`sort_notice`].
 //!
 //! Sites with the same content under several names: [`Heuristic`], [`Comparison`], [`Folds`].
+//! What sites do to have no end: [`traps`].
 //!
 //! Counting is not here: limits on pages are exact only where the site's lease is held.
 
@@ -35,6 +36,7 @@ mod rules;
 mod script;
 mod seeds;
 mod seedset;
+pub mod traps;
 mod wildcards;
 
 pub use block::Block;

@@ -17,7 +17,8 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use model::{
-    Candidate, CrawlUrl, Decision, Fingerprint, Kinship, Link, LinkKind, LinkRel, Page, PageTerms,
+    Candidate, CrawlUrl, Decision, Fingerprint, Kinship, Link, LinkKind, LinkRel, Measure, Page,
+    PageTerms, Sighting,
 };
 
 use crate::{ExternalPolicy, SeedSet, SpiderRules, objection::Objection, rules::Inquiry};
@@ -30,6 +31,8 @@ pub struct Sorted {
     pub external: Vec<Candidate>,
     /// Under the page's site, merged by reason and rule, with one example each.
     pub refused: Vec<Decision>,
+    /// Links that were put right, merged likewise.
+    pub mended: Vec<Sighting>,
 }
 
 pub fn sort_links(
@@ -115,9 +118,11 @@ impl<'a> Sorter<'a> {
             return;
         }
         let url = match link.kind {
+            _ if !self.has_form => link.url.clone(),
             // What a seed redirects to is named by the user as much as the seed is.
-            LinkKind::Redirect if self.page.seed => self.rules.form.apply(&link.url),
-            _ => self.in_form(&link.url),
+            LinkKind::Redirect if self.page.seed => self.rules.form.apply_to_redirect(&link.url),
+            LinkKind::Redirect => self.rules.fold(self.rules.form.apply_to_redirect(&link.url)),
+            _ => self.mended(&link.url),
         };
         let texts = match link.kind {
             // It is no link, and has no text.
@@ -147,6 +152,23 @@ impl<'a> Sorter<'a> {
         if link.kind != LinkKind::Feed && self.seen.insert(url.fingerprint()) {
             self.refuse(&url, objection);
         }
+    }
+
+    /// In the collection's form; what was taken out is noted.
+    fn mended(&mut self, url: &CrawlUrl) -> CrawlUrl {
+        let rules = self.rules;
+        let Some((mended, hazard, what)) = rules.form.mend(url) else {
+            return rules.fold(rules.form.apply_to_redirect(url));
+        };
+        let noted = &mut self.sorted.mended;
+        let known = noted.iter().position(|seen| seen.hazard == hazard && seen.what == what);
+        if let Some(at) = known {
+            noted[at].count += 1;
+        } else if noted.len() < Sighting::KINDS_MAX {
+            let sighting = Sighting::at(url, hazard, Measure::Mended).of(what);
+            noted.push(Sighting { site: self.site.to_owned(), ..sighting });
+        }
+        rules.fold(rules.form.apply_to_redirect(&mended))
     }
 
     fn in_form(&self, url: &CrawlUrl) -> CrawlUrl {

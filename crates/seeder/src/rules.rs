@@ -38,7 +38,7 @@ pub use self::border::{Expansion, ExternalPolicy, Scope};
 pub(crate) use self::inquiry::Inquiry;
 use crate::{
     Blocks, Depths, Folds, LogList, Marking, NoticeRules, RejectList, RuleList, Script, SeedSet,
-    UrlForm, Wildcards, objection::Objection,
+    UrlForm, Wildcards, objection::Objection, traps::TrapRules,
 };
 
 #[derive(Clone, Debug)]
@@ -80,6 +80,8 @@ pub struct SpiderRules {
     pub discovered_urls_max: u64,
     /// What sites say of their own pages.
     pub notices: NoticeRules,
+    /// When URLs are a trap; asked by the holder of the site's lease.
+    pub traps: TrapRules,
 }
 
 impl Default for SpiderRules {
@@ -107,6 +109,7 @@ impl Default for SpiderRules {
             ports: Vec::new(),
             discovered_urls_max: 5_000,
             notices: NoticeRules::default(),
+            traps: TrapRules::default(),
         }
     }
 }
@@ -183,7 +186,11 @@ impl SpiderRules {
     /// A link as the collection writes it: in its form, and where its site is a replica, at the original.
     #[must_use]
     pub fn in_form(&self, url: &CrawlUrl) -> CrawlUrl {
-        let url = self.form.apply(url);
+        self.fold(self.form.apply(url))
+    }
+
+    /// At the original, where its site is a replica.
+    pub(crate) fn fold(&self, url: CrawlUrl) -> CrawlUrl {
         self.folds.fold(&url).unwrap_or(url)
     }
 

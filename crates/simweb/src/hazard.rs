@@ -72,6 +72,26 @@ pub enum Hazard {
     GrowingPath,
     /// Unknown paths answer 200 with one and the same page.
     Soft404,
+    /// Every link carries an identifier under a name of its own, which changes all the time.
+    UnknownSession,
+    /// The same as a folder in front of every path.
+    PathSession,
+    /// Session ids in links, but only for those who send no cookie.
+    CookielessSession,
+    /// A shop: filters in all combinations, and so many products.
+    Facets { products: u64 },
+    /// Listings of folders in all their orders.
+    Listing,
+    /// Links without end to pages that all show one error.
+    Broken,
+    /// The link of each page is its own URL, escaped once more.
+    Reescape,
+    /// Each link has the URL it stands on in its query.
+    History,
+    /// New pages without end, each after this long.
+    Tarpit { after: Duration },
+    /// One page after the other, so many.
+    Chain { length: u64 },
     /// UTF-8 in the header, Latin-1 in the body.
     CharsetLie,
     /// A picture that says it is HTML.
@@ -144,6 +164,16 @@ impl Hazard {
         Hazard::SessionIds,
         Hazard::GrowingPath,
         Hazard::Soft404,
+        Hazard::UnknownSession,
+        Hazard::PathSession,
+        Hazard::CookielessSession,
+        Hazard::Facets { products: 1_000 },
+        Hazard::Listing,
+        Hazard::Broken,
+        Hazard::Reescape,
+        Hazard::History,
+        Hazard::Tarpit { after: Duration::from_millis(50) },
+        Hazard::Chain { length: 100 },
         Hazard::CharsetLie,
         Hazard::BinaryAsHtml,
         Hazard::Utf16,
@@ -226,6 +256,16 @@ impl Hazard {
             Hazard::SessionIds => "session-ids",
             Hazard::GrowingPath => "growing-path",
             Hazard::Soft404 => "soft-404",
+            Hazard::UnknownSession => "unknown-session",
+            Hazard::PathSession => "path-session",
+            Hazard::CookielessSession => "cookieless-session",
+            Hazard::Facets { .. } => "facets",
+            Hazard::Listing => "listing",
+            Hazard::Broken => "broken",
+            Hazard::Reescape => "reescape",
+            Hazard::History => "history",
+            Hazard::Tarpit { .. } => "tarpit",
+            Hazard::Chain { .. } => "chain",
             Hazard::CharsetLie => "charset-lie",
             Hazard::BinaryAsHtml => "binary-as-html",
             Hazard::Utf16 => "utf-16",
@@ -246,6 +286,41 @@ impl Hazard {
 
     pub fn from_word(word: &str) -> Option<Hazard> {
         Hazard::ALL.iter().copied().find(|hazard| hazard.word() == word)
+    }
+
+    /// Is about many URLs, not about one page that misbehaves.
+    pub fn is_trap(&self) -> bool {
+        matches!(
+            self,
+            Hazard::Calendar
+                | Hazard::SessionIds
+                | Hazard::GrowingPath
+                | Hazard::Soft404
+                | Hazard::UnknownSession
+                | Hazard::PathSession
+                | Hazard::CookielessSession
+                | Hazard::Facets { .. }
+                | Hazard::Listing
+                | Hazard::Broken
+                | Hazard::Reescape
+                | Hazard::History
+                | Hazard::Tarpit { .. }
+                | Hazard::Chain { .. }
+        )
+    }
+
+    /// Is about the paths below its own.
+    pub fn is_of_folder(&self) -> bool {
+        matches!(
+            self,
+            Hazard::GrowingPath
+                | Hazard::Soft404
+                | Hazard::Facets { .. }
+                | Hazard::Listing
+                | Hazard::Broken
+                | Hazard::Tarpit { .. }
+                | Hazard::Chain { .. }
+        )
     }
 
     /// Has a meaning only for a host as a whole.

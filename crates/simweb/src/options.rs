@@ -109,9 +109,7 @@ impl WebOptions {
     /// One path `/hazard/WORD` of `host` for every hazard that a page can have.
     pub fn put_all(&mut self, host: &str) {
         for hazard in Hazard::ALL.iter().copied().filter(|hazard| !hazard.is_of_host()) {
-            // Two of them are about the paths below their own.
-            let below = matches!(hazard, Hazard::GrowingPath | Hazard::Soft404);
-            let tail = if below { "/*" } else { "" };
+            let tail = if hazard.is_of_folder() { "/*" } else { "" };
             self.put(&format!("{host}/hazard/{}{tail}", hazard.word()), hazard);
         }
     }

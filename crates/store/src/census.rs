@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use model::{
     Change, Counts, CrawlUrl, Fingerprint, Page, PageFacts, PageState, RecordLocation, RobotsCopy,
-    SiteCounters, SiteHabit, SpiderId, StoreError, Timestamp,
+    SiteCounters, SiteHabit, SiteTraps, SpiderId, StoreError, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params, types::Type};
 use serde::Serialize;
@@ -361,6 +361,16 @@ impl Census {
         let sql =
             format!("SELECT {} FROM breakdowns ORDER BY count DESC, site, url", Breakdown::COLUMNS);
         self.list(&sql, [], Breakdown::from_row)
+    }
+
+    /// Sites that have taught something about their traps, by key, of all or one.
+    pub fn traps(&self, site: Option<&str>) -> Result<Vec<(String, SiteTraps)>, StoreError> {
+        self.list(
+            "SELECT key, traps FROM sites WHERE traps IS NOT NULL AND (?1 IS NULL OR key = ?1) \
+             ORDER BY key",
+            params![site],
+            |row| Ok((row.get(0)?, crate::frontier::site_traps_from_row(row, 1)?)),
+        )
     }
 
     /// Every block, by pattern: a list can have a million, so one at a time.

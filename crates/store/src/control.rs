@@ -47,6 +47,11 @@ pub enum Command {
     Replicas {
         change: ReplicaChange,
     },
+    /// A trap of this site is none: of one pattern, or of all.
+    LiftTrap {
+        site: String,
+        pattern: Option<String>,
+    },
     VisitNow {
         url: String,
     },
@@ -223,6 +228,7 @@ mod tests {
             spider(SpiderChange::Remove),
             Command::MaxFetches { fetches: 7 },
             Command::Replicas { change: ReplicaChange::Lift { site: "r.test".into() } },
+            Command::LiftTrap { site: "a.example".into(), pattern: Some("/cal?*".into()) },
         ] {
             let text = serde_json::to_string(&command).unwrap();
             assert_eq!(serde_json::from_str::<Command>(&text).unwrap(), command, "{text}");

@@ -1,5 +1,5 @@
-//! What `block`, `quarantine`, `forget`, `thin` and `check` are told: what to keep away from or to keep no longer,
-//! and whether all is in order.
+//! What `block`, `traps`, `quarantine`, `forget`, `thin` and `check` are told: what to keep away from or to keep no
+//! longer, and whether all is in order.
 
 use std::path::PathBuf;
 
@@ -43,6 +43,29 @@ pub enum QuarantineCommand {
         /// URL or site, as the list has it
         #[arg(value_name = "URL|SITE", required = true)]
         what: Vec<String>,
+    },
+}
+
+#[derive(Clone, Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct TrapsArgs {
+    /// Only those of this site
+    #[arg(long, value_name = "SITE")]
+    pub site: Option<String>,
+
+    #[command(subcommand)]
+    pub command: Option<TrapsCommand>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum TrapsCommand {
+    /// Take URLs of this pattern, or of the whole site, again
+    Lift {
+        /// A host as the collection has it
+        site: String,
+
+        /// As listed; without it, everything that was stopped on the site
+        pattern: Option<String>,
     },
 }
 

@@ -137,6 +137,17 @@ A page on which the parser fails three times, or over which the process ends, is
 site with three such pages. What was harvested is kept.")]
     Quarantine(QuarantineArgs),
 
+    /// Patterns of URLs that were found to be traps, and how to lift them
+    #[command(after_help = "Examples:
+  harvestman traps
+  harvestman traps --site shop.example.org --json
+  harvestman traps lift shop.example.org '/cal?m=*&y=*'
+  harvestman traps lift shop.example.org    all of this site
+
+What is lifted is left alone from then on; pages that were left out for it are visited. A running crawl
+obeys within seconds. What makes a trap is said by hazards.* in harvest.toml; see docs/hazards.md.")]
+    Traps(TrapsArgs),
+
     /// Several crawls in one collection, each with its own seeds, scope, limits and manners
     #[command(after_help = "Examples:
   harvestman spider

@@ -99,7 +99,7 @@ fn outlooks(census: &Census, preview: &Preview) -> Result<Vec<Outlook>, Failure>
 
 impl Outlook {
     fn new(census: &Census, preview: &Preview, page: PageEntry) -> Result<Outlook, Failure> {
-        let Sorted { internal, external, refused } = preview.of(&page.url);
+        let Sorted { internal, external, refused, .. } = preview.of(&page.url);
         let answer = answer(census, &page)?;
         let mut outlook =
             Outlook { page, answer, taken: BTreeMap::new(), refused: BTreeMap::new() };

@@ -6,9 +6,12 @@ use std::fmt::Write;
 use harvester::{clock::RealClock, robots::Robots};
 use model::{
     Candidate, Clock, CrawlUrl, PageState, PageTerms, Refusal, RefusalReason, RobotsAnswer,
-    SignalSource, Timestamp,
+    SignalSource, Timestamp, UrlTraps,
 };
-use seeder::{Block, Blocks, RuleStep, SeedSet, StepVerdict, Wildcards, parse_seed};
+use seeder::{
+    Block, Blocks, RuleStep, SeedSet, StepVerdict, Wildcards, parse_seed,
+    traps::{self, TrapRules},
+};
 use serde_json::{Value, json};
 use store::{
     census::{Census, DecisionEntry, PageStory},
@@ -131,6 +134,7 @@ impl Case<'_> {
         } else if !candidate.seed && self.census.is_held_back(self.url)? {
             steps.push(wildcard_step(self.url));
         } else {
+            steps.extend(trap_step(self.census, self.url, story, &rules.traps)?);
             let token = config.etiquette.robots_token();
             steps.push(robots_step(self.census, self.url, &token)?);
         }
@@ -417,6 +421,36 @@ fn wildcard_step(url: &CrawlUrl) -> RuleStep {
         url.home()
     );
     RuleStep { rule: Wildcards::refusal(url).rule, verdict: StepVerdict::Decided, why }
+}
+
+/// What the site's traps have against it, and what lifts that. Seeds and what was fetched are not held back.
+fn trap_step(
+    census: &Census,
+    url: &CrawlUrl,
+    story: Option<&PageStory>,
+    rules: &TrapRules,
+) -> Result<Option<RuleStep>, Failure> {
+    let is_free = |story: &PageStory| {
+        story.page.seed || story.page.requisite || story.visits.iter().any(|visit| visit.status > 0)
+    };
+    if story.is_some_and(is_free) {
+        return Ok(None);
+    }
+    let site = url.site();
+    let known = census.traps(Some(site.as_str()))?.pop();
+    let traps = known.map(|(_, traps)| traps).unwrap_or_default();
+    let waits = story.is_some_and(|story| story.page.state == PageState::Known);
+    let Some(objection) = traps::objection(url, &traps.urls, rules, waits) else { return Ok(None) };
+    let pattern = match objection.pattern.as_str() {
+        UrlTraps::SITE => String::new(),
+        pattern => format!(" '{pattern}'"),
+    };
+    let why = format!(
+        "{}; lift it with: harvestman traps lift {site}{pattern}",
+        objection.hazard.meaning()
+    );
+    let rule = objection.refusal().rule;
+    Ok(Some(RuleStep { rule, verdict: StepVerdict::Decided, why }))
 }
 
 /// robots.txt is asked last, as it is in a crawl; from the copy at hand.

@@ -47,6 +47,7 @@ mod spider;
 mod status;
 mod story;
 mod thin;
+mod traps;
 mod webhook;
 
 pub use forget::finish_forgetting;
@@ -147,6 +148,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Spider(args) => spider::run(&context, args.command.as_ref()),
         Command::Block(args) => block::run(&context, &args),
         Command::Quarantine(args) => quarantine::run(&context, &args),
+        Command::Traps(args) => traps::run(&context, &args),
         Command::Forget(args) => forget::run(&context, &args),
         Command::Thin(args) => thin::run(&context, &args),
         Command::Status => status::run(&context),

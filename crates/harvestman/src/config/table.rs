@@ -507,7 +507,56 @@ pub static KEYS: &[Key] = &[
         .example("[\".ad\", \"footer > p\"]")
         .reach(Reach::Page)
         .live(),
-    // What the web does to crawlers.
+    // What sites do to have no end.
+    Key::new("hazards.traps", Kind::Flag, "true")
+        .doc("Watch for traps: stop patterns of URLs, and sites, that bring nothing new without end.")
+        .example("false")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("hazards.duplicates", Kind::Count { min: 0, max: 1_000_000 }, "10")
+        .doc("Pages of one URL pattern with the content of others, more than there are with content of their own, that stop the pattern; 0: none do.")
+        .example("50")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("hazards.site_duplicates", Kind::Count { min: 0, max: 1_000_000 }, "20")
+        .doc("Pages of a site with one and the same content, more than there are with others, that stop the site; 0: none do.")
+        .example("100")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("hazards.repeated_segments", Kind::Count { min: 0, max: 100 }, "3")
+        .doc("How often a folder, or a group of folders, may stand in a row in a path; 0: as often as it likes.")
+        .example("2")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("hazards.counter", Kind::Count { min: 0, max: 1_000_000 }, "50")
+        .doc("Pages of one URL pattern that lead only to more of it, with the text of those before but for digits, that stop the pattern; 0: none do.")
+        .example("500")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("hazards.pattern_urls", Kind::Count { min: 0, max: 4_000_000_000 }, "5000")
+        .doc("Most URLs of one path in the combinations of its parameters; 0: no limit.")
+        .example("20000")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new(
+        "hazards.session_names",
+        list(check::parameter),
+        "[\"phpsessid\", \"jsessionid\", \"sid\", \"sessionid\", \"session_id\", \"aspsessionid*\", \"oscsid\", \"zenid\", \"cftoken\"]",
+    )
+    .doc("Session identifiers that are taken out of URLs, in the query and behind a semicolon; * at the end stands for any rest.")
+    .example("[\"sid\", \"mysession*\"]")
+    .reach(Reach::Spider)
+    .live(),
+    Key::new("hazards.soft_404", Kind::Flag, "true")
+        .doc("Ask a site whose pages are alike once for a page that cannot exist, and do not follow pages that look like the answer.")
+        .example("false")
+        .reach(Reach::Spider)
+        .live(),
+    Key::new("hazards.slow_time", Kind::Time, "\"10m\"")
+        .doc("Time that the visits to a site no seed names may take together when its pages take more than a 120th of it each.")
+        .example("\"1h\"")
+        .reach(Reach::Spider)
+        .live(),
     Key::new("hazards.replicas", Kind::OneOf(REPLICAS), "\"report\"")
         .doc("Sites that serve what another serves: not looked for, listed, or folded (links to them lead to the original, and their pages rest).")
         .example("\"fold\""),

@@ -3,7 +3,7 @@
 use model::{Frontier, Page, StoreError, Timestamp};
 use store::{
     control::{Request, SpiderChange},
-    frontier::{Lifted, SqliteFrontier, Suspect, Wildcard},
+    frontier::{Lifted, LiftedTraps, SqliteFrontier, Suspect, Wildcard},
     replicas::{ReplicaChange, ReplicaRow},
     runs::{RunId, RunState},
     spiders::SpiderRow,
@@ -42,6 +42,14 @@ pub trait Desk: Frontier {
     ) -> Result<u64, StoreError>;
 
     fn replicas(&mut self) -> Result<Vec<ReplicaRow>, StoreError>;
+
+    /// Lifts the traps of a site, or one of them; what became of it, in words.
+    fn lift_trap(
+        &mut self,
+        site: &str,
+        pattern: Option<&str>,
+        now: Timestamp,
+    ) -> Result<String, StoreError>;
 
     fn change_spider(
         &mut self,
@@ -135,6 +143,16 @@ impl Desk for SqliteFrontier {
 
     fn replicas(&mut self) -> Result<Vec<ReplicaRow>, StoreError> {
         SqliteFrontier::replicas(self)
+    }
+
+    fn lift_trap(
+        &mut self,
+        site: &str,
+        pattern: Option<&str>,
+        now: Timestamp,
+    ) -> Result<String, StoreError> {
+        let LiftedTraps { stops, pages } = self.lift_traps(site, pattern, now)?;
+        Ok(format!("{stops} traps lifted, {pages} pages are judged or read again"))
     }
 
     fn change_spider(

@@ -1,4 +1,5 @@
-//! The gate of a crawl: what is blocked is not visited, nor what the rules refuse by now. A page may have been
+//! The gate of a crawl: what is blocked is not visited, nor what the rules refuse by now, nor what has turned out
+//! to be a trap. A page may have been
 //! let in under other rules, in this crawl or an earlier one: so it is judged again before each visit.
 
 use std::{fmt, net::IpAddr, sync::Arc};
@@ -22,8 +23,9 @@ impl Gate for Doorkeeper {
         if let Some(refusal) = self.0.quarantine.refuses(&page.url) {
             return Some(refusal);
         }
-        match self.0.of(page.spider).judge(&Candidate::from(page)) {
-            Verdict::Accept => None,
+        let spider = self.0.of(page.spider);
+        match spider.judge(&Candidate::from(page)) {
+            Verdict::Accept => self.0.stops.refuse(page, &spider.rules.traps),
             Verdict::Reject(refusal) => Some(refusal),
         }
     }

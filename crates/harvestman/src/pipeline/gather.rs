@@ -12,11 +12,13 @@ use std::{
 use gatherer::{Gathered, gather, gather_part};
 use harvester::failure::PageAfter;
 use model::{
-    Archive, ArchiveEntry, Candidate, Clock, Decision, EntryKind, Exchange, Hazard, Measure, Page,
-    PageState, PageUpdate, RecordId, RecordLocation, RefersTo, Refusal, Sighting, Stopped,
+    Archive, ArchiveEntry, Candidate, Clock, Decision, EntryKind, Exchange, Hazard, Looks, Measure,
+    Page, PageState, PageUpdate, RecordId, RecordLocation, RefersTo, Refusal, Sighting, Stopped,
     StoreError, Verdict,
 };
-use seeder::{Blocks, Requisites, Sorted, SortedNotice, feeds_of, sort_links, sort_requisites};
+use seeder::{
+    Blocks, Requisites, Sorted, SortedNotice, feeds_of, sort_links, sort_requisites, traps,
+};
 use store::{
     directory::Directory,
     warc::{RecordIds, dechunk, sha1},
@@ -287,7 +289,8 @@ impl GatherStage {
     fn reading(&self, page: &Page, exchange: &Exchange, filed: &Filed) -> Reading {
         poison::taste(page.url.as_str());
         let spider = self.spiders.of(page.spider);
-        let take = if page.terms.requisite { gather_part } else { gather };
+        let part = page.terms.requisite && !traps::is_probe(&page.url);
+        let take = if part { gather_part } else { gather };
         let (_, options) = spider.reading_of(page);
         let gathered = take(exchange, &options);
         let refusal = refusal(&spider, page, exchange, &gathered);
@@ -307,6 +310,8 @@ impl GatherStage {
             (parts, notice) = (Requisites::default(), SortedNotice::default());
         }
         let mut sightings = sightings::of_page(exchange, &gathered, &sorted.refused);
+        sightings.extend(sightings::of_refusals(&sorted.refused));
+        sightings.append(&mut sorted.mended);
         sightings.extend(self.spiders.guards.of_page(exchange, &gathered, &sorted.refused));
         Reading { gathered, refusal, sorted, parts, notice, sightings }
     }
@@ -340,6 +345,7 @@ impl GatherStage {
         decisions.extend(refused);
         let html = matches!(gathered.media_type.as_str(), "text/html" | "application/xhtml+xml");
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
+        let looks = looks_of(&gathered);
         let report = PageReport {
             page,
             update,
@@ -349,6 +355,7 @@ impl GatherStage {
             requisites: parts.taken,
             notice,
             links: gathered.links,
+            looks,
             duplicate,
             again,
             lesson,
@@ -474,6 +481,15 @@ fn refusal(
         declared => declared,
     };
     spider.judge_answer(page, media_type)
+}
+
+fn looks_of(gathered: &Gathered) -> Looks {
+    Looks {
+        content: gathered.content_hash,
+        text: gathered.text_hash,
+        skeleton: traps::skeleton(&gathered.text),
+        text_bytes: gathered.text.len() as u64,
+    }
 }
 
 /// What was forgotten is not written down again because somebody links to it.

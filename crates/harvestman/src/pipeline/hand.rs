@@ -16,6 +16,8 @@ use model::{
     SiteKey, SiteLease, SiteTraps, SpiderId, Timestamp, limits,
 };
 
+use seeder::traps::{self, Watch};
+
 use super::{sessions::Sessions, spiders::Spider};
 
 #[derive(Default)]
@@ -33,6 +35,10 @@ pub struct Held {
     pub habit: SiteHabit,
     /// What it has taught about its own traps.
     pub traps: SiteTraps,
+    /// What its pages have shown since check-out.
+    pub watch: Watch,
+    /// Something about its traps was written down before.
+    had_traps: bool,
     /// Pages of the site that are known, counting what was admitted since check-out.
     pub known: u64,
     /// Spiders do not share their cookies: one may be logged in.
@@ -74,6 +80,8 @@ impl Hand {
             seeded: lease.site.seeded,
             habit: lease.site.habit.clone(),
             traps: lease.site.traps.clone(),
+            watch: Watch::default(),
+            had_traps: !lease.site.traps.is_empty(),
             known: lease.site.counters.known,
             jars: BTreeMap::new(),
             gathering: 0,
@@ -213,7 +221,18 @@ impl Held {
         release: Release,
         now: Timestamp,
     ) -> SiteDelta {
-        SiteDelta { clock, release, worked: self.worked, ..self.delta(now) }
+        let (worked, traps) = (self.worked, self.traps_to_keep());
+        SiteDelta { clock, release, worked, traps, ..self.delta(now) }
+    }
+
+    /// What was learned of its traps, where there is anything to write down.
+    fn traps_to_keep(&self) -> Option<SiteTraps> {
+        if !self.watch.has_seen() && !self.had_traps {
+            return None;
+        }
+        let mut kept = self.traps.clone();
+        traps::trim(&mut kept.urls);
+        (self.had_traps || !kept.is_empty()).then_some(kept)
     }
 
     /// Nothing of this site is on its way any more.

@@ -49,6 +49,7 @@ mod requisites;
 mod steer;
 #[cfg(test)]
 mod tests;
+mod traps;
 
 pub use planning::{Planning, Saved, Spending};
 pub use requests::{read_seeds, seed_candidate};
@@ -163,6 +164,8 @@ pub struct State {
     /// Spiders that the crawl itself pauses (name and why), until the collection says so too.
     pausing: BTreeSet<SpiderId>,
     pauses: VecDeque<(String, String)>,
+    /// Traps that were lifted since the crawl began: a lease that was under way then does not know.
+    lifts: Vec<(String, Option<String>)>,
     /// Of the limits in force.
     fingerprint: Option<Fingerprints>,
     released: bool,

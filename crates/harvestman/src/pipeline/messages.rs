@@ -9,9 +9,9 @@ use std::{sync::Arc, time::Duration};
 use harvester::{failure::PageAfter, workbench::Assignment};
 use manager::Profit;
 use model::{
-    Busy, Candidate, CheckOut, Counts, Decision, Exchange, FetchFailure, Link, NextDue, Page,
-    PageUpdate, RecordLocation, Refill, Resolution, RobotsCopy, Sighting, SiteClock, SiteDelta,
-    SiteHabit, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
+    Busy, Candidate, CheckOut, Counts, Decision, Exchange, FetchFailure, Link, Looks, NextDue,
+    Page, PageUpdate, RecordLocation, Refill, Resolution, RobotsCopy, Sighting, SiteClock,
+    SiteDelta, SiteHabit, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
 };
 use seeder::SortedNotice;
 use store::{
@@ -144,6 +144,8 @@ pub struct PageReport {
     /// The notices it leads to; of a notice, what it says.
     pub notice: SortedNotice,
     pub links: Vec<Link>,
+    /// As the watch over the site's traps compares it.
+    pub looks: Looks,
     /// The same content is there under another URL of the site.
     pub duplicate: bool,
     /// It redirected to itself and set a cookie: worth one more try with the cookie.
@@ -176,6 +178,8 @@ pub enum Order {
     Probed(String, Option<bool>),
     /// Write down which sites are replicas, as that request asked.
     Replicas(i64, ReplicaChange),
+    /// Write down that a trap of this site was lifted, of one pattern or of all, as that request asked.
+    LiftTrap(i64, String, Option<String>),
     /// Write down what is to become of the spider of this name, and tell of all of them.
     Spider(Option<i64>, String, SpiderChange),
     /// This page, or these of a site, may be read again, as that request asked.
@@ -200,6 +204,7 @@ impl Order {
             Order::Spider(..) => "changing a spider",
             Order::Limits(_) => "looking at what limits kept back",
             Order::LiftQuarantine(..) => "lifting a quarantine",
+            Order::LiftTrap(..) => "lifting a trap",
             Order::Probed(..) => "writing down what absurd names gave",
             Order::Replicas(..) => "changing the list of replicas",
         }

@@ -37,6 +37,7 @@ impl Preview {
             internal: target(&sorted.internal),
             external: target(&sorted.external),
             refused: Vec::new(),
+            mended: Vec::new(),
         };
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         pages.push((page.url.clone(), sorted));

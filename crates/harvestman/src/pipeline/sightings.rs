@@ -37,6 +37,25 @@ pub fn of_exchange(exchange: &Exchange) -> Vec<Sighting> {
     met
 }
 
+/// Links that were refused for what they are: too deep, or too long.
+pub fn of_refusals(refused: &[Decision]) -> impl Iterator<Item = Sighting> + '_ {
+    refused.iter().filter_map(|decision| {
+        let hazard = match decision.reason {
+            RefusalReason::Depth => Hazard::DeepChain,
+            RefusalReason::TooLong => Hazard::LongUrl,
+            _ => return None,
+        };
+        Some(Sighting {
+            site: decision.site.clone(),
+            hazard,
+            what: String::new(),
+            measure: Measure::Refused,
+            count: decision.count,
+            example: decision.example.clone(),
+        })
+    })
+}
+
 /// Of a visit that brought no answer.
 pub fn of_failure(url: &CrawlUrl, failure: &FetchFailure) -> Option<Sighting> {
     if let Some(met) = failure.met {

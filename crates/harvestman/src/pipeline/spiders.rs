@@ -19,7 +19,9 @@ use seeder::{Blocks, Folds, SeedSet, SpiderRules, Wildcards};
 
 use store::replicas::{ReplicaRow, ReplicaState};
 
-use super::{change::Notion, guards::Guards, notices::Vouchers, quarantine::Quarantine};
+use super::{
+    change::Notion, guards::Guards, notices::Vouchers, quarantine::Quarantine, stops::Stops,
+};
 use crate::{
     access::CookieStock,
     config::{Overrides, PageOverride},
@@ -159,6 +161,8 @@ pub struct Spiders {
     /// Shared by all: what broke its reading down.
     pub quarantine: Quarantine,
     pub guards: Guards,
+    /// Shared by all: what the traps of sites in hand have against their URLs.
+    pub stops: Stops,
 }
 
 impl Spiders {
@@ -171,6 +175,7 @@ impl Spiders {
             vouchers: Vouchers::default(),
             quarantine: Quarantine::default(),
             guards: Guards::default(),
+            stops: Stops::default(),
         };
         spiders.into_iter().for_each(|spider| made.set(spider));
         made

@@ -171,6 +171,15 @@ impl Writer {
                 self.say(Event::Replicas(rows));
                 Ok(())
             }
+            Order::LiftTrap(id, site, pattern) => {
+                // What the trap excluded a moment ago must be there to be judged again.
+                self.commit(batch)?;
+                self.until_there_is_room(|writer| {
+                    let now = writer.clock.now();
+                    let result = writer.desk.lift_trap(&site, pattern.as_deref(), now)?;
+                    writer.desk.request_done(id, &result, now)
+                })
+            }
             Order::Spider(id, name, change) => {
                 // Its pages must be there to be put to rest or woken.
                 self.commit(batch)?;

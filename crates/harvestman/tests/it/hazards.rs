@@ -19,7 +19,7 @@ fn no_misbehaving_page_stops_the_crawl_or_takes_unbounded_time_and_memory() {
     let hazards: Vec<Hazard> = Hazard::ALL
         .iter()
         .copied()
-        .filter(|hazard| !hazard.is_of_host() && !is_spell(hazard) && !is_trap(hazard))
+        .filter(|hazard| !hazard.is_of_host() && !is_spell(hazard) && !hazard.is_trap())
         .collect();
     let mut options =
         WebOptions { sites: hazards.len(), pages: PageCount::Fixed(3), ..WebOptions::default() };
@@ -196,9 +196,4 @@ fn is_spell(hazard: &Hazard) -> bool {
         hazard,
         Hazard::TooManyRequests { .. } | Hazard::Unavailable { .. } | Hazard::Vanishing { .. }
     )
-}
-
-/// These are about many pages, not about one that misbehaves.
-fn is_trap(hazard: &Hazard) -> bool {
-    matches!(hazard, Hazard::Calendar | Hazard::SessionIds | Hazard::GrowingPath | Hazard::Soft404)
 }

@@ -48,6 +48,7 @@ mod stopping;
 mod terminal;
 mod thin;
 mod tls;
+mod traps;
 mod watchdog;
 mod webhooks;
 mod wildcards;

@@ -188,7 +188,7 @@ impl SimWeb {
             return Answer { page: Some(page), ..answer };
         }
         let noise = noisy.then_some(now);
-        let mut body = self.render(page, version, &Dress { noise, suffix: dress.suffix.clone() });
+        let mut body = self.render(page, version, &Dress { noise, ..dress.clone() });
         let charset = if self.is_latin1(page) { "iso-8859-1" } else { "utf-8" };
         let media_type = format_args!("text/html; charset={charset}").to_string();
         let mut reply = Reply::new(200, now).field("Content-Type", media_type);

@@ -33,6 +33,9 @@ impl SimWeb {
         if let Some(answer) = attack(hazard, request, now) {
             return Some(answer);
         }
+        if let Some(answer) = self.trap(hazard, site, request, now) {
+            return answer;
+        }
         let answer = match hazard {
             Hazard::Restless => self.restless(request, now),
             Hazard::NeverModified => self.lying(site, request, now),
@@ -150,7 +153,7 @@ impl SimWeb {
     fn session(&self, site: usize, request: &Request<'_>, now: Timestamp) -> Answer {
         let minute = now.0 / 60_000;
         let suffix = format!("sid={:016x}", crate::dice::mix(self.options.seed, minute as u64));
-        let dress = Dress { suffix: suffix.clone(), noise: None };
+        let dress = Dress { suffix: suffix.clone(), ..Dress::default() };
         if self.index_of(site, request.target).is_some() || request.path() == "/robots.txt" {
             return self.ordinary(site, request, now, &dress);
         }
@@ -256,6 +259,6 @@ fn utf16_page() -> Vec<u8> {
     units.flat_map(u16::to_le_bytes).collect()
 }
 
-fn number(query: &str, name: &str) -> u64 {
+pub(super) fn number(query: &str, name: &str) -> u64 {
     query.split('&').find_map(|pair| pair.strip_prefix(name)?.parse().ok()).unwrap_or(0)
 }

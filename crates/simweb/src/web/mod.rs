@@ -21,6 +21,7 @@ mod shape;
 mod sitemap;
 #[cfg(test)]
 mod tests;
+mod traps;
 mod wildcard;
 
 pub(crate) use answer::bare_host;

@@ -24,6 +24,8 @@ const LINK_BYTES: usize = 95;
 pub(super) struct Dress {
     /// Appended to internal links: a session id.
     pub suffix: String,
+    /// Put before the paths of internal links: `/s-1234`.
+    pub prefix: String,
     /// Written into a comment.
     pub noise: Option<Timestamp>,
 }
@@ -194,6 +196,7 @@ impl SimWeb {
     fn write_target(&self, page: PageId, link: &LinkTo, dress: &Dress, draft: &mut Draft) -> u64 {
         match *link {
             LinkTo::Page(to) if to.site == page.site => {
+                draft.markup(dress.prefix.as_bytes());
                 let start = draft.out.len();
                 self.write_path(to, &mut draft.out);
                 if !dress.suffix.is_empty() {

@@ -208,7 +208,7 @@ fn without_tracking(target: &str) -> std::borrow::Cow<'_, str> {
         .split('&')
         .filter(|pair| {
             let name = pair.split('=').next().unwrap_or_default();
-            !(matches!(name, "sid" | "print" | "ref") || name.starts_with("utm_"))
+            !(matches!(name, "sid" | "visitor" | "print" | "ref") || name.starts_with("utm_"))
         })
         .collect();
     match kept.is_empty() {

@@ -32,6 +32,7 @@ mod spiders;
 mod sqlite;
 mod start;
 mod tally;
+mod traps;
 mod verify;
 
 #[cfg(test)]
@@ -49,11 +50,14 @@ pub use lift::Lifted;
 pub use memory::MemoryFrontier;
 pub use sqlite::{Marks, SqliteFrontier};
 pub use start::{RecordExtent, Seed};
+pub use traps::LiftedTraps;
 pub use verify::{Finding, Topic};
 
 pub(crate) use batches::list_batches;
 pub(crate) use forget::FILES;
 pub(crate) use habits::outlook;
-pub(crate) use rows::{FACTS, ROBOTS, facts_from_row, record_from_row, robots_from_row};
+pub(crate) use rows::{
+    FACTS, ROBOTS, facts_from_row, record_from_row, robots_from_row, site_traps_from_row,
+};
 pub(crate) use start::list_seeds;
 pub(crate) use tally::load_totals;

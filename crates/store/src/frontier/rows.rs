@@ -228,7 +228,7 @@ pub(super) fn site_from_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
 }
 
 /// What a newer program wrote, or nothing, is a site that has taught nothing.
-pub(super) fn site_traps_from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<SiteTraps> {
+pub(crate) fn site_traps_from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<SiteTraps> {
     let text = row.get::<_, Option<String>>(column)?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }

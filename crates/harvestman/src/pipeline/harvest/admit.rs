@@ -2,8 +2,8 @@
 
 use harvester::workbench::{Known, Offered};
 use model::{
-    Candidate, Decision, NewPage, Page, PageState, Refusal, RefusalReason, SiteDelta, SiteKey,
-    Timestamp, Verdict,
+    Candidate, Decision, Hazard, Measure, NewPage, Page, PageState, Refusal, RefusalReason,
+    Sighting, SiteDelta, SiteKey, Timestamp, Verdict,
 };
 
 use seeder::Wildcards;
@@ -12,37 +12,44 @@ use super::Harvest;
 use crate::pipeline::{messages::Settle, settle};
 
 impl Harvest {
-    /// A candidate of a site in hand: admitted unless known or over the site's limit.
+    /// A candidate of a site in hand: admitted unless known, over the site's limit or part of a trap. Says whether
+    /// it was new and is taken.
     pub(super) fn admit(
         &mut self,
         candidate: Candidate,
         delta: &mut SiteDelta,
         share: &mut Settle,
         now: Timestamp,
-    ) {
+    ) -> bool {
         let site = &delta.key.clone();
+        let Some(candidate) = self.without_idle_parts(candidate, site) else { return false };
         let fp = candidate.url.fingerprint();
         let known = self.workbench.known(site, fp);
         if known == Known::Yes {
             self.find_again(candidate, delta, now);
-            return;
+            return false;
         }
         let unsure = known == Known::Unsure;
         if unsure && !self.is_to_be_asked(site, &candidate) {
-            return;
+            return false;
+        }
+        if self.is_trapped(&candidate, site, unsure, share) {
+            return false;
         }
         let spider = self.spiders.of(candidate.spider);
         let (max, purse) = (spider.rules.discovered_urls_max, spider.returns.purse);
         let waits = self.planning.holds_firsts(purse);
         if waits && self.state.hand.get(site).is_some_and(|held| !held.waiting.insert(fp)) {
-            return;
+            return false;
         }
         if self.is_full(site, candidate.seed, max) {
             // Of one that may be known long since nobody can say that it was refused.
             if !unsure {
                 share.decisions.push(over_the_limit(&candidate, max));
+                let met = Sighting::at(&candidate.url, Hazard::SiteLimit, Measure::SiteStopped);
+                share.sightings.push(met);
             }
-            return;
+            return false;
         }
         delta.seeded |= candidate.seed;
         delta.admitted.push(new_row(&candidate, now));
@@ -63,6 +70,7 @@ impl Harvest {
             // Only the database can tell whether it is new: if so, it comes back with a refill.
             _ => self.workbench.expect_more(site, candidate.level, now),
         }
+        true
     }
 
     /// A page seen before may wait at a higher level than this link gives it.
@@ -147,6 +155,9 @@ impl Harvest {
         let held_back = !page.seed && self.spiders.wildcards.holds_back(&page.url);
         if held_back && !self.state.hand.get(site).is_some_and(|held| held.seeded) {
             return Verdict::Reject(Wildcards::refusal(&page.url));
+        }
+        if let Some(refusal) = self.trap_of(site, page) {
+            return Verdict::Reject(refusal);
         }
         spider.judge(&Candidate::from(page))
     }

@@ -318,11 +318,12 @@ impl Harvest {
             page,
             mut update,
             decided,
-            internal,
-            external,
+            mut internal,
+            mut external,
             requisites,
             notice,
             links,
+            looks,
             duplicate,
             again,
             lesson,
@@ -335,9 +336,11 @@ impl Harvest {
         self.learn(&page, decided, delta, now);
         self.state.tally.count(&update, page.terms);
         delta.duplicates += u64::from(duplicate && !page.terms.requisite);
-        for candidate in internal {
-            self.admit(candidate, delta, share, now);
+        if self.is_missing_page(&page, &mut update, &looks, (delta, share), now) {
+            internal.clear();
+            external.clear();
         }
+        let found = self.admit_found(&page, internal, delta, share, now);
         for candidate in external {
             self.admit_elsewhere(candidate, share, now);
         }
@@ -364,6 +367,7 @@ impl Harvest {
         if let Some(page) = audit {
             self.visit_once_more(&delta.key, page, now);
         }
+        self.watch(&page, &update, (looks, found), delta, share, now);
         if again {
             let page = Page { hops: page.hops + 1, due: now, ..page };
             self.visit_once_more(&delta.key, page, now);

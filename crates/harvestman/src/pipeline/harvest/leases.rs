@@ -63,6 +63,7 @@ impl Harvest {
     pub(super) fn give_back(&mut self, site: &SiteKey, release: Release, now: Timestamp) {
         let removed = self.workbench.remove(site, now);
         let Some(held) = self.state.hand.remove(site) else { return };
+        self.spiders.stops.remove(site);
         held.keep_sessions(&self.state.sessions, now);
         self.refund_all(held.paid.values().copied());
         self.state.logins.retain(|(other, _), _| other != site);
@@ -157,6 +158,7 @@ impl Harvest {
         self.state.next_due = next.earliest();
         for mut lease in leases {
             self.state.hand.add(&lease, now);
+            self.begin_watch(&lease.site.key);
             self.note_paid(&lease);
             let site = lease.site.key.clone();
             lease.pages = self.judge_candidates(&site, lease.pages);

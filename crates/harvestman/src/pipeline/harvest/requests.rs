@@ -34,6 +34,9 @@ impl Harvest {
             Command::Block { patterns, reason, remove } => {
                 return self.block(request.id, BlockChange { patterns, reason, remove });
             }
+            Command::LiftTrap { site, pattern } => {
+                return self.lift_trap(request.id, site, pattern);
+            }
             Command::Spider { name, change } => {
                 return self.change_spider(Some(request.id), name, change);
             }

@@ -1,0 +1,148 @@
+//! `traps`: which patterns of URLs and which sites were stopped, why and since when; `traps lift` takes them again.
+
+use std::{fmt::Write, path::Path, time::Duration};
+
+use harvester::clock::RealClock;
+use model::{Clock, Stop, StoreError, Timestamp, UrlTraps};
+use serde_json::{Value, json};
+use store::{
+    census::Census,
+    collection::Collection,
+    control::{self, Command},
+    frontier::{LiftedTraps, SqliteFrontier},
+};
+
+use super::{Context, decisions::known_site};
+use crate::{
+    cli::{TrapsArgs, TrapsCommand},
+    exit::{Exit, Failure},
+    progress::number,
+    terminal::{print, printable},
+    times,
+};
+
+/// A running crawl looks for commands every second.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub fn run(context: &Context, args: &TrapsArgs) -> Result<Exit, Failure> {
+    match &args.command {
+        Some(TrapsCommand::Lift { site, pattern }) => lift(context, site, pattern.as_deref()),
+        None => list(context, args.site.as_deref()),
+    }
+}
+
+fn list(context: &Context, site: Option<&str>) -> Result<Exit, Failure> {
+    let census = Census::open(&Collection::open(&context.folder)?)?;
+    let site = site.map(|site| known_site(&census, site)).transpose()?;
+    let now = RealClock::new().now();
+    let sites = census.traps(site.as_deref())?;
+    if context.json {
+        let rows: Vec<Value> =
+            sites.iter().flat_map(|(site, traps)| rows(site, &traps.urls)).collect();
+        print(&format!("{:#}\n", Value::from(rows)))?;
+        return Ok(Exit::Done);
+    }
+    let text: String = sites.iter().map(|(site, traps)| told(site, &traps.urls, now)).collect();
+    if text.is_empty() {
+        context.say("no trap was found");
+    }
+    print(&text)?;
+    Ok(Exit::Done)
+}
+
+fn rows(site: &str, traps: &UrlTraps) -> Vec<Value> {
+    let stop = |(pattern, stop): (&str, &Stop)| {
+        json!({
+            "site": site, "pattern": pattern, "hazard": stop.hazard.word(),
+            "meaning": stop.hazard.meaning(), "since": times::iso(stop.since),
+            "taken": stop.taken, "refused": stop.refused, "examples": stop.examples,
+            "measure": if pattern == UrlTraps::SITE { "site-stopped" } else { "pattern-stopped" },
+        })
+    };
+    let idle = traps.tokens.iter().map(|token| {
+        json!({
+            "site": site, "pattern": token.place.to_string(), "hazard": token.hazard().word(),
+            "meaning": token.hazard().meaning(), "since": times::iso(token.since),
+            "mended": token.mended, "measure": "mended",
+        })
+    });
+    let missing = traps.missing.filter(|missing| missing.looks.is_some()).map(|missing| {
+        let hazard = model::Hazard::Soft404;
+        json!({
+            "site": site, "pattern": null, "hazard": hazard.word(), "meaning": hazard.meaning(),
+            "since": times::iso(missing.asked), "measure": "noted",
+        })
+    });
+    traps.stops().map(stop).chain(idle).chain(missing).collect()
+}
+
+fn told(site: &str, traps: &UrlTraps, now: Timestamp) -> String {
+    let mut text = String::new();
+    let site = printable(site);
+    for (pattern, stop) in traps.stops() {
+        let (since, taken) = (times::ago(stop.since, now), number(u64::from(stop.taken)));
+        let (refused, pattern) = (number(stop.refused), printable(pattern));
+        let (word, meaning) = (stop.hazard.word(), stop.hazard.meaning());
+        let _ = writeln!(text, "{site}  {pattern}  {word}: {meaning}");
+        let _ = writeln!(text, "    stopped {since}, {taken} URLs taken, {refused} links refused");
+        for example in &stop.examples {
+            let _ = writeln!(text, "    {}", printable(example));
+        }
+        let tail = if pattern == UrlTraps::SITE { String::new() } else { format!(" '{pattern}'") };
+        let _ = writeln!(text, "    harvestman traps lift {site}{tail}");
+    }
+    for token in &traps.tokens {
+        let (place, since) = (token.place.to_string(), times::ago(token.since, now));
+        let place = printable(&place);
+        let (word, mended) = (token.hazard().word(), number(token.mended));
+        let _ = writeln!(text, "{site}  {place}  {word}: it makes no difference");
+        let _ = writeln!(text, "    found {since}, {mended} links rewritten");
+        let _ = writeln!(text, "    harvestman traps lift {site} '{place}'");
+    }
+    if let Some(missing) = traps.missing.filter(|missing| missing.looks.is_some()) {
+        let (word, meaning) = (model::Hazard::Soft404.word(), model::Hazard::Soft404.meaning());
+        let since = times::ago(missing.asked, now);
+        let _ = writeln!(text, "{site}  {word}: {meaning}; found {since}");
+    }
+    text
+}
+
+fn lift(context: &Context, site: &str, pattern: Option<&str>) -> Result<Exit, Failure> {
+    let collection = Collection::open(&context.folder)?;
+    let site = known_site(&Census::open(&collection)?, site)?;
+    let now = RealClock::new().now();
+    let result = match collection.lock() {
+        Ok(_lock) => {
+            let mut frontier = SqliteFrontier::open(&collection.database())?;
+            let LiftedTraps { stops, pages } = frontier.lift_traps(&site, pattern, now)?;
+            let (stops, pages) = (number(stops), number(pages));
+            format!("{stops} traps lifted; {pages} pages are judged or read again")
+        }
+        Err(StoreError::Busy { .. }) => {
+            let (database, pattern) = (collection.database(), pattern.map(str::to_owned));
+            let command = Command::LiftTrap { site, pattern };
+            let id = control::request(&database, &command, now)?;
+            let waits = || "handed over; the running crawl takes it up when it can".to_owned();
+            wait(&database, id)?.unwrap_or_else(waits)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    match context.json {
+        true => print(&format!("{}\n", json!({ "result": result })))?,
+        false => context.say(&result),
+    }
+    Ok(Exit::Done)
+}
+
+/// What the running crawl says to the command, within what it usually takes.
+fn wait(database: &Path, id: i64) -> Result<Option<String>, Failure> {
+    let clock = RealClock::new();
+    let until = clock.now().plus(PATIENCE);
+    while clock.now() < until {
+        if let Some(result) = control::result_of(database, id)? {
+            return Ok(Some(result));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(None)
+}

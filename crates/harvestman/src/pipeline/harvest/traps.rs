@@ -1,0 +1,250 @@
+//! The watch over the traps of sites in hand: what pages show is given to the seeder, which says what follows;
+//! links into a trap are refused with the rule that did it. Only under the site's lease.
+
+use model::{
+    Candidate, Decision, Looks, Measure, Page, PageState, PageTerms, PageUpdate, Refusal, Sighting,
+    SiteDelta, SiteKey, Timestamp, UrlTraps, Verdict,
+};
+use seeder::traps::{self, Found, Observation, TrapObjection, Tripped, pattern::Pattern, token};
+
+use super::Harvest;
+use crate::pipeline::messages::{Order, Settle};
+
+/// Lifts of one crawl, typed by people; those of the last hour would do.
+const LIFTS_MAX: usize = 1_000;
+
+impl Harvest {
+    /// The site came in hand.
+    pub(super) fn begin_watch(&mut self, site: &SiteKey) {
+        let Some(held) = self.state.hand.get(site) else { return };
+        let lifts = self.state.lifts.iter().filter(|(lifted, _)| lifted == site.as_str());
+        for (_, pattern) in lifts {
+            held.traps.urls.lift(pattern.as_deref());
+        }
+        self.spiders.stops.set(site, &held.traps.urls, held.watch.remembered());
+    }
+
+    /// As URLs of the site are written since some of their parts proved idle; `None`: the page is known under
+    /// another spelling. Where a redirect leads, the server wants it so.
+    pub(super) fn without_idle_parts(
+        &mut self,
+        mut candidate: Candidate,
+        site: &SiteKey,
+    ) -> Option<Candidate> {
+        let Some(held) = self.state.hand.get(site) else { return Some(candidate) };
+        let tokens = &mut held.traps.urls.tokens;
+        if tokens.is_empty() || candidate.seed || candidate.hops > 0 {
+            return Some(candidate);
+        }
+        let Some((url, at)) = token::rewrite(&candidate.url, tokens) else {
+            return Some(candidate);
+        };
+        tokens[at].mended += 1;
+        let bench = &self.workbench;
+        let is_known = |url: &model::CrawlUrl| {
+            bench.known(site, url.fingerprint()) == harvester::workbench::Known::Yes
+        };
+        if !is_known(&url) && token::others(&url, tokens).any(|other| is_known(&other)) {
+            return None;
+        }
+        candidate.url = url;
+        Some(candidate)
+    }
+
+    /// Refuses a link into a trap. Of one that may be known long since (`unsure`) nobody can say so.
+    pub(super) fn is_trapped(
+        &mut self,
+        candidate: &Candidate,
+        site: &SiteKey,
+        unsure: bool,
+        share: &mut Settle,
+    ) -> bool {
+        if candidate.seed {
+            return false;
+        }
+        let rules = &self.spiders.of(candidate.spider).rules.traps;
+        let Some(held) = self.state.hand.get(site) else { return false };
+        let found = traps::objection(&candidate.url, &held.traps.urls, rules, false);
+        let Some(objection) = found else { return false };
+        traps::note_refusal(&mut held.traps.urls, &objection, &candidate.url, candidate.referrer);
+        if !unsure {
+            refuse(share, candidate, &objection);
+        }
+        true
+    }
+
+    /// What a trap has against a candidate that came with the lease.
+    pub(super) fn trap_of(&mut self, site: &SiteKey, page: &Page) -> Option<Refusal> {
+        if page.seed || page.terms.requisite {
+            return None;
+        }
+        let rules = &self.spiders.of(page.spider).rules.traps;
+        let held = self.state.hand.get(site)?;
+        let objection = traps::objection(&page.url, &held.traps.urls, rules, false)?;
+        Some(objection.refusal())
+    }
+
+    /// Admits a page's links to its own site; how many of them nobody knew.
+    pub(super) fn admit_found(
+        &mut self,
+        page: &Page,
+        links: Vec<Candidate>,
+        delta: &mut SiteDelta,
+        share: &mut Settle,
+        now: Timestamp,
+    ) -> Found {
+        let mut found = Found::default();
+        let mut own = None;
+        for candidate in links {
+            let (url, redirected) = (candidate.url.clone(), candidate.hops > 0);
+            if !self.admit(candidate, delta, share, now) || redirected {
+                continue;
+            }
+            let pattern = Pattern::of(&url);
+            let own = own.get_or_insert_with(|| Pattern::of(&page.url));
+            match own.path() == pattern.path() {
+                true => found.inside += 1,
+                false => found.outside += 1,
+            }
+            if let Some(held) = self.state.hand.get(&delta.key) {
+                traps::note_taken(&mut held.traps.urls, &pattern);
+            }
+        }
+        found
+    }
+
+    /// The page is the one that the site shows for what it does not have, or was asked for to learn that.
+    pub(super) fn is_missing_page(
+        &mut self,
+        page: &Page,
+        update: &mut PageUpdate,
+        looks: &Looks,
+        (delta, share): (&mut SiteDelta, &mut Settle),
+        now: Timestamp,
+    ) -> bool {
+        let Some(held) = self.state.hand.get(&delta.key) else { return false };
+        let answered = update.state == PageState::Fetched;
+        if page.terms.requisite && traps::is_probe(&page.url) {
+            // Once is enough, whatever the policy says of other pages.
+            update.due = None;
+            let looks = answered.then_some(*looks);
+            held.watch.probe_answered(&mut held.traps.urls, looks, now);
+            held.watch.has_news();
+            delta.traps = Some(held.traps.clone());
+            if answered {
+                share.sightings.push(soft_404(page));
+            }
+            return false;
+        }
+        let ordinary = !page.seed && page.level > 0 && !page.terms.requisite;
+        let is_missing = answered && ordinary && held.watch.is_missing(&held.traps.urls, looks);
+        if is_missing {
+            share.sightings.push(soft_404(page));
+        }
+        is_missing
+    }
+
+    /// Shows a page to the watch of its site, the first time it comes, and does what follows.
+    pub(super) fn watch(
+        &mut self,
+        page: &Page,
+        update: &PageUpdate,
+        (looks, found): (Looks, Found),
+        delta: &mut SiteDelta,
+        share: &mut Settle,
+        now: Timestamp,
+    ) {
+        let first = page.last.is_none() && update.state == PageState::Fetched;
+        let Some(visit) = update.visit.as_ref().filter(|_| first && !page.terms.requisite) else {
+            return;
+        };
+        let spider = self.spiders.of(page.spider);
+        let rules = &spider.rules.traps;
+        let Some(held) = self.state.hand.get(&delta.key) else { return };
+        if held.watch.is_missing(&held.traps.urls, &looks) {
+            return;
+        }
+        let (seed, seeded, elapsed) = (page.seed, held.seeded, visit.elapsed);
+        let seen = Observation { looks, seed, seeded, found, elapsed, now };
+        let tripped = held.watch.observe(&mut held.traps.urls, rules, &page.url, &seen);
+        for Tripped { hazard, what, measure } in tripped {
+            tracing::info!(site = %delta.key, hazard = hazard.word(), %what, "a trap");
+            share.sightings.push(Sighting::at(&page.url, hazard, measure).of(what));
+        }
+        if held.watch.wants_probe(&held.traps.urls, rules) {
+            self.ask_for_nothing(page, delta, share, now);
+        }
+        let Some(held) = self.state.hand.get(&delta.key) else { return };
+        if held.watch.has_news() {
+            delta.traps = Some(held.traps.clone());
+            let seen = held.watch.remembered();
+            self.spiders.stops.set(&delta.key, &held.traps.urls, seen);
+        }
+    }
+
+    /// Asks for a page that cannot exist: by the site's clock, its robots.txt and the gate like any other, archived,
+    /// and counted as none.
+    fn ask_for_nothing(
+        &mut self,
+        page: &Page,
+        delta: &mut SiteDelta,
+        share: &mut Settle,
+        now: Timestamp,
+    ) {
+        let Some(held) = self.state.hand.get(&delta.key) else { return };
+        held.watch.probe_asked(&mut held.traps.urls, now);
+        let Some(url) = traps::probe(&page.url) else { return };
+        let terms = PageTerms { requisite: true, ..PageTerms::default() };
+        let (spider, level) = (page.spider, page.level);
+        let candidate =
+            Candidate { url, spider, level, hops: 0, seed: false, terms, referrer: None };
+        if self.spiders.of(spider).judge(&candidate) == Verdict::Accept {
+            self.admit_requisite(candidate, delta, share, now);
+        }
+    }
+
+    /// Somebody says that a trap is none: in force from here on, and written down by the writer.
+    pub(super) fn lift_trap(&mut self, request: i64, site: String, pattern: Option<String>) {
+        let key = SiteKey::stored(&site);
+        if self.state.lifts.len() < LIFTS_MAX {
+            self.state.lifts.push((site.clone(), pattern.clone()));
+        }
+        self.begin_watch(&key);
+        self.order(Order::LiftTrap(request, site, pattern));
+        // What is judged again may be due now.
+        self.state.check_at = Some(self.clock.now());
+    }
+}
+
+fn soft_404(page: &Page) -> Sighting {
+    Sighting::at(&page.url, model::Hazard::Soft404, Measure::Noted)
+}
+
+/// Links of one page into one trap are told together.
+fn refuse(share: &mut Settle, candidate: &Candidate, objection: &TrapObjection) {
+    let Refusal { reason, rule } = objection.refusal();
+    let site = candidate.url.site_text();
+    let told = share.decisions.iter_mut().rev().take(4);
+    let mut told = told.filter(|told| told.rule == rule && told.site == site);
+    if let Some(told) = told.next() {
+        told.count += 1;
+    } else {
+        let example = candidate.url.as_str().to_owned();
+        let site = site.to_owned();
+        share.decisions.push(Decision { site, reason, rule, count: 1, example, referrer: None });
+    }
+    let word = objection.hazard.word();
+    let (what, measure) = match objection.pattern.as_str() {
+        UrlTraps::SITE => ("", Measure::SiteStopped),
+        pattern if pattern == word => ("", Measure::Refused),
+        pattern => (pattern, Measure::PatternStopped),
+    };
+    let met = Sighting::at(&candidate.url, objection.hazard, measure).of(what);
+    let is_same = |seen: &&mut Sighting| {
+        seen.hazard == met.hazard && seen.what == met.what && seen.site == met.site
+    };
+    match share.sightings.iter_mut().rev().take(4).find(is_same) {
+        Some(seen) => seen.count += 1,
+        None => share.sightings.push(met),
+    }
+}

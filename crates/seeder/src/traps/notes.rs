@@ -1,0 +1,194 @@
+//! What is known against the patterns of a site: found, noted, stopped, and asked when a link comes.
+
+use model::{
+    CrawlUrl, Fingerprint, Hazard, PatternNote, Refusal, RefusalReason, Stop, Timestamp, UrlTraps,
+};
+
+use super::{TrapRules, growth::growing, pattern::Pattern};
+
+/// Patterns noted of a site: more of them are open at a time only where parameters are combined, and those are
+/// counted together. The one with the least against it makes room.
+const PATTERNS_MAX: usize = 64;
+/// A site with so many patterns stopped is stopped.
+const STOPPED_MAX: usize = 32;
+/// Examples of a stop; as many as of a hazard.
+const EXAMPLES_MAX: usize = 3;
+/// Pages to be read again when it is lifted: enough to find the way back in.
+const REFERRERS_MAX: usize = 16;
+/// A pattern that led to something new this many pages ago is worth more of it, though its family is stopped.
+const FRUITFUL_WITHIN: u32 = 5;
+
+/// What a trap has against a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrapObjection {
+    pub hazard: Hazard,
+    /// What lifts it, after the site: a pattern, or the hazard's word; [`UrlTraps::SITE`].
+    pub pattern: String,
+}
+
+impl TrapObjection {
+    pub fn refusal(&self) -> Refusal {
+        let word = self.hazard.word();
+        let rule = match self.pattern.as_str() {
+            UrlTraps::SITE => format!("trap: {word} on the whole site"),
+            pattern if pattern == word => format!("trap: {word}"),
+            pattern => format!("trap: {word} at {pattern}"),
+        };
+        Refusal { reason: RefusalReason::Trap, rule }
+    }
+}
+
+/// Whether the URL may not enter, or, where it is known and waits (`waits`), may not be visited.
+pub fn objection(
+    url: &CrawlUrl,
+    traps: &UrlTraps,
+    rules: &TrapRules,
+    waits: bool,
+) -> Option<TrapObjection> {
+    if !rules.on || is_lifted(traps, UrlTraps::SITE) {
+        return None;
+    }
+    let refuse =
+        |hazard, pattern: &str| Some(TrapObjection { hazard, pattern: pattern.to_owned() });
+    if let Some(hazard) = growing(url, rules.repeated_segments)
+        && !is_lifted(traps, hazard.word())
+    {
+        return refuse(hazard, hazard.word());
+    }
+    let site = traps.stopped.as_ref().filter(|stop| !waits || stop.all);
+    if site.is_none() && traps.patterns.iter().all(|note| note.stopped.is_none()) {
+        return None;
+    }
+    let pattern = Pattern::of(url);
+    if let Some(stop) = stop_of(traps, &pattern.text) {
+        return refuse(stop.hazard, &pattern.text);
+    }
+    if let Some(family) = pattern.family()
+        && let Some(stop) = stop_of(traps, &family)
+        && !is_fruitful(traps, &pattern.text)
+    {
+        return refuse(stop.hazard, &family);
+    }
+    site.and_then(|stop| refuse(stop.hazard, UrlTraps::SITE))
+}
+
+/// A link was refused for it: counted, with examples and the pages it stands on.
+pub fn note_refusal(
+    traps: &mut UrlTraps,
+    objection: &TrapObjection,
+    url: &CrawlUrl,
+    referrer: Option<Fingerprint>,
+) {
+    let stop = match objection.pattern.as_str() {
+        UrlTraps::SITE => traps.stopped.as_mut(),
+        pattern => find(&mut traps.patterns, pattern).and_then(|note| note.stopped.as_mut()),
+    };
+    let Some(stop) = stop else { return };
+    stop.refused += 1;
+    if stop.examples.len() < EXAMPLES_MAX {
+        stop.examples.push(url.as_str().to_owned());
+    }
+    if let Some(referrer) = referrer.filter(|page| !stop.referrers.contains(page))
+        && stop.referrers.len() < REFERRERS_MAX
+    {
+        stop.referrers.push(referrer);
+    }
+}
+
+pub(super) fn is_lifted(traps: &UrlTraps, pattern: &str) -> bool {
+    traps.lifted.iter().any(|lifted| lifted == pattern || lifted == UrlTraps::SITE)
+}
+
+/// The note on a pattern; made when there is none and room is.
+pub(super) fn note<'a>(traps: &'a mut UrlTraps, text: &str) -> Option<&'a mut PatternNote> {
+    let patterns = &mut traps.patterns;
+    let at = match patterns.iter().position(|note| note.text == text) {
+        Some(at) => at,
+        None => {
+            make_room(patterns)?;
+            patterns.push(PatternNote { text: text.to_owned(), ..PatternNote::default() });
+            patterns.len() - 1
+        }
+    };
+    patterns.get_mut(at)
+}
+
+fn make_room(patterns: &mut Vec<PatternNote>) -> Option<()> {
+    if patterns.len() < PATTERNS_MAX {
+        return Some(());
+    }
+    let open = patterns.iter().enumerate().filter(|(_, note)| note.stopped.is_none());
+    // The older of those that weigh the same: it has had its time.
+    let (least, _) = open.min_by_key(|(_, note)| weight(note))?;
+    patterns.remove(least);
+    Some(())
+}
+
+fn weight(note: &PatternNote) -> u32 {
+    note.same * 4 + note.barren + note.fruit.min(20) + note.sets.len() as u32 * 8
+}
+
+/// Stops a pattern, unless the user has lifted it; says whether.
+pub(super) fn stop_pattern(
+    traps: &mut UrlTraps,
+    text: &str,
+    hazard: Hazard,
+    example: &CrawlUrl,
+    now: Timestamp,
+) -> bool {
+    if is_lifted(traps, text) || stop_of(traps, text).is_some() {
+        return false;
+    }
+    let Some(note) = note(traps, text) else { return false };
+    note.stopped = Some(stop(hazard, note.taken, example, now));
+    let stopped = traps.patterns.iter().filter(|note| note.stopped.is_some()).count();
+    if stopped >= STOPPED_MAX && traps.stopped.is_none() {
+        let taken = traps.patterns.iter().map(|note| note.taken).sum();
+        traps.stopped = Some(stop(hazard, taken, example, now));
+    }
+    true
+}
+
+/// Stops the site; `all`: what is known and waits is not visited either.
+pub(super) fn stop_site(
+    traps: &mut UrlTraps,
+    (hazard, all): (Hazard, bool),
+    taken: u32,
+    example: &CrawlUrl,
+    now: Timestamp,
+) -> bool {
+    if is_lifted(traps, UrlTraps::SITE) || traps.stopped.is_some() {
+        return false;
+    }
+    traps.stopped = Some(Stop { all, ..stop(hazard, taken, example, now) });
+    true
+}
+
+/// What need not outlive the lease: patterns with nothing against them.
+pub fn trim(traps: &mut UrlTraps) {
+    let tells = |note: &PatternNote| {
+        note.stopped.is_some() || note.same > 1 || note.barren > 4 || note.sets.len() > 5
+    };
+    traps.patterns.retain(tells);
+    if traps.same.count < 3 {
+        traps.same = model::Same::default();
+    }
+}
+
+fn stop(hazard: Hazard, taken: u32, example: &CrawlUrl, since: Timestamp) -> Stop {
+    let examples = vec![example.as_str().to_owned()];
+    Stop { hazard, since, taken, refused: 0, examples, referrers: Vec::new(), all: false }
+}
+
+fn stop_of<'a>(traps: &'a UrlTraps, text: &str) -> Option<&'a Stop> {
+    traps.patterns.iter().find(|note| note.text == text)?.stopped.as_ref()
+}
+
+fn find<'a>(patterns: &'a mut [PatternNote], text: &str) -> Option<&'a mut PatternNote> {
+    patterns.iter_mut().find(|note| note.text == text)
+}
+
+fn is_fruitful(traps: &UrlTraps, text: &str) -> bool {
+    let note = traps.patterns.iter().find(|note| note.text == text);
+    note.is_some_and(|note| note.fruit > 0 && note.idle < FRUITFUL_WITHIN)
+}

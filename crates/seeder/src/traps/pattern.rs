@@ -1,0 +1,176 @@
+//! The pattern of a URL: what it has in common with others of the same making, written so that people can read
+//! and type it: `/cal?m=*&y=*`, `/post/*`, `/2026/11/title` as `/*/*/*`.
+//!
+//! In the path, numbers and tokens (hex, UUIDs, long mixed words) are `*`; where the last segment has none of
+//! them, it is `*` as a whole, so that the pages of a folder have one pattern. Of the query the names of the
+//! parameters are kept, sorted, each once. One pass over the URL; never longer than [`BYTES_MAX`].
+
+use model::CrawlUrl;
+
+/// A pattern is read by people; what differs behind this many bytes is one pattern.
+pub const BYTES_MAX: usize = 200;
+/// From here on a word with digits in it is a token.
+const TOKEN_LEN: usize = 16;
+/// Parameters that are told apart; who has more has them all.
+const NAMES_MAX: usize = 24;
+
+/// A pattern with what the watch asks of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pattern {
+    pub text: String,
+    /// The path is the first so many bytes of the text.
+    path_len: usize,
+    /// Parameters of the query, repeated ones too.
+    pub parameters: usize,
+    /// Something of it counts: a number in the path, or a query.
+    pub counts: bool,
+}
+
+impl Pattern {
+    pub fn of(url: &CrawlUrl) -> Pattern {
+        let mut pattern = Pattern { text: String::with_capacity(64), ..Pattern::default() };
+        pattern.write_path(url.path(), url.query().is_none());
+        pattern.path_len = pattern.text.len();
+        if let Some(query) = url.query() {
+            pattern.write_query(query);
+        }
+        pattern
+    }
+
+    /// The path's part: what differs only in the query is of one family.
+    pub fn path(&self) -> &str {
+        &self.text[..self.path_len]
+    }
+
+    /// All combinations of parameters on this path together; none where there are less than two.
+    pub fn family(&self) -> Option<String> {
+        (self.parameters > 1).then(|| [self.path(), "?*"].concat())
+    }
+
+    fn write_path(&mut self, path: &str, is_all: bool) {
+        let (folder, last) = split_last(path);
+        for (at, segment) in folder.split('/').enumerate() {
+            if at > 0 {
+                self.push("/");
+            }
+            self.counts |= self.write_segment(segment);
+        }
+        self.push("/");
+        let (name, slash) = last.strip_suffix('/').map_or((last, ""), |name| (name, "/"));
+        let before = self.text.len();
+        let counts = self.write_segment(name);
+        self.counts |= counts;
+        if is_all && !counts && !name.is_empty() {
+            self.text.truncate(before);
+            self.push("*");
+        }
+        self.push(slash);
+    }
+
+    /// Says whether something in it became a star.
+    fn write_segment(&mut self, segment: &str) -> bool {
+        if !segment.bytes().any(|b| b.is_ascii_digit()) {
+            self.push(segment);
+            return false;
+        }
+        let stem = segment.split('.').next().unwrap_or_default();
+        if is_hex(stem) || is_token(stem) {
+            self.push("*");
+            self.push(&segment[stem.len()..]);
+            return true;
+        }
+        let mut rest = segment;
+        let mut starred = false;
+        while let Some(b) = rest.bytes().next() {
+            let (piece, is_number) = piece_of(rest, b);
+            starred |= is_number;
+            self.push(if is_number { "*" } else { piece });
+            rest = &rest[piece.len()..];
+        }
+        starred
+    }
+
+    fn write_query(&mut self, query: &str) {
+        self.counts = true;
+        let mut names: Vec<&str> = Vec::new();
+        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+            self.parameters += 1;
+            let name = parameter.split('=').next().unwrap_or_default();
+            if names.len() < NAMES_MAX && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        self.push("?");
+        for (at, name) in names.into_iter().enumerate() {
+            if at > 0 {
+                self.push("&");
+            }
+            self.push(if is_token(name) { "*" } else { name });
+            self.push("=*");
+        }
+    }
+
+    fn push(&mut self, piece: &str) {
+        let room = BYTES_MAX.saturating_sub(self.text.len());
+        // URLs are ASCII: any byte is a boundary.
+        self.text.push_str(piece.get(..room.min(piece.len())).unwrap_or_default());
+    }
+}
+
+/// The folder, and the last segment that is not empty with what follows it.
+fn split_last(path: &str) -> (&str, &str) {
+    if path == "/" {
+        return ("", "");
+    }
+    let bare = path.strip_suffix('/').unwrap_or(path);
+    let at = bare.rfind('/').map_or(0, |slash| slash + 1);
+    (path[..at].trim_end_matches('/'), &path[at..])
+}
+
+/// The next piece of a segment: an escape, a run of digits, or one byte of anything else.
+fn piece_of(rest: &str, first: u8) -> (&str, bool) {
+    match first {
+        b'%' => (rest.get(..3).unwrap_or(rest), false),
+        b'0'..=b'9' => {
+            let len = rest.bytes().take_while(u8::is_ascii_digit).count();
+            (&rest[..len], true)
+        }
+        _ => {
+            let plain = |b: &u8| !b.is_ascii_digit() && *b != b'%';
+            let len = rest.bytes().take_while(plain).count();
+            (&rest[..len.max(1)], false)
+        }
+    }
+}
+
+/// A number in hex, of any length: it has letters and digits, and only those of hex.
+fn is_hex(word: &str) -> bool {
+    word.bytes().all(|b| b.is_ascii_hexdigit())
+        && word.bytes().any(|b| b.is_ascii_digit())
+        && word.bytes().any(|b| b.is_ascii_alphabetic())
+}
+
+/// A word that no person wrote: long, with digits, and either hex or without any shape.
+pub(super) fn is_token(word: &str) -> bool {
+    if word.len() < 8 {
+        return false;
+    }
+    let (mut digits, mut hex, mut words, mut switches) = (0, 0, 0, 0);
+    let mut before = None;
+    for b in word.bytes() {
+        digits += usize::from(b.is_ascii_digit());
+        hex += usize::from(b.is_ascii_hexdigit() || b == b'-');
+        words += usize::from(b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+        let kind = b.is_ascii_digit();
+        switches += usize::from(before.is_some_and(|before| before != kind));
+        before = Some(kind);
+    }
+    let is_hex = hex == word.len() && digits >= 2 && digits < word.len();
+    is_hex && (switches >= 2 || word.len() >= TOKEN_LEN) && !word.starts_with('-')
+        || words == word.len()
+            && word.len() >= TOKEN_LEN
+            && switches >= 4
+            && !word.contains('-')
+            && digits >= 3
+}

@@ -1,0 +1,322 @@
+//! One site in hand: each page that comes is compared with those before, and what they show together is noted.
+//!
+//! Evidence, not guesses:
+//! - *many-duplicates*: most of the pages of a pattern have the content of others; then the pattern is stopped.
+//!   One content that most pages of the site have stops the site.
+//! - *counter*: page after page of a pattern leads to nothing but more of the pattern, and their texts are those
+//!   of the ones before but for digits.
+//! - *variants*: many combinations of parameters on one path, of which page after page leads nowhere new, or
+//!   which are too many.
+//! - *session-ids*: parts of URLs that make no difference ([`super::token`]).
+//! - *tarpit*: a site that no seed names, whose slow pages have taken their share of time.
+//!
+//! A page of another kind in between takes evidence back, so that an ordinary site with some empty pages is left
+//! alone. Linear in nothing but the pages remembered, which are few.
+
+use std::time::Duration;
+
+use model::{CrawlUrl, Hazard, Looks, Measure, MissingPage, Timestamp, UrlTraps};
+
+use super::{
+    TrapRules,
+    looks::{TEXT_BYTES_MIN, TEXT_BYTES_SURE, are_alike},
+    notes,
+    pattern::Pattern,
+    token::{self, Trials},
+};
+
+/// Pages remembered for good: the first ones are those that everything links to …
+const FIRST: usize = 256;
+/// … and lately.
+const MEMORY: usize = 512;
+/// Texts of a pattern that are compared: twelve months, seven days.
+const SKELETONS: usize = 16;
+/// Sets of parameter names from which a path is one of combinations; forums have four or five.
+const SETS_MIN: usize = 12;
+/// Combinations in a row that lead nowhere new, as a multiple of what a counter may have.
+const COMBINATIONS: u32 = 4;
+/// Pages a site must have shown before it is asked for one that cannot be …
+const PROBE_PAGES: u32 = 20;
+/// … and those of them that were like others.
+const PROBE_SUSPECTS: u32 = 3;
+/// Pages are slow that take this part of the time their site may have, each: 5 s of ten minutes.
+const SLOW_PART: u32 = 120;
+
+/// What is remembered of a site while it is in hand; the rest is in its [`UrlTraps`].
+#[derive(Clone, Debug, Default)]
+pub struct Watch {
+    memory: Vec<Seen>,
+    /// Where the next page is put, once the memory is full.
+    next: usize,
+    trials: Trials,
+    pages: u32,
+    suspects: u32,
+    time: Duration,
+    /// Something was learned that must be written down now.
+    news: bool,
+}
+
+/// A page that came.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub url: CrawlUrl,
+    pub looks: Looks,
+}
+
+/// What a visit brought.
+#[derive(Clone, Copy, Debug)]
+pub struct Observation {
+    pub looks: Looks,
+    pub seed: bool,
+    /// A seed names the site.
+    pub seeded: bool,
+    pub found: Found,
+    pub elapsed: Duration,
+    pub now: Timestamp,
+}
+
+/// URLs that nobody knew before, by whether they are of the page's own pattern.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    pub inside: u32,
+    pub outside: u32,
+}
+
+/// Something was found to be a trap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tripped {
+    pub hazard: Hazard,
+    /// The pattern or the part of URLs.
+    pub what: String,
+    pub measure: Measure,
+}
+
+impl Watch {
+    /// A page with content was seen for the first time.
+    pub fn observe(
+        &mut self,
+        traps: &mut UrlTraps,
+        rules: &TrapRules,
+        url: &CrawlUrl,
+        seen: &Observation,
+    ) -> Vec<Tripped> {
+        if !rules.on {
+            return Vec::new();
+        }
+        self.pages = self.pages.saturating_add(1);
+        self.time += seen.elapsed;
+        let mut tripped = Vec::new();
+        let twin = self.twin(url, &seen.looks);
+        let duplicate = twin.as_ref().is_some_and(|twin| is_same_page(&twin.looks, &seen.looks));
+        self.suspects += u32::from(twin.is_some());
+        if let Some(twin) = &twin {
+            tripped.extend(self.learn_token(traps, &twin.url, url, seen.now));
+        }
+        let stopped = notes::objection(url, traps, rules, true).is_some();
+        if !seen.seed && !stopped {
+            let pattern = Pattern::of(url);
+            let page = Page { url, pattern: &pattern, seen, duplicate };
+            tripped.extend(page.note(traps, rules));
+            tripped.extend(page.note_family(traps, rules));
+        }
+        // What was on its way when its pattern was stopped says nothing of the rest of the site.
+        if !stopped {
+            tripped.extend(self.whole_site(traps, rules, url, seen));
+        }
+        self.remember(url, &seen.looks);
+        self.news |= !tripped.is_empty();
+        tripped
+    }
+
+    /// Says whether something must be written down, once.
+    pub fn has_news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
+    }
+
+    /// Whether anything was seen at all.
+    pub fn has_seen(&self) -> bool {
+        self.pages > 0
+    }
+
+    /// Pages that came lately, and the first ones.
+    pub fn remembered(&self) -> impl Iterator<Item = &CrawlUrl> {
+        self.memory.iter().map(|seen| &seen.url)
+    }
+
+    /// Whether the site is to be asked for a page that cannot exist: pages were alike that should not be.
+    pub fn wants_probe(&self, traps: &UrlTraps, rules: &TrapRules) -> bool {
+        let suspicious = self.pages >= PROBE_PAGES && self.suspects >= PROBE_SUSPECTS;
+        rules.on && rules.soft_404 && traps.missing.is_none() && suspicious
+    }
+
+    pub fn probe_asked(&mut self, traps: &mut UrlTraps, now: Timestamp) {
+        traps.missing = Some(MissingPage { asked: now, looks: None });
+        self.news = true;
+    }
+
+    /// What the site said to that; nothing, where it said that there is no such page. What was held against
+    /// patterns because of this page is forgotten: it has another name now.
+    pub fn probe_answered(&mut self, traps: &mut UrlTraps, looks: Option<Looks>, now: Timestamp) {
+        traps.missing = Some(MissingPage { asked: now, looks });
+        self.news = true;
+        if let Some(looks) = looks {
+            self.memory.retain(|seen| !are_alike(&seen.looks, &looks));
+            self.next = FIRST.min(self.memory.len());
+            traps.same = model::Same::default();
+            let open = traps.patterns.iter_mut().filter(|note| note.stopped.is_none());
+            open.for_each(|note| note.same = 0);
+        }
+    }
+
+    /// The page looks like the one for what does not exist. Never the entry page: many sites show that instead.
+    pub fn is_missing(&self, traps: &UrlTraps, looks: &Looks) -> bool {
+        let missing = traps.missing.and_then(|missing| missing.looks);
+        missing.is_some_and(|missing| are_alike(&missing, looks))
+    }
+
+    /// An earlier page with the same text.
+    fn twin(&self, url: &CrawlUrl, looks: &Looks) -> Option<Seen> {
+        let is_twin = |seen: &&Seen| {
+            let same_text = looks.text_bytes >= TEXT_BYTES_MIN && seen.looks.text == looks.text;
+            (seen.looks.content == looks.content || same_text) && seen.url != *url
+        };
+        // The last one is the likeliest to differ in one part only.
+        self.memory.iter().rev().find(is_twin).cloned()
+    }
+
+    fn learn_token(
+        &mut self,
+        traps: &mut UrlTraps,
+        before: &CrawlUrl,
+        after: &CrawlUrl,
+        now: Timestamp,
+    ) -> Option<Tripped> {
+        let learned = self.trials.hear((before, after), &self.memory, now)?;
+        let what = learned.place.to_string();
+        if notes::is_lifted(traps, &what) || !token::keep(&mut traps.tokens, learned.clone()) {
+            return None;
+        }
+        // That pages were alike is explained by it.
+        let open = traps.patterns.iter_mut().filter(|note| note.stopped.is_none());
+        open.for_each(|note| note.same = 0);
+        Some(Tripped { hazard: learned.hazard(), what, measure: Measure::Mended })
+    }
+
+    fn whole_site(
+        &self,
+        traps: &mut UrlTraps,
+        rules: &TrapRules,
+        url: &CrawlUrl,
+        seen: &Observation,
+    ) -> Option<Tripped> {
+        let lead = traps.same.vote(seen.looks.content);
+        let mean = self.time / self.pages.max(1);
+        let slow = self.time >= rules.slow_time && mean >= rules.slow_time / SLOW_PART;
+        let (hazard, all) = match () {
+            () if lead >= rules.site_duplicates && rules.site_duplicates > 0 => {
+                (Hazard::ManyDuplicates, false)
+            }
+            () if slow && !seen.seeded && self.pages >= PROBE_PAGES => (Hazard::Tarpit, true),
+            () => return None,
+        };
+        let stopped = notes::stop_site(traps, (hazard, all), self.pages, url, seen.now);
+        let what = String::new();
+        stopped.then_some(Tripped { hazard, what, measure: Measure::SiteStopped })
+    }
+
+    fn remember(&mut self, url: &CrawlUrl, looks: &Looks) {
+        let seen = Seen { url: url.clone(), looks: *looks };
+        if self.memory.len() < MEMORY {
+            self.memory.push(seen);
+            self.next = FIRST;
+            return;
+        }
+        self.memory[self.next] = seen;
+        self.next = if self.next + 1 < MEMORY { self.next + 1 } else { FIRST };
+    }
+}
+
+/// A page among those of its pattern.
+struct Page<'a> {
+    url: &'a CrawlUrl,
+    pattern: &'a Pattern,
+    seen: &'a Observation,
+    duplicate: bool,
+}
+
+impl Page<'_> {
+    fn note(&self, traps: &mut UrlTraps, rules: &TrapRules) -> Option<Tripped> {
+        let Found { inside, outside } = self.seen.found;
+        let note = notes::note(traps, &self.pattern.text)?;
+        note.fruit = note.fruit.saturating_add(outside);
+        note.idle = if outside > 0 { 0 } else { note.idle.saturating_add(1) };
+        note.same = match self.duplicate {
+            true => note.same.saturating_add(1),
+            false => note.same.saturating_sub(1),
+        };
+        let skeleton = self.seen.looks.skeleton as u32;
+        let familiar = note.skeletons.contains(&skeleton);
+        if !familiar {
+            note.skeletons.truncate(SKELETONS - 1);
+            note.skeletons.insert(0, skeleton);
+        }
+        if outside > 0 || !familiar {
+            note.barren = note.barren.saturating_sub(2);
+        } else if inside > 0 {
+            note.barren = note.barren.saturating_add(1);
+        }
+        let hazard = if rules.duplicates > 0 && note.same >= rules.duplicates {
+            Hazard::ManyDuplicates
+        } else if rules.counter > 0 && self.pattern.counts && note.barren >= rules.counter {
+            Hazard::Counter
+        } else {
+            return None;
+        };
+        self.stop(traps, &self.pattern.text, hazard)
+    }
+
+    /// The same for all combinations of parameters on its path.
+    fn note_family(&self, traps: &mut UrlTraps, rules: &TrapRules) -> Option<Tripped> {
+        let family = self.pattern.family()?;
+        let note = notes::note(traps, &family)?;
+        note.barren = match self.seen.found.outside {
+            0 => note.barren.saturating_add(1),
+            _ => 0,
+        };
+        let set = number_of(&self.pattern.text);
+        if note.sets.len() < SETS_MIN && !note.sets.contains(&set) {
+            note.sets.push(set);
+        }
+        let combines = note.sets.len() >= SETS_MIN;
+        let barren = rules.counter > 0 && note.barren >= rules.counter * COMBINATIONS;
+        let many = rules.pattern_urls > 0 && note.taken >= rules.pattern_urls;
+        let trips = combines && (barren || many);
+        trips.then(|| self.stop(traps, &family, Hazard::Variants)).flatten()
+    }
+
+    fn stop(&self, traps: &mut UrlTraps, pattern: &str, hazard: Hazard) -> Option<Tripped> {
+        let stopped = notes::stop_pattern(traps, pattern, hazard, self.url, self.seen.now);
+        let (what, measure) = (pattern.to_owned(), Measure::PatternStopped);
+        stopped.then_some(Tripped { hazard, what, measure })
+    }
+}
+
+/// Counts a URL that was taken; of combinations no more than the budget is.
+pub fn note_taken(traps: &mut UrlTraps, pattern: &Pattern) {
+    for text in [Some(pattern.text.clone()), pattern.family()].into_iter().flatten() {
+        // One that is not noted yet is when its first page comes.
+        if let Some(note) = traps.patterns.iter_mut().find(|note| note.text == text) {
+            note.taken = note.taken.saturating_add(1);
+        }
+    }
+}
+
+/// Of a set of parameter names. FNV-1a: what was noted is read by later versions.
+fn number_of(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193))
+}
+
+/// The same bytes; or a long text that is the same, whatever markup stands around it.
+fn is_same_page(a: &Looks, b: &Looks) -> bool {
+    a.content == b.content || a.text_bytes >= TEXT_BYTES_SURE && a.text == b.text
+}
