@@ -60,6 +60,9 @@ pub struct TrapsArgs {
 #[derive(Clone, Debug, Subcommand)]
 pub enum TrapsCommand {
     /// Take URLs of this pattern, or of the whole site, again
+    #[command(after_help = "Examples:
+  harvestman traps lift shop.example.org '/cal?m=*&y=*'
+  harvestman traps lift shop.example.org")]
     Lift {
         /// A host as the collection has it
         site: String,

@@ -90,7 +90,11 @@ fn a_trap_is_lifted_in_a_running_crawl() {
 
 #[test]
 fn stopping_the_pattern_of_a_broken_part_keeps_what_stopping_the_site_loses() {
-    let world = world(200, "/shop/*", Hazard::Broken);
+    let mut options = WebOptions { pages: PageCount::Fixed(200), ..WebOptions::default() };
+    // A site of eight levels: most of it is not linked from the first pages.
+    options.page.children = 2;
+    options.put(&format!("{HOST}/shop/*"), Hazard::Broken);
+    let world = World::new(options);
     crawl(&world);
     complete(&world);
     let errors = asked(&world, "/shop/").len();
