@@ -220,7 +220,9 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
             "the page asks not to follow; crawl.follow_nofollow overrides it"
         }
         RefusalReason::Redirects => "raise crawl.redirects to follow longer chains",
-        RefusalReason::Limit => "raise --pages, --site-pages, crawl.sites or crawl.discovered_urls",
+        RefusalReason::Limit => {
+            "raise --pages, --site-pages, crawl.sites, crawl.discovered_urls or hazards.domain_hosts"
+        }
         RefusalReason::Blocked => {
             "you keep away from it: see `harvestman block`, and `harvestman forget` for what was forgotten"
         }
