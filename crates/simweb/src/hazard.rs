@@ -34,6 +34,16 @@ pub enum Hazard {
     RedirectPrivate,
     /// A redirect to a `file:` URL.
     RedirectScheme,
+    /// A page that refreshes to itself at once.
+    RefreshLoop,
+    /// Cookies for everybody, too long ones, and very many.
+    CookieFlood,
+    /// Escape sequences in title and text.
+    EscapeSequences,
+    /// Links into somebody's network.
+    PrivateLinks,
+    /// Links to ports that are no web servers'.
+    OddPorts,
     /// 429 with `Retry-After` for `lasting` out of `every`.
     TooManyRequests { every: Duration, lasting: Duration },
     /// 503 with `Retry-After` for `lasting` out of `every`.
@@ -95,6 +105,11 @@ impl Hazard {
         Hazard::RedirectChain { hops: 30 },
         Hazard::RedirectPrivate,
         Hazard::RedirectScheme,
+        Hazard::RefreshLoop,
+        Hazard::CookieFlood,
+        Hazard::EscapeSequences,
+        Hazard::PrivateLinks,
+        Hazard::OddPorts,
         Hazard::TooManyRequests {
             every: Duration::from_secs(60),
             lasting: Duration::from_secs(20),
@@ -137,6 +152,11 @@ impl Hazard {
             Hazard::RedirectChain { .. } => "redirect-chain",
             Hazard::RedirectPrivate => "redirect-private",
             Hazard::RedirectScheme => "redirect-scheme",
+            Hazard::RefreshLoop => "refresh-loop",
+            Hazard::CookieFlood => "cookie-flood",
+            Hazard::EscapeSequences => "escape-sequences",
+            Hazard::PrivateLinks => "private-links",
+            Hazard::OddPorts => "odd-ports",
             Hazard::TooManyRequests { .. } => "too-many-requests",
             Hazard::Unavailable { .. } => "unavailable",
             Hazard::ServerError => "server-error",

@@ -3,7 +3,7 @@
 //!
 //! A cookie never leaves the registrable domain that set it: `Domain` may widen it to that domain and
 //! no further (public suffixes are refused, addresses have no wider domain). `Secure` cookies are set
-//! and sent over https only. The jar is bounded, so that a flood costs the flooder's own cookies.
+//! and sent over https only, and so is whatever was set over https. The jar is bounded, so that a flood costs the flooder's own cookies.
 //!
 //! Cookies that came from the user's file or a login are *private*: they stay so when the server renews
 //! them, no flood pushes them out, and requests that carry one are archived without their cookies.
@@ -225,7 +225,8 @@ fn parse_set_cookie(line: &str, url: &CrawlUrl, now: Timestamp) -> Option<Cookie
         domain,
         host_only,
         path: path.to_owned(),
-        secure: attributes.secure,
+        // What was given over a private line is not shown on an open one.
+        secure: attributes.secure || url.is_https(),
         expires: attributes.max_age.or(attributes.expires),
         private: false,
     })

@@ -6,7 +6,10 @@ use model::{CrawlUrl, Headers, Timestamp};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{super::cookie_date::parse_cookie_date, COOKIES_MAX, CookieJar, HEADER_BYTES_MAX};
+use super::{
+    super::cookie_date::parse_cookie_date, COOKIES_MAX, CookieJar, HEADER_BYTES_MAX,
+    refused_cookies,
+};
 
 /// 2012-01-01: some cases expire in 2007, others last to 2019.
 const NOW: Timestamp = Timestamp(1_325_376_000_000);
@@ -163,4 +166,25 @@ proptest! {
     fn any_text_is_a_date_or_none(text in ".{0,60}") {
         let _ = parse_cookie_date(&text);
     }
+}
+
+#[test]
+fn what_was_set_over_https_is_not_sent_over_http() {
+    let mut jar = CookieJar::new();
+    set(&mut jar, "https://example.com/", "own=1");
+    set(&mut jar, "http://example.com/", "open=1");
+    assert_eq!(ask(&jar, "http://example.com/").as_deref(), Some("open=1"));
+    assert_eq!(ask(&jar, "https://example.com/").as_deref(), Some("own=1; open=1"));
+}
+
+#[test]
+fn what_is_refused_is_told_by_kind() {
+    let mut headers = Headers::new();
+    (0..60).for_each(|n| headers.push("Set-Cookie", &format!("c{n}=1")));
+    headers.push("Set-Cookie", "a=1; Domain=com");
+    headers.push("Set-Cookie", "a=1; Domain=other.example");
+    headers.push("Set-Cookie", &format!("a={}", "x".repeat(5_000)));
+    let url = CrawlUrl::parse("http://www.example.com/").unwrap();
+    let refused = refused_cookies(&url, &headers);
+    assert_eq!(refused, [("too long", 1), ("for another domain", 2), ("too many", 10)]);
 }

@@ -175,7 +175,7 @@ mod tests {
     fn links_that_name_private_addresses_are_counted_in_every_spelling() {
         let link = |text: &str| Link {
             url: url(text),
-            kind: LinkKind::Anchor,
+            kind: LinkKind::A,
             rel: LinkRel::default(),
             anchor: String::new(),
             position: 0,

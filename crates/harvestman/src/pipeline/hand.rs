@@ -5,14 +5,15 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
+    sync::PoisonError,
     time::Duration,
 };
 
 use harvester::{http::CookieJar, workbench::Reason};
 use manager::PurseId;
 use model::{
-    Candidate, Fingerprint, PageUpdate, Release, SiteClock, SiteDelta, SiteHabit, SiteId, SiteKey,
-    SiteLease, SiteTraps, SpiderId, Timestamp, limits,
+    Candidate, CrawlUrl, Fingerprint, PageUpdate, Release, SiteClock, SiteDelta, SiteHabit, SiteId,
+    SiteKey, SiteLease, SiteTraps, SpiderId, Timestamp, limits,
 };
 
 use super::{sessions::Sessions, spiders::Spider};
@@ -154,6 +155,7 @@ impl Held {
             None => return None,
         };
         let fresh = || {
+            let stock = if is_meant(&self.key, spider) { stock } else { &[] };
             if !login {
                 return CookieJar::with_preset(stock, &self.key, now);
             }
@@ -218,6 +220,16 @@ impl Held {
     pub fn is_quiet(&self) -> bool {
         self.in_flight == 0 && self.gathering == 0 && !self.refilling
     }
+}
+
+/// Files of cookies name hosts without ports: on a port that is not the web's own somebody else may listen, so they
+/// go there only where a seed names it.
+fn is_meant(site: &SiteKey, spider: &Spider) -> bool {
+    if site.as_str() == site.host() {
+        return true;
+    }
+    let Ok(url) = CrawlUrl::parse(&format!("http://{}/", site.as_str())) else { return false };
+    spider.seeds.read().unwrap_or_else(PoisonError::into_inner).has_site(&url)
 }
 
 #[cfg(test)]

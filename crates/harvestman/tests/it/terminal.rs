@@ -11,12 +11,13 @@ use crate::{
 };
 
 /// Titles, type, languages, links; the bell, colours, a cleared screen, a new title, C1 controls, turned text.
-const HOSTILE: &str = "\u{1b}]0;pwned\u{7}\u{1b}[2J\u{1b}[31mred\u{9b}1m\u{202e}deb\u{7f}\u{8}\u{85}\r";
+const HOSTILE: &str =
+    "\u{1b}]0;pwned\u{7}\u{1b}[2J\u{1b}[31mred\u{9b}1m\u{202e}deb\u{7f}\u{8}\u{85}\r";
 
 /// The big list of naughty strings, where it is at hand.
 fn naughty() -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../shared/conformance/strings/blns.json");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance/strings/blns.json");
     let text = std::fs::read_to_string(path).unwrap_or_else(|_| "[]".to_owned());
     serde_json::from_str(&text).unwrap()
 }
@@ -42,10 +43,8 @@ fn server() -> Raw {
                      <a href='/to'>r</a><a href='http://[{HOSTILE}'>i</a><a href='/gone'>g</a>\
                      <a href='http://out.example/{HOSTILE}'>o</a>{many}<p>{HOSTILE}</p>"
                 );
-                let fields = format!(
-                    "Content-Type: text/html\r\nServer: \u{1b}[2Jserver\u{9b}\r\nETag: \"\u{1b}[5m\""
-                );
-                reply(stream, "200 OK", &fields, body.as_bytes());
+                let fields = "Content-Type: text/html\r\nServer: \u{1b}[2Jserver\u{9b}\r\nETag: \"\u{1b}[5m\"";
+                reply(stream, "200 OK", fields, body.as_bytes());
             }
             ("status", _) => {
                 let _ = stream.write_all(format!("HTTP/1.1 2{HOSTILE}\r\n\r\n").as_bytes());

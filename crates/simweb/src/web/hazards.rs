@@ -11,6 +11,7 @@ use crate::{Hazard, Language};
 use super::{
     Answer, Manner, Request, SimWeb,
     answer::{PNG, gzipped, redirect},
+    attacks::attack,
     page::{Dress, latin1},
     reply::{Reply, small_page},
 };
@@ -28,6 +29,9 @@ impl SimWeb {
         }
         if let Some(answer) = redirecting(hazard, request, now) {
             return answer;
+        }
+        if let Some(answer) = attack(hazard, request, now) {
+            return Some(answer);
         }
         let answer = match hazard {
             Hazard::Restless => self.restless(request, now),

@@ -5,6 +5,7 @@
 //! - The same request at the same moment always gets the same bytes.
 
 mod answer;
+mod attacks;
 mod hazards;
 mod notices;
 mod page;
