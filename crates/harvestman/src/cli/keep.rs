@@ -37,8 +37,15 @@ pub struct QuarantineArgs {
 #[derive(Clone, Debug, Subcommand)]
 pub enum QuarantineCommand {
     /// List them (also without a word)
+    #[command(after_help = "Examples:
+  harvestman quarantine list
+  harvestman quarantine list --json")]
     List,
+
     /// Have a page, or all pages of a site, read again
+    #[command(after_help = "Examples:
+  harvestman quarantine lift https://example.org/strange.html
+  harvestman quarantine lift example.org")]
     Lift {
         /// URL or site, as the list has it
         #[arg(value_name = "URL|SITE", required = true)]
