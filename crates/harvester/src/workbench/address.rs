@@ -1,6 +1,8 @@
 //! Addresses shared by several sites have a pause of their own; who must wait stands in line here.
 //!
-//! The pause lies between visits of *different* sites: those of one site are already apart by its clock.
+//! The pause lies between visits of *different* sites: those of one site are already apart by its clock. It is
+//! measured from when a request went out, which is known with its answer: until that comes, the next site waits up to
+//! twice the pause. So a visit that was slow to begin brings no two requests together.
 //! Every address a name resolves to counts, because nobody knows which one the connection will take.
 
 use std::{
@@ -21,13 +23,15 @@ pub(super) struct Addresses {
 
 #[derive(Debug)]
 struct Line {
-    /// From when on another site than `last` may be visited here.
+    /// From when on another site than `last` may be visited here, …
     free: Timestamp,
     last: SiteKey,
+    /// … or, while it has not been answered, this much later.
+    unanswered: Option<Duration>,
     /// Sites that may be visited but for this address, in order of arrival.
     waiting: BTreeSet<(u64, SiteKey)>,
-    /// The workbench will look at the line when it is free.
-    watched: bool,
+    /// When the workbench will look at the line. A look at another moment was made for an earlier state of it.
+    watched: Option<Timestamp>,
 }
 
 /// An address that is not yet free.
@@ -47,34 +51,66 @@ impl Addresses {
     ) -> Option<Occupied> {
         let lines = addresses.iter().take(ADDRESSES_MAX);
         let held = lines.filter_map(|address| Some((*address, self.lines.get(address)?)));
-        held.filter(|(_, line)| line.last != *site && line.free > now)
+        held.filter(|(_, line)| line.last != *site && line.until() > now)
             .map(|(address, line)| Occupied {
                 address,
-                free: line.free,
+                free: line.until(),
                 waiting: line.waiting.len(),
             })
             .max_by_key(|occupied| (occupied.free, occupied.address))
     }
 
-    pub fn visited(&mut self, site: &SiteKey, addresses: &[IpAddr], free: Timestamp) {
+    pub fn visited(
+        &mut self,
+        site: &SiteKey,
+        addresses: &[IpAddr],
+        pause: Duration,
+        now: Timestamp,
+    ) {
+        let free = now.plus(pause);
         for address in addresses.iter().take(ADDRESSES_MAX) {
             let line = self.lines.entry(*address).or_insert_with(|| Line {
                 free,
                 last: site.clone(),
+                unanswered: None,
                 waiting: BTreeSet::new(),
-                watched: false,
+                watched: None,
             });
             // With a shorter pause than before, an earlier visit may bind longer.
             line.free = line.free.max(free);
             line.last = site.clone();
+            line.unanswered = Some(pause);
         }
+    }
+
+    /// The visit of `site` went out at `started`. `true` when somebody stands in line who may go earlier now.
+    pub fn answered(
+        &mut self,
+        site: &SiteKey,
+        address: IpAddr,
+        pause: Duration,
+        started: Timestamp,
+    ) -> bool {
+        let line = self.lines.get_mut(&address).filter(|line| line.last == *site);
+        let Some(line) = line else { return false };
+        line.free = line.free.max(started.plus(pause));
+        line.unanswered = None;
+        let until = line.until();
+        let earlier = line.watched.is_some_and(|at| at > until);
+        if earlier {
+            line.watched = None;
+        }
+        earlier
     }
 
     /// `true` when nobody watches yet for the moment the line is free.
     pub fn join(&mut self, address: IpAddr, number: u64, site: &SiteKey) -> bool {
         let Some(line) = self.lines.get_mut(&address) else { return false };
         line.waiting.insert((number, site.clone()));
-        !std::mem::replace(&mut line.watched, true)
+        let unwatched = line.watched.is_none();
+        let until = line.until();
+        line.watched.get_or_insert(until);
+        unwatched
     }
 
     pub fn leave(&mut self, address: IpAddr, number: u64, site: &SiteKey) {
@@ -87,8 +123,11 @@ impl Addresses {
     /// another where it is wanted.
     pub fn next(&mut self, address: IpAddr, now: Timestamp) -> Option<SiteKey> {
         let line = self.lines.get_mut(&address)?;
-        line.watched = false;
-        if line.free > now {
+        if line.watched.is_some_and(|at| at > now) {
+            return None;
+        }
+        line.watched = None;
+        if line.until() > now {
             return None;
         }
         line.waiting.pop_first().map(|(_, site)| site)
@@ -97,9 +136,11 @@ impl Addresses {
     /// When to look at the line again, if anybody stands in it unwatched.
     pub fn watch(&mut self, address: IpAddr) -> Option<Timestamp> {
         let line = self.lines.get_mut(&address)?;
-        let wanted = !line.waiting.is_empty() && !line.watched;
-        line.watched |= wanted;
-        wanted.then_some(line.free)
+        let wanted = !line.waiting.is_empty() && line.watched.is_none();
+        if wanted {
+            line.watched = Some(line.until());
+        }
+        wanted.then_some(line.until())
     }
 
     pub fn len(&self) -> usize {
@@ -108,7 +149,13 @@ impl Addresses {
 
     /// Forgets addresses that bind nobody any more.
     pub fn prune(&mut self, now: Timestamp) {
-        self.lines.retain(|_, line| line.free > now || !line.waiting.is_empty());
+        self.lines.retain(|_, line| line.until() > now || !line.waiting.is_empty());
+    }
+}
+
+impl Line {
+    fn until(&self) -> Timestamp {
+        self.free.plus(self.unanswered.unwrap_or_default())
     }
 }
 

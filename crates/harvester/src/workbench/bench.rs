@@ -238,6 +238,10 @@ impl Workbench {
         let host = self.hosts.get_mut(&flight.host).expect("a host with visits is never forgotten");
         host.in_flight -= 1;
         host.pace.ended(ended, host.gap.is_zero(), &self.options, now);
+        if let Name::Resolved(resolution) = &host.name {
+            let addresses = resolution.addresses.clone();
+            self.answered_at(&flight.host, &addresses, started.min(now));
+        }
         // A robots.txt that lies elsewhere kept another site busy.
         let here = flight.host == flight.site.key;
         let worked = if here { now.since(flight.started) } else { Duration::ZERO };

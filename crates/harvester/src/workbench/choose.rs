@@ -171,9 +171,9 @@ impl Workbench {
         self.leave_lines(site);
         let (mut assignment, flight) = self.assign(site, chosen, &host_key, true, now);
         assignment.addresses = addresses;
-        let free = now.plus(self.options.address_pause());
-        if free > now && !self.host(&host_key).gap.is_zero() {
-            self.addresses.visited(&host_key, &assignment.addresses, free);
+        let pause = self.options.address_pause();
+        if !pause.is_zero() && !self.host(&host_key).gap.is_zero() {
+            self.addresses.visited(&host_key, &assignment.addresses, pause, now);
         }
         let host = self.host(&host_key);
         host.in_flight += 1;

@@ -413,11 +413,39 @@ fn a_late_visit_moves_the_line_of_its_address() {
     let leases = ["a", "b", "c"].map(|name| open_lease(&format!("{name}.example"), &["/1"], ""));
     let mut bench = Bench::with(leases.into());
     bench.shared = Some(address(1));
-    bench.visit(START);
+    let first = bench.visit(START);
+    bench.answer(&first, 200, START);
     assert_eq!(bench.wait(at(0)), at(250));
-    bench.visit(at(900));
+    let second = bench.visit(at(900));
+    bench.answer(&second, 200, at(901));
     assert_eq!(bench.wait(at(901)), at(1150));
     bench.visit(at(1150));
+}
+
+#[test]
+fn a_visit_that_is_slow_to_begin_brings_no_two_sites_of_an_address_together() {
+    let leases = ["a", "b", "c"].map(|name| open_lease(&format!("{name}.example"), &["/1"], ""));
+    let mut bench = Bench::with(leases.into());
+    bench.shared = Some(address(1));
+    let first = bench.visit(START);
+    assert_eq!(bench.wait(START), at(500), "nobody knows yet when it went out");
+    let late = answer(&first, 200, at(200));
+    bench.bench.release(first.id, Ok(&late), at(210));
+    assert_eq!(bench.wait(at(210)), at(450), "a quarter of a second after it went out");
+    let second = bench.visit(at(450));
+    bench.answer(&second, 200, at(460));
+    assert_eq!(bench.wait(at(699)), at(700));
+    bench.visit(at(700));
+}
+
+#[test]
+fn a_site_that_never_answers_holds_its_address_for_twice_the_pause_only() {
+    let leases = ["a", "b"].map(|name| open_lease(&format!("{name}.example"), &["/1"], ""));
+    let mut bench = Bench::with(leases.into());
+    bench.shared = Some(address(1));
+    let silent = bench.visit(START);
+    let other = bench.visit(at(500));
+    assert_ne!(silent.url.host(), other.url.host());
 }
 
 #[test]

@@ -142,6 +142,16 @@ impl Workbench {
         }
     }
 
+    /// A visit of the host went out at `started`: who stands in line at its addresses may have to wait longer, or less.
+    pub(super) fn answered_at(&mut self, host: &SiteKey, addresses: &[IpAddr], started: Timestamp) {
+        let pause = self.options.address_pause();
+        for address in addresses {
+            if self.addresses.answered(host, *address, pause, started) {
+                self.watch(*address);
+            }
+        }
+    }
+
     pub(super) fn watch(&mut self, address: IpAddr) {
         if let Some(free) = self.addresses.watch(address) {
             let number = self.number();
