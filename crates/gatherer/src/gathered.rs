@@ -6,7 +6,7 @@ use crate::Language;
 
 /// Bytes of an example shown in a problem: enough to recognise it.
 const EXAMPLE_CHARS_MAX: usize = 200;
-const EXAMPLES_MAX: usize = 5;
+pub(crate) const EXAMPLES_MAX: usize = 5;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gathered {
@@ -77,6 +77,8 @@ pub enum GatherProblem {
     },
     InvalidUrls(Examples),
     LongUrls(Examples),
+    /// It names several as its canonical page: none of them is.
+    Canonicals(Examples),
     LinksOverLimit {
         count: u64,
     },
@@ -95,6 +97,7 @@ impl GatherProblem {
             GatherProblem::Malformed { .. } => "malformed-text",
             GatherProblem::InvalidUrls(_) => "invalid-urls",
             GatherProblem::LongUrls(_) => "long-urls",
+            GatherProblem::Canonicals(_) => "canonical-conflict",
             GatherProblem::LinksOverLimit { .. } => "links-over-limit",
             GatherProblem::RequisitesOverLimit { .. } => "requisites-over-limit",
         }

@@ -33,5 +33,5 @@ pub use language::Language;
 pub use options::{GatherOptions, LinkTags};
 pub use part::gather_part;
 pub use selection::Selection;
-pub use simhash::{simhash, simhash_distance};
+pub use simhash::{has_words, simhash, simhash_distance};
 pub use sketch::{Comparison, compare_with_sketch, sketch};

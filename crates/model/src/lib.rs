@@ -50,6 +50,6 @@ pub use resolve::{Resolution, Resolve};
 pub use robots::{RobotsAnswer, RobotsCopy};
 pub use site::{Origin, Site, SiteClock, SiteCounters, SiteId, SiteKey};
 pub use time::Timestamp;
-pub use trap::SiteTraps;
+pub use trap::{Down, Family, SiteTraps};
 pub use url::{CrawlUrl, Fingerprint, NormalForm, UrlBase, UrlError};
 pub use visit::{Change, Visit};

@@ -10,6 +10,8 @@
 //!
 //! What sites say of their pages: [`read_notice`] (sitemaps, feeds, robots.rdf) and [`sort_notice`].
 //!
+//! What a site teaches about itself: [`Loners`] finds families of near duplicates.
+//!
 //! Counting is not here: limits on pages are exact only where the site's lease is held.
 
 mod block;
@@ -17,6 +19,7 @@ mod blocks;
 mod condition;
 mod conditions;
 mod depths;
+mod families;
 mod forgotten;
 mod form;
 mod links;
@@ -38,6 +41,7 @@ pub use blocks::Blocks;
 pub use condition::{Condition, RuleError};
 pub use conditions::Conditions;
 pub use depths::{Depths, OtherDepth};
+pub use families::{FAMILY_WORDS_MIN, Kinship, Likeness, Loners, Worn, counter_pattern, family_of};
 pub use forgotten::{Forgotten, Grave};
 pub use form::{Rewrite, UrlForm, parse_host_pattern};
 pub use links::{Sorted, sort_links};

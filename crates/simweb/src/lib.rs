@@ -24,7 +24,7 @@ mod words;
 
 pub use change::ChangeModel;
 pub use fetcher::SimFetcher;
-pub use hazard::{Hazard, Placed};
+pub use hazard::{Hazard, Placed, SitemapTrick};
 pub use log::{Arrival, Counts, Entry, Log, LogOptions, OpenVisit, read_log};
 pub use options::{Dates, Latency, NoticePlan, PageCount, PageOptions, RobotsPlan, WebOptions};
 pub use resolver::SimResolver;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use model::{
     Change, Counts, CrawlUrl, Fingerprint, Page, PageFacts, PageState, RecordLocation, RobotsCopy,
-    SiteCounters, SiteHabit, SpiderId, StoreError, Timestamp,
+    SiteCounters, SiteHabit, SiteTraps, SpiderId, StoreError, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params, types::Type};
 use serde::Serialize;
@@ -349,6 +349,19 @@ impl Census {
             params![max, hazard, site],
             HazardEntry::from_row,
         )
+    }
+
+    /// What a site has taught about its traps, and whether it is down.
+    pub fn traps(&self, site: &str) -> Result<SiteTraps, StoreError> {
+        let sql = "SELECT traps FROM sites WHERE key = ?1";
+        let text: Option<String> = self.list(sql, [site], |row| row.get(0))?.pop().flatten();
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    }
+
+    /// Sites that have not answered when they were last asked.
+    pub fn sites_down(&self) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM sites WHERE instr(traps, '\"down\":') > 0";
+        Ok(self.list(sql, [], |row| row.get::<_, i64>(0))?.first().map_or(0, |n| *n as u64))
     }
 
     /// Every block, by pattern: a list can have a million, so one at a time.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use harvester::{clock::RealClock, robots::Robots};
 use model::{
-    Candidate, Clock, CrawlUrl, PageState, PageTerms, Refusal, RefusalReason, RobotsAnswer,
+    Candidate, Clock, CrawlUrl, Down, PageState, PageTerms, Refusal, RefusalReason, RobotsAnswer,
     SignalSource, Timestamp,
 };
 use seeder::{Block, Blocks, RuleStep, SeedSet, StepVerdict, parse_seed};
@@ -13,10 +13,11 @@ use serde_json::{Value, json};
 use store::{
     census::{Census, DecisionEntry, PageStory},
     collection::Collection,
+    history::Canonical,
     spiders::SpiderRow,
 };
 
-use super::{Context, known_as, outlook::Outlook};
+use super::{Context, alike::Alike, known_as, outlook::Outlook};
 use crate::{
     cli::ExplainArgs,
     config::{Config, SpiderConfig},
@@ -45,7 +46,11 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
     for row in asked(census.spiders()?, args.spider.as_deref(), story.as_ref())? {
         opinions.push(case.opinion(&row, story.as_ref(), &decisions)?);
     }
-    let explanation = Explanation { url, story, opinions, decisions, now };
+    let alike = story.as_ref().and_then(|story| story.facts.as_ref());
+    let alike = alike.map(|facts| Alike::of(&census, &url, facts)).transpose()?.flatten();
+    let canonical = census.canonical(&url)?;
+    let down = census.traps(url.site_text())?.down;
+    let explanation = Explanation { url, story, opinions, decisions, alike, canonical, down, now };
     print(&match context.json {
         true => format!("{:#}\n", explanation.json()),
         false => explanation.text(),
@@ -199,6 +204,9 @@ struct Explanation {
     /// At least one: a collection has its first spider.
     opinions: Vec<Opinion>,
     decisions: Vec<DecisionEntry>,
+    alike: Option<Alike>,
+    canonical: Option<Canonical>,
+    down: Option<Down>,
     now: Timestamp,
 }
 
@@ -238,6 +246,9 @@ impl Explanation {
             "spider": self.opinion().spider,
             "rules": self.opinion().json(),
             "spiders": spiders,
+            "alike": self.alike.as_ref().map(Alike::json),
+            "canonical": self.canonical.as_ref().map(canonical_words),
+            "site_down_since": self.down.map(|down| times::iso(down.since)),
             "decisions_on_site": self.decisions,
             "coming_back": self.outlook().map(Outlook::json),
         })
@@ -295,6 +306,21 @@ impl Explanation {
             };
             let _ = writeln!(text, "last visit {when}: {outcome}");
         }
+        if let Some(alike) = &self.alike {
+            let _ = writeln!(text, "{}", printable(&alike.words()));
+        }
+        if let Some(canonical) = &self.canonical {
+            let _ = writeln!(text, "{}", printable(&canonical_words(canonical)));
+        }
+        if let Some(down) = self.down {
+            let _ = writeln!(
+                text,
+                "its site has not answered since {} ({} tries): asked ever less often, at least \
+                 once a month; crawl --fresh asks at once",
+                times::iso(down.since),
+                down.tries
+            );
+        }
         let next = match page.due {
             Some(due) => times::until(due, self.now),
             None => "not by itself".to_owned(),
@@ -329,6 +355,15 @@ impl Explanation {
                 Some(step) => format!("depends on {}: {}", step.rule, step.why),
                 None => "would be crawled, but no link or seed has led to it yet".to_owned(),
             },
+        }
+    }
+}
+
+fn canonical_words(canonical: &Canonical) -> String {
+    match canonical {
+        Canonical::Folded(target) => format!("exports have its canonical page instead: {target}"),
+        Canonical::Ignored { target, why } => {
+            format!("names {target} as its canonical page, which is ignored: {why}")
         }
     }
 }

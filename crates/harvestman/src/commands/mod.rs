@@ -16,6 +16,7 @@ use crate::{
     terminal::{remark, stderr_is_terminal},
 };
 
+mod alike;
 mod announcements;
 mod batch;
 mod block;

@@ -1,6 +1,7 @@
 //! `report`: what can be told of a collection in a table.
 
 mod adaptation;
+mod duplicates;
 mod hazards;
 
 use super::Context;
@@ -13,5 +14,6 @@ pub fn run(context: &Context, args: &ReportArgs) -> Result<Exit, Failure> {
     match &args.report {
         Report::Adaptation(args) => adaptation::run(context, args),
         Report::Hazards(args) => hazards::run(context, args),
+        Report::Duplicates(args) => duplicates::run(context, args),
     }
 }

@@ -38,6 +38,7 @@ pub fn run(context: &Context) -> Result<Exit, Failure> {
         spending: outlook::saved(&census)?.map(|saved| saved.spending).unwrap_or_default(),
         folder: collection.dir().display().to_string(),
         batches: census.batches()?,
+        down: census.sites_down()?,
         now: RealClock::new().now(),
     };
     print(&if context.json { format!("{:#}\n", report.json()) } else { report.text() })?;
@@ -54,6 +55,7 @@ struct Report {
     spending: Vec<Spending>,
     folder: String,
     batches: Vec<BatchRow>,
+    down: u64,
     now: Timestamp,
 }
 
@@ -78,7 +80,7 @@ impl Report {
                 "waiting": counts.pages_waiting, "excluded": counts.pages_excluded,
                 "candidates": counts.candidates,
             },
-            "sites": { "known": counts.sites_known },
+            "sites": { "known": counts.sites_known, "down": self.down },
             "spiders": self.spiders.iter().map(super::spider::as_json).collect::<Vec<Value>>(),
             "visits": counts.visits,
             "versions": counts.versions,
@@ -116,6 +118,10 @@ impl Report {
             number(counts.versions),
             bytes(counts.bytes)
         );
+        if self.down > 0 {
+            let down = number(self.down);
+            let _ = writeln!(text, "down        {down} sites do not answer: asked ever less often");
+        }
         if let Some(due) = self.next_due {
             let _ = writeln!(text, "next due    {}", times::until(due, self.now));
         }

@@ -38,8 +38,8 @@ pub use layers::FlagValues;
 pub use origin::Origin;
 pub use overrides::{Overrides, PageOverride, SiteOverride};
 pub use sections::{
-    ChangeBy, Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Objective,
-    Policy, Reject, Revisit, Scope, Store, Url,
+    ChangeBy, Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Hazards,
+    Objective, Policy, Reject, Revisit, Scope, Store, Url,
 };
 pub use spider::{OwnLimits, SpiderConfig, parse_setting};
 pub use template::template;
@@ -59,6 +59,7 @@ pub struct Config {
     pub reject: Reject,
     pub store: Store,
     pub revisit: Revisit,
+    pub hazards: Hazards,
     pub harvester: Harvester,
     pub overrides: Overrides,
     pub credentials: Vec<Credential>,
@@ -152,6 +153,7 @@ impl Config {
             reject: values.reject(),
             store: values.store(),
             revisit: values.revisit(),
+            hazards: values.hazards(),
             harvester: values.harvester(),
             overrides: Overrides::default(),
             credentials: Vec::new(),

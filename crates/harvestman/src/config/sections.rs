@@ -262,6 +262,11 @@ pub enum Objective {
 }
 
 #[derive(Clone, Debug, PartialEq)]
+pub struct Hazards {
+    pub near_duplicates: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
 pub struct Harvester {
     pub sites_in_hand: usize,
 }
@@ -437,6 +442,10 @@ impl Values {
             watch: self.list("revisit.watch"),
             ignore: self.list("revisit.ignore"),
         }
+    }
+
+    pub fn hazards(&mut self) -> Hazards {
+        Hazards { near_duplicates: narrow(self.count("hazards.near_duplicates")) }
     }
 
     pub fn harvester(&mut self) -> Harvester {

@@ -9,13 +9,16 @@ use std::{
     time::Duration,
 };
 
-use gatherer::{Gathered, gather, gather_part};
+use gatherer::{Gathered, gather, gather_part, has_words};
 use harvester::failure::PageAfter;
 use model::{
-    Archive, ArchiveEntry, Candidate, Clock, Decision, EntryKind, Exchange, Page, PageUpdate,
-    RecordId, RecordLocation, RefersTo, Refusal, Stopped, StoreError, Verdict,
+    Archive, ArchiveEntry, Candidate, Clock, CrawlUrl, Decision, EntryKind, Exchange, Page,
+    PageUpdate, RecordId, RecordLocation, RefersTo, Refusal, Stopped, StoreError, Verdict,
 };
-use seeder::{Blocks, Requisites, Sorted, SortedNotice, feeds_of, sort_links, sort_requisites};
+use seeder::{
+    Blocks, FAMILY_WORDS_MIN, Likeness, Requisites, Sorted, SortedNotice, feeds_of, sort_links,
+    sort_requisites,
+};
 use store::{
     directory::Directory,
     warc::{RecordIds, dechunk, sha1},
@@ -249,7 +252,9 @@ impl GatherStage {
         decisions.extend(refused);
         let html = matches!(gathered.media_type.as_str(), "text/html" | "application/xhtml+xml");
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
-        let sightings = sightings::of_page(exchange, &gathered);
+        let near = (html && !duplicate).then(|| near(exchange, &page, &gathered)).flatten();
+        let mut sightings = sightings::of_page(exchange, &gathered);
+        sightings.append(&mut notice.sightings);
         let report = PageReport {
             page,
             update,
@@ -260,6 +265,7 @@ impl GatherStage {
             notice,
             links: gathered.links,
             duplicate,
+            near,
             again,
             lesson,
             html: html && !gathered.noarchive,
@@ -366,6 +372,14 @@ fn refusal(
     spider.judge_answer(page, media_type)
 }
 
+/// What the page is like, if it has content and enough words to tell.
+fn near(exchange: &Exchange, page: &Page, gathered: &Gathered) -> Option<Likeness> {
+    let is_content = (200..300).contains(&exchange.status) && exchange.stopped.is_none();
+    let is_page = !page.terms.requisite && page.terms.notice.is_none();
+    let says = is_content && is_page && has_words(&gathered.text, FAMILY_WORDS_MIN);
+    says.then(|| Likeness::new(gathered.simhash, &gathered.title))
+}
+
 /// What was forgotten is not written down again because somebody links to it.
 fn leave_out_forgotten(blocks: &Blocks, gathered: &mut Gathered, update: &mut PageUpdate) {
     if blocks.is_empty() {
@@ -373,7 +387,8 @@ fn leave_out_forgotten(blocks: &Blocks, gathered: &mut Gathered, update: &mut Pa
     }
     gathered.links.retain(|link| !blocks.is_forgotten(&link.url));
     let Some(facts) = &mut update.facts else { return };
-    if gathered.canonical.as_ref().is_some_and(|url| blocks.is_forgotten(url)) {
+    let named = facts.canonical.iter().flat_map(|named| named.split(' '));
+    if named.filter_map(|url| CrawlUrl::parse(url).ok()).any(|url| blocks.is_forgotten(&url)) {
         facts.canonical = None;
     }
     if gathered.redirect.as_ref().is_some_and(|url| blocks.is_forgotten(url)) {

@@ -15,6 +15,8 @@ use model::{
     SiteLease, SiteTraps, SpiderId, Timestamp, limits,
 };
 
+use seeder::Loners;
+
 use super::{sessions::Sessions, spiders::Spider};
 
 #[derive(Default)]
@@ -32,6 +34,14 @@ pub struct Held {
     pub habit: SiteHabit,
     /// What it has taught about its own traps.
     pub traps: SiteTraps,
+    /// Its last visit brought no answer, or an error of its own.
+    pub silent: bool,
+    /// Canonical links between its pages since check-out, to others than themselves.
+    pub canonicals: HashMap<Fingerprint, Fingerprint>,
+    /// There is something in `traps` that the store does not have yet.
+    pub learned: bool,
+    /// Its pages since check-out that are like no other.
+    pub loners: Loners,
     /// Pages of the site that are known, counting what was admitted since check-out.
     pub known: u64,
     /// Spiders do not share their cookies: one may be logged in.
@@ -73,6 +83,10 @@ impl Hand {
             seeded: lease.site.seeded,
             habit: lease.site.habit.clone(),
             traps: lease.site.traps.clone(),
+            silent: false,
+            canonicals: HashMap::new(),
+            learned: false,
+            loners: Loners::default(),
             known: lease.site.counters.known,
             jars: BTreeMap::new(),
             gathering: 0,

@@ -3,7 +3,11 @@
 //! What takes more than one visit to see (traps) is seen by the holder of the site's lease, not here.
 
 use gatherer::{GatherProblem, Gathered};
-use model::{CrawlUrl, Exchange, FailureKind, FetchFailure, Hazard, Measure, Sighting, Stopped};
+use harvester::robots::Robots;
+use model::{
+    CrawlUrl, Exchange, FailureKind, FetchFailure, Hazard, Measure, RobotsAnswer, RobotsCopy,
+    Sighting, Stopped,
+};
 
 pub fn of_page(exchange: &Exchange, gathered: &Gathered) -> Vec<Sighting> {
     let url = &exchange.url;
@@ -33,6 +37,22 @@ pub fn of_failure(url: &CrawlUrl, failure: &FetchFailure) -> Option<Sighting> {
     Some(Sighting::at(url, hazard, measure))
 }
 
+/// Of a copy of robots.txt: lines that mean nothing, or that it cannot be had.
+pub fn of_robots(copy: &RobotsCopy) -> Option<Sighting> {
+    let url = copy.origin.robots_url();
+    match &copy.answer {
+        RobotsAnswer::Rules(text) => {
+            let mistakes = Robots::read(text).mistakes();
+            let met = Sighting::at(&url, Hazard::RobotsErrors, Measure::Mended);
+            (mistakes > 0).then_some(Sighting { count: mistakes, ..met })
+        }
+        RobotsAnswer::Unreachable { .. } => {
+            Some(Sighting::at(&url, Hazard::RobotsUnreachable, Measure::Refused))
+        }
+        RobotsAnswer::Unavailable { .. } => None,
+    }
+}
+
 fn stopped(exchange: &Exchange) -> Option<Sighting> {
     let hazard = match exchange.stopped? {
         Stopped::Type | Stopped::Announced => return None,
@@ -58,6 +78,8 @@ fn problem_met(url: &CrawlUrl, problem: &GatherProblem) -> Option<Sighting> {
             .map(|sighting| Sighting { count: examples.count, ..sighting }),
         GatherProblem::LongUrls(examples) => met(Hazard::LongUrl, Measure::Refused)
             .map(|sighting| Sighting { count: examples.count, ..sighting }),
+        GatherProblem::Canonicals(_) => met(Hazard::CanonicalConflict, Measure::Refused)
+            .map(|sighting| sighting.of("several on one page")),
         GatherProblem::LinksOverLimit { .. } | GatherProblem::RequisitesOverLimit { .. } => {
             met(Hazard::ManyLinks, Measure::Cut)
         }

@@ -110,5 +110,13 @@ fn is_spell(hazard: &Hazard) -> bool {
 
 /// These are about many pages, not about one that misbehaves.
 fn is_trap(hazard: &Hazard) -> bool {
-    matches!(hazard, Hazard::Calendar | Hazard::SessionIds | Hazard::GrowingPath | Hazard::Soft404)
+    matches!(
+        hazard,
+        Hazard::Calendar
+            | Hazard::SessionIds
+            | Hazard::GrowingPath
+            | Hazard::Soft404
+            | Hazard::NearDuplicates { .. }
+            | Hazard::Sitemap(_)
+    )
 }

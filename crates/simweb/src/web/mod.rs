@@ -6,6 +6,7 @@
 
 mod answer;
 mod hazards;
+mod near;
 mod notices;
 mod page;
 mod parts;
@@ -16,6 +17,7 @@ mod shape;
 mod sitemap;
 #[cfg(test)]
 mod tests;
+mod tricks;
 
 pub use answer::{Answer, Manner, Request};
 pub use shape::LinkTo;

@@ -78,6 +78,9 @@ impl Harvest {
         self.state.in_flight -= 1;
         let released = self.workbench.release(assignment.id, answer.as_ref(), now);
         self.tell(&assignment, &released);
+        if let Ok(exchange) = &answer {
+            self.note_health(&assignment, Ok(exchange.status), now);
+        }
         if let Some(held) = self.state.hand.get(&assignment.site.key) {
             held.in_flight -= 1;
             held.free_since = now;
@@ -238,6 +241,7 @@ impl Harvest {
         tracing::info!(%url, ?kind, %detail, "no answer");
         self.state.tally.error(kind.word());
         self.state.tally.last_failure = Some((url.clone(), failure.detail.clone()));
+        self.note_health(&assignment, Err(failure.kind), now);
         let Some(held) = self.state.hand.get(&assignment.site.key) else { return };
         let mut delta = held.delta(now);
         delta.clock = Some(released.clock);
@@ -258,8 +262,13 @@ impl Harvest {
             }
             delta.updates.push(update);
         }
-        let sightings = sightings::of_failure(&assignment.url, failure).into_iter().collect();
+        let mut sightings: Vec<_> =
+            sightings::of_failure(&assignment.url, failure).into_iter().collect();
+        sightings.extend(delta.robots.iter().filter_map(sightings::of_robots));
+        self.note_silence(&assignment.url, &mut delta, &mut sightings, now);
+        let key = delta.key.clone();
         self.settle(Settle { deltas: vec![delta], sightings, pages: 1, busy, ..Settle::default() });
+        self.rest_while_down(&key, now);
     }
 
     pub(super) fn gathered(&mut self, report: Report) {
@@ -278,12 +287,14 @@ impl Harvest {
         match subject {
             ReportSubject::Robots(copy) => {
                 if let Some(copy) = &copy {
+                    share.sightings.extend(sightings::of_robots(copy));
                     self.admit_notices_of(copy, assignment.spider, &mut delta, &mut share, now);
                 }
                 delta.robots.extend(copy);
             }
             ReportSubject::Page(report) => self.admit_report(*report, &mut delta, &mut share, now),
         }
+        self.note_silence(&assignment.url, &mut delta, &mut share.sightings, now);
         share.deltas.insert(0, delta);
         self.settle(share);
         if slowed {
@@ -295,6 +306,7 @@ impl Harvest {
         {
             self.put_down(&key, reason, now);
         }
+        self.rest_while_down(&key, now);
     }
 
     fn admit_report(
@@ -314,6 +326,7 @@ impl Harvest {
             notice,
             links,
             duplicate,
+            near,
             again,
             lesson,
             html: _,
@@ -324,6 +337,11 @@ impl Harvest {
         self.learn(&page, decided, delta, now);
         self.state.tally.count(&update, page.terms);
         delta.duplicates += u64::from(duplicate && !page.terms.requisite);
+        self.note_canonical(&page, &update, delta, share);
+        let internal = match self.find_family(&page, &mut update, near, delta, share) {
+            true => self.leave_more_of_the_same(&page, internal, delta, share),
+            false => internal,
+        };
         for candidate in internal {
             self.admit(candidate, delta, share, now);
         }
