@@ -4,9 +4,10 @@ use model::{CrawlUrl, Exchange, LinkKind, LinkRel};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    GatherOptions, GatherProblem, Gathered, Refresh,
+    Examples, GatherOptions, GatherProblem, Gathered, Refresh,
     charset::{self, Decoded},
     fields::{self, RawRefresh},
+    gathered::EXAMPLES_MAX,
     language,
     media_type::{self, Declared},
     page::{DEPTH_MAX, LinkSink, Oddities, PageParts, RawLink, read_page},
@@ -198,9 +199,27 @@ fn take_parts(
     if let Some(scheme) = fields.redirect.and_then(foreign_scheme) {
         gathered.problems.push(GatherProblem::ForeignRedirect { scheme });
     }
-    gathered.canonical = target_of(LinkKind::Canonical, gathered)
-        .or_else(|| fields.canonical.and_then(|c| resolver.resolve(c)));
+    let named = fields.canonical.and_then(|canonical| resolver.resolve(canonical));
+    take_canonical(named, gathered);
     gathered.problems.extend(resolver.into_problems());
+}
+
+/// One that the page, or its header, names alone; several contradict each other.
+fn take_canonical(of_header: Option<CrawlUrl>, gathered: &mut Gathered) {
+    let of_page = gathered.links.iter().filter(|link| link.kind == LinkKind::Canonical);
+    let mut named: Vec<&CrawlUrl> = of_header.iter().collect();
+    for url in of_page.map(|link| &link.url) {
+        if !named.contains(&url) && named.len() <= EXAMPLES_MAX {
+            named.push(url);
+        }
+    }
+    if named.len() > 1 {
+        let mut examples = Examples::default();
+        named.iter().for_each(|url| examples.add(url.as_str()));
+        gathered.problems.push(GatherProblem::Canonicals(examples));
+    } else {
+        gathered.canonical = named.first().map(|url| (*url).clone());
+    }
 }
 
 fn target_of(kind: LinkKind, gathered: &Gathered) -> Option<CrawlUrl> {

@@ -6,7 +6,7 @@ use crate::{Language, LongPiece};
 
 /// Bytes of an example shown in a problem: enough to recognise it.
 const EXAMPLE_CHARS_MAX: usize = 200;
-const EXAMPLES_MAX: usize = 5;
+pub(crate) const EXAMPLES_MAX: usize = 5;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gathered {
@@ -79,6 +79,8 @@ pub enum GatherProblem {
     LongUrls(Examples),
     /// Links whose host is written otherwise than its one form: put right.
     HostAliases(Examples),
+    /// It names several as its canonical page: none of them is.
+    Canonicals(Examples),
     LinksOverLimit {
         count: u64,
     },
@@ -118,6 +120,7 @@ impl GatherProblem {
             GatherProblem::InvalidUrls(_) => "invalid-urls",
             GatherProblem::LongUrls(_) => "long-urls",
             GatherProblem::HostAliases(_) => "host-aliases",
+            GatherProblem::Canonicals(_) => "canonical-conflict",
             GatherProblem::LinksOverLimit { .. } => "links-over-limit",
             GatherProblem::RequisitesOverLimit { .. } => "requisites-over-limit",
             GatherProblem::WrongCharset { .. } => "wrong-charset",

@@ -2,7 +2,8 @@
 //!
 //! Charikar's simhash as Manku et al. used it for crawling (WWW 2007), over shingles of three
 //! words. Letters are compared without ASCII case. Scripts written without spaces (kana, Han,
-//! Hangul) count each character as a word.
+//! Hangul) count each character as a word. Digits count for nothing: pages that differ by a counter,
+//! a date or a price are the same, however short they are.
 //!
 //! Made to be cheap. Where words end cannot be foreseen by a processor, so the loop over bytes has
 //! no branch: each byte goes into the running hash, and a space stores it. The 64 counters are
@@ -15,13 +16,21 @@ pub fn simhash(text: &str) -> u64 {
     let bytes = text.as_bytes();
     if bytes.iter().any(|&b| b >= UNSPACED_LEAD) {
         for word in bytes.split(|&b| is_space(b)) {
-            unspaced_words(word).for_each(|w| shingle.push(hash_word(w), &mut counters));
+            let hashes = unspaced_words(word).map(hash_word).filter(|&hash| hash != 0);
+            hashes.for_each(|hash| shingle.push(hash, &mut counters));
         }
     } else {
         each_word(bytes, |word| shingle.push(word, &mut counters));
     }
     shingle.finish(&mut counters);
     counters.majority()
+}
+
+/// Whether the text has at least so many words that count. Stops there.
+pub fn has_words(text: &str, least: usize) -> bool {
+    let counts = |word: &&[u8]| word.iter().any(|byte| !byte.is_ascii_digit());
+    let words = text.as_bytes().split(|&b| is_space(b)).flat_map(unspaced_words);
+    words.filter(|word| !word.is_empty()).filter(counts).take(least).count() == least
 }
 
 /// Bits in which two fingerprints differ; up to 3 of 64 mean near duplicates (Manku et al.).
@@ -61,7 +70,8 @@ fn hash_word(word: &[u8]) -> u64 {
 /// Seven bits a byte: nine ASCII letters before they overlap; [`mix`] does the mixing.
 #[inline]
 fn add_byte(hash: u64, byte: u8) -> u64 {
-    hash.rotate_left(7) ^ u64::from(byte | 0x20)
+    let with = hash.rotate_left(7) ^ u64::from(byte | 0x20);
+    if byte.is_ascii_digit() { hash } else { with }
 }
 
 #[inline]
@@ -182,10 +192,50 @@ fn mix(bits: u64) -> u64 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Counters, simhash, simhash_distance};
+    use super::{Counters, has_words, simhash, simhash_distance};
+
+    /// A number in letters, for digits do not count.
+    fn word(number: usize) -> String {
+        number.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect()
+    }
 
     fn essay(words: usize) -> Vec<String> {
-        (0..words).map(|i| format!("w{}", (i * 7919 + i * i * 31) % 997)).collect()
+        (0..words).map(|i| format!("w{}", word((i * 7919 + i * i * 31) % 997))).collect()
+    }
+
+    #[test]
+    fn pages_that_differ_by_a_counter_are_the_same_however_short() {
+        let page =
+            |n: u32| format!("Month {n}\nNothing happens in month {n} of 2026. next: {}", n + 1);
+        assert_eq!(simhash(&page(9)), simhash(&page(10)));
+        assert_eq!(simhash("第9章 終わり"), simhash("第10章 終わり"));
+        assert_ne!(
+            simhash(&page(9)),
+            simhash("Month nine\nNothing happens in month nine. next: ten")
+        );
+        assert_eq!(simhash("1 2 3 4"), 0);
+    }
+
+    #[test]
+    fn different_things_in_the_same_template_are_seldom_near() {
+        let frame = essay(120).join(" ");
+        let thing = |t: usize| -> String {
+            let said: Vec<String> =
+                (0..15).map(|i| format!("p{}", word(t * 1000 + i * i))).collect();
+            format!("{} {frame} {} price {t}", said[0], said.join(" "))
+        };
+        let hashes: Vec<u64> = (0..60).map(|t| simhash(&thing(t))).collect();
+        let pairs =
+            hashes.iter().enumerate().flat_map(|(i, a)| hashes[..i].iter().map(move |b| (a, b)));
+        let near = pairs.filter(|(a, b)| simhash_distance(**a, **b) <= 3).count();
+        assert!(near <= 20, "{near} of 1,770 pairs with a tenth of the words differing");
+    }
+
+    #[test]
+    fn numbers_are_no_words() {
+        assert!(has_words("one two 33 three", 3) && !has_words("one two 33 three", 4));
+        assert!(has_words("第9章終", 3) && !has_words(" \n 1 2", 1));
+        assert!(has_words("", 0));
     }
 
     #[test]
@@ -199,17 +249,16 @@ mod tests {
         });
         // Three of 598 shingles change: a few of the counters near the middle tip over.
         assert!(distances.sum::<u32>() <= 20 * 4);
-        let other: Vec<_> = (0..600).map(|i| format!("v{}", i * 31 % 613)).collect();
+        let other: Vec<_> = (0..600).map(|i| format!("v{}", word(i * 31 % 613))).collect();
         assert!(simhash_distance(one, simhash(&other.join(" "))) >= 16);
     }
 
     #[test]
     fn unrelated_texts_differ_in_about_half_the_bits() {
-        let hashes: Vec<u64> = (0..40u64)
+        let hashes: Vec<u64> = (0..40usize)
             .map(|t| {
-                simhash(
-                    &(0..200u64).map(|i| format!("t{t}x{}", i * i)).collect::<Vec<_>>().join(" "),
-                )
+                let word = |i: usize| format!("t{}x{}", word(t), word(i * i));
+                simhash(&(0..200).map(word).collect::<Vec<_>>().join(" "))
             })
             .collect();
         let pairs =

@@ -127,6 +127,40 @@ fn treatment(outcome: Result<u16, FailureKind>) -> Treatment {
     }
 }
 
+/// What one outcome says of the server behind a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    Up,
+    Down,
+    /// It may be either.
+    Unsaid,
+}
+
+pub fn health(outcome: Result<u16, FailureKind>) -> Health {
+    use FailureKind::*;
+    match outcome {
+        // There, and asking for patience.
+        Ok(429) => Health::Unsaid,
+        Ok(500..) => Health::Down,
+        Ok(_) => Health::Up,
+        Err(DnsUnknown | DnsTrouble | ConnectRefused | ConnectTimeout | Timeout | Reset | Tls) => {
+            Health::Down
+        }
+        Err(BadHttp | AddressRefused | Proxy | Aborted) => Health::Unsaid,
+    }
+}
+
+/// How long a site is left alone that has been silent for this long: half of that, and at most
+/// [`DOWN_WAIT_MAX`]. Below an hour pages' own retries and the back-off do.
+pub fn wait_while_down(away: Duration) -> Option<Duration> {
+    const SILENT_MIN: Duration = Duration::from_secs(3600);
+    (away >= SILENT_MIN).then(|| (away / 2).min(DOWN_WAIT_MAX))
+}
+
+/// Once a month, counting the time until a page of it has its turn again (a week, by the default budget): a site
+/// that comes back is found within that.
+pub const DOWN_WAIT_MAX: Duration = Duration::from_secs(24 * 24 * 3600);
+
 fn wait(row: &Treatment, failures: u16) -> Duration {
     /// A page's retries stay within a day; longer waits are the manager's.
     const RETRY_MAX: Duration = Duration::from_secs(24 * 3600);
@@ -187,6 +221,23 @@ mod tests {
             assert_eq!(after.page, PageAfter::Later { at: NOW.plus(PROXY_WAIT) });
             assert_eq!(after.site, SiteStep::Keep);
         }
+    }
+
+    #[test]
+    fn a_silent_site_is_asked_ever_less_often_and_at_least_once_a_month() {
+        let day = Duration::from_secs(24 * 3600);
+        let (mut away, mut waits) = (Duration::from_secs(3600), Vec::new());
+        while away < day * 365 {
+            let wait = wait_while_down(away).expect("silent for an hour and more");
+            waits.push(wait);
+            away += wait;
+        }
+        assert!(waits.is_sorted() && waits.len() < 35, "{}", waits.len());
+        assert_eq!(waits.last(), Some(&DOWN_WAIT_MAX));
+        assert_eq!(wait_while_down(Duration::from_secs(3599)), None);
+        assert_eq!(health(Ok(404)), Health::Up);
+        assert_eq!(health(Ok(503)), Health::Down);
+        assert_eq!(health(Err(FailureKind::Proxy)), Health::Unsaid, "our own trouble");
     }
 
     #[test]

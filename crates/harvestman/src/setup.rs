@@ -189,6 +189,7 @@ pub fn rules(config: &Config, folder: &Path) -> Result<SpiderRules, Failure> {
         follow_nofollow: crawl.follow_nofollow,
         ports: crawl.ports.clone(),
         discovered_urls_max: crawl.discovered_urls,
+        near_duplicates_max: config.hazards.near_duplicates,
         notices: crawl.notices,
         traps: traps(config),
     })

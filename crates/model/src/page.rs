@@ -202,6 +202,9 @@ pub struct PageFacts {
     pub noarchive: bool,
     /// An earlier page of the same site with the same content.
     pub duplicate_of: Option<Fingerprint>,
+    /// The first page of the same site whose text is nearly this one's.
+    #[serde(default)]
+    pub near_of: Option<Fingerprint>,
     /// Of a page that changed at several visits in a row: its lines and which of them are restless, as the
     /// gatherer packs them; a few kilobytes at most.
     #[serde(default)]

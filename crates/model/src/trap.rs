@@ -12,6 +12,35 @@ use crate::{Fingerprint, Hazard, Timestamp};
 pub struct SiteTraps {
     /// Traps that are made of URLs.
     pub urls: UrlTraps,
+    /// Pages whose texts differ in next to nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub families: Vec<Family>,
+    /// It does not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub down: Option<Down>,
+}
+
+/// A site that does not answer, or only with errors of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Down {
+    /// The first question in vain.
+    pub since: Timestamp,
+    /// Questions in vain.
+    pub tries: u32,
+}
+
+/// Pages of a site that are near duplicates of its first (`seeder::families`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Family {
+    /// Of the first page.
+    pub simhash: u64,
+    /// Hash of its title without digits.
+    pub title: u64,
+    pub first: Fingerprint,
+    /// Pages of it, the first among them.
+    pub pages: u32,
+    /// Patterns of their URLs (as hashes), and how many pages each has given.
+    pub kinds: Vec<(u64, u32)>,
 }
 
 impl SiteTraps {

@@ -12,6 +12,7 @@
 //!
 //! Sites with the same content under several names: [`Heuristic`], [`Comparison`], [`Folds`].
 //! What sites do to have no end: [`traps`].
+//! What a site teaches about itself: [`Loners`] finds families of near duplicates.
 //!
 //! Counting is not here: limits on pages are exact only where the site's lease is held.
 
@@ -20,6 +21,7 @@ mod blocks;
 mod condition;
 mod conditions;
 mod depths;
+mod families;
 mod forgotten;
 mod form;
 mod links;
@@ -44,6 +46,7 @@ pub use blocks::Blocks;
 pub use condition::{Condition, RuleError};
 pub use conditions::Conditions;
 pub use depths::{Depths, OtherDepth};
+pub use families::{FAMILY_WORDS_MIN, Kinship, Likeness, Loners, Worn, counter_pattern, family_of};
 pub use forgotten::{Forgotten, Grave};
 pub use form::{Rewrite, UrlForm, parse_host_pattern};
 pub use links::{Sorted, sort_links};

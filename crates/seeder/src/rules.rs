@@ -78,6 +78,8 @@ pub struct SpiderRules {
     pub ports: Vec<u16>,
     /// URLs of a site that no seed names; counted by the holder of its lease (VN's figure).
     pub discovered_urls_max: u64,
+    /// Pages of one pattern that a family of near duplicates has before more are refused; 0: no end.
+    pub near_duplicates_max: u32,
     /// What sites say of their own pages.
     pub notices: NoticeRules,
     /// When URLs are a trap; asked by the holder of the site's lease.
@@ -108,6 +110,7 @@ impl Default for SpiderRules {
             follow_nofollow: false,
             ports: Vec::new(),
             discovered_urls_max: 5_000,
+            near_duplicates_max: 10,
             notices: NoticeRules::default(),
             traps: TrapRules::default(),
         }

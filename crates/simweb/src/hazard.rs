@@ -18,6 +18,8 @@ pub enum Hazard {
     Silent,
     /// Resets the connection instead of answering.
     Reset,
+    /// Is away (resets every connection) from `after` the web's beginning on, for `lasting`.
+    Away { after: Duration, lasting: Duration },
     /// Resets it in the middle of the body.
     ResetInBody,
     /// `Content-Length` promises more than comes before the server hangs up.
@@ -68,6 +70,8 @@ pub enum Hazard {
     Calendar,
     /// Every link carries a session id that changes each minute.
     SessionIds,
+    /// A list of this many pages that differ by a counter alone, each of which leads to the next, for ever.
+    NearDuplicates { listed: u32 },
     /// Each page links one folder deeper, for ever.
     GrowingPath,
     /// Unknown paths answer 200 with one and the same page.
@@ -92,6 +96,8 @@ pub enum Hazard {
     Tarpit { after: Duration },
     /// One page after the other, so many.
     Chain { length: u64 },
+    /// A sitemap that plays tricks on whoever reads it; at `/sitemap*` of a host.
+    Sitemap(SitemapTrick),
     /// UTF-8 in the header, Latin-1 in the body.
     CharsetLie,
     /// A picture that says it is HTML.
@@ -134,6 +140,7 @@ impl Hazard {
         Hazard::SlowHead { every: Duration::from_secs(1) },
         Hazard::Silent,
         Hazard::Reset,
+        Hazard::Away { after: Duration::ZERO, lasting: Duration::from_secs(1 << 40) },
         Hazard::ResetInBody,
         Hazard::Truncated,
         Hazard::WrongLength,
@@ -162,6 +169,7 @@ impl Hazard {
         Hazard::Garbage,
         Hazard::Calendar,
         Hazard::SessionIds,
+        Hazard::NearDuplicates { listed: 200 },
         Hazard::GrowingPath,
         Hazard::Soft404,
         Hazard::UnknownSession,
@@ -174,6 +182,15 @@ impl Hazard {
         Hazard::History,
         Hazard::Tarpit { after: Duration::from_millis(50) },
         Hazard::Chain { length: 100 },
+        Hazard::Sitemap(SitemapTrick::Entities),
+        Hazard::Sitemap(SitemapTrick::LateDoctype),
+        Hazard::Sitemap(SitemapTrick::External),
+        Hazard::Sitemap(SitemapTrick::Include),
+        Hazard::Sitemap(SitemapTrick::Circle),
+        Hazard::Sitemap(SitemapTrick::Deep),
+        Hazard::Sitemap(SitemapTrick::ManyUrls),
+        Hazard::Sitemap(SitemapTrick::OtherHosts),
+        Hazard::Sitemap(SitemapTrick::Bomb),
         Hazard::CharsetLie,
         Hazard::BinaryAsHtml,
         Hazard::Utf16,
@@ -229,6 +246,7 @@ impl Hazard {
             Hazard::SlowHead { .. } => "slow-head",
             Hazard::Silent => "silent",
             Hazard::Reset => "reset",
+            Hazard::Away { .. } => "away",
             Hazard::ResetInBody => "reset-in-body",
             Hazard::Truncated => "truncated",
             Hazard::WrongLength => "wrong-length",
@@ -254,6 +272,7 @@ impl Hazard {
             Hazard::Garbage => "garbage",
             Hazard::Calendar => "calendar",
             Hazard::SessionIds => "session-ids",
+            Hazard::NearDuplicates { .. } => "near-duplicates",
             Hazard::GrowingPath => "growing-path",
             Hazard::Soft404 => "soft-404",
             Hazard::UnknownSession => "unknown-session",
@@ -266,6 +285,7 @@ impl Hazard {
             Hazard::History => "history",
             Hazard::Tarpit { .. } => "tarpit",
             Hazard::Chain { .. } => "chain",
+            Hazard::Sitemap(trick) => trick.word(),
             Hazard::CharsetLie => "charset-lie",
             Hazard::BinaryAsHtml => "binary-as-html",
             Hazard::Utf16 => "utf-16",
@@ -336,6 +356,45 @@ impl Hazard {
                 | Hazard::NoWww
                 | Hazard::Wildcard
         )
+    }
+}
+
+/// How a sitemap can be meant to hurt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SitemapTrick {
+    /// Entities that grow a thousandfold nine times, and entities that are files.
+    Entities,
+    /// The same behind eight kilobytes of comments.
+    LateDoctype,
+    /// A document type that is another file.
+    External,
+    /// XInclude of another file.
+    Include,
+    /// An index that names itself, and another that names it.
+    Circle,
+    /// A thousand indexes, each naming the next.
+    Deep,
+    /// One URL more than the protocol allows.
+    ManyUrls,
+    /// URLs of somebody else.
+    OtherHosts,
+    /// A small gzip file that unpacks to 60 MB.
+    Bomb,
+}
+
+impl SitemapTrick {
+    pub fn word(self) -> &'static str {
+        match self {
+            SitemapTrick::Entities => "sitemap-entities",
+            SitemapTrick::LateDoctype => "sitemap-late-doctype",
+            SitemapTrick::External => "sitemap-external",
+            SitemapTrick::Include => "sitemap-include",
+            SitemapTrick::Circle => "sitemap-circle",
+            SitemapTrick::Deep => "sitemap-deep",
+            SitemapTrick::ManyUrls => "sitemap-many-urls",
+            SitemapTrick::OtherHosts => "sitemap-other-hosts",
+            SitemapTrick::Bomb => "sitemap-bomb",
+        }
     }
 }
 

@@ -25,7 +25,7 @@ mod words;
 
 pub use change::ChangeModel;
 pub use fetcher::SimFetcher;
-pub use hazard::{Hazard, Placed};
+pub use hazard::{Hazard, Placed, SitemapTrick};
 pub use log::{Arrival, Counts, Entry, Log, LogOptions, OpenVisit, read_log};
 pub use odd::Odd;
 pub use options::{Dates, Latency, NoticePlan, PageCount, PageOptions, RobotsPlan, WebOptions};

@@ -373,6 +373,19 @@ impl Census {
         )
     }
 
+    /// What a site has taught about its traps, and whether it is down.
+    pub fn site_traps(&self, site: &str) -> Result<SiteTraps, StoreError> {
+        let sql = "SELECT traps FROM sites WHERE key = ?1";
+        let text: Option<String> = self.list(sql, [site], |row| row.get(0))?.pop().flatten();
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    }
+
+    /// Sites that have not answered when they were last asked.
+    pub fn sites_down(&self) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM sites WHERE instr(traps, '\"down\":') > 0";
+        Ok(self.list(sql, [], |row| row.get::<_, i64>(0))?.first().map_or(0, |n| *n as u64))
+    }
+
     /// Every block, by pattern: a list can have a million, so one at a time.
     pub fn each_block(&self, take: impl FnMut(BlockEntry)) -> Result<(), StoreError> {
         each_block(&self.sql, take).map_err(|e| self.error(e))

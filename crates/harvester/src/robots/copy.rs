@@ -24,10 +24,12 @@ use model::{
 };
 
 use super::lines;
+use crate::failure::wait_while_down;
 
 /// The first wait before an unreachable file is asked for again; then as long as it has been away.
 pub const UNREACHABLE_FIRST_WAIT: Duration = Duration::from_secs(60);
-/// Four questions a day do no harm and find a server that came back within the day.
+/// Four questions a day do no harm and find a server that came back within the day. One that has been away for
+/// longer than half a day is asked less and less ([`wait_while_down`]).
 pub const UNREACHABLE_WAIT_MAX: Duration = Duration::from_secs(6 * 3600);
 /// RFC 9309 section 2.3.1.4: "a reasonably long period of time (for example, 30 days)".
 const UNREACHABLE_GIVEN_UP: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -128,7 +130,8 @@ fn unreachable(
             RobotsCopy { answer: RobotsAnswer::Unreachable { why }, ..unavailable(origin, 0, now) }
         }
     };
-    let wait = away.clamp(UNREACHABLE_FIRST_WAIT, UNREACHABLE_WAIT_MAX);
+    let often = away.clamp(UNREACHABLE_FIRST_WAIT, UNREACHABLE_WAIT_MAX);
+    let wait = often.max(wait_while_down(away).unwrap_or_default());
     RobotsCopy { expires: now.plus(wait), unreachable_since: Some(since), ..copy }
 }
 

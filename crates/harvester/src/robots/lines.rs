@@ -20,8 +20,10 @@ pub(super) enum Directive<'a> {
     Disallow(&'a str),
     CrawlDelay(&'a str),
     Sitemap(&'a str),
-    /// A key we do not know: passed over, but counted in tests.
-    Unknown,
+    /// A key we do not know: passed over.
+    Unknown(&'a str),
+    /// It has no key, and is no comment either: a mistake.
+    Nothing,
 }
 
 /// A directive, the line it stood on (from 1), and that line as written.
@@ -73,15 +75,17 @@ fn split_lines(text: &str) -> impl Iterator<Item = &str> {
 
 fn directive(line: &str) -> Option<Directive<'_>> {
     let line = line.split('#').next().unwrap_or("");
-    let line = before_tag(line).trim_matches(is_blank);
-    let (key, value) = split_key(line)?;
+    let before = before_tag(line).trim_matches(is_blank);
+    let Some((key, value)) = split_key(before) else {
+        return (!line.trim_matches(is_blank).is_empty()).then_some(Directive::Nothing);
+    };
     Some(match Key::of(key) {
         Key::UserAgent => Directive::UserAgent(value),
         Key::Allow => Directive::Allow(value),
         Key::Disallow => Directive::Disallow(value),
         Key::CrawlDelay => Directive::CrawlDelay(value),
         Key::Sitemap => Directive::Sitemap(value),
-        Key::Other => Directive::Unknown,
+        Key::Other => Directive::Unknown(key),
     })
 }
 

@@ -17,6 +17,7 @@ pub struct Robots {
     groups: Vec<Group>,
     /// As written, in order, without repeats; they bind nobody in particular.
     sitemaps: Vec<String>,
+    mistakes: u64,
 }
 
 impl Robots {
@@ -58,6 +59,12 @@ impl Robots {
 
     pub fn sitemaps(&self) -> &[String] {
         &self.sitemaps
+    }
+
+    /// Lines that mean nothing: no key, a key that nobody knows, rules for nobody. The others are obeyed all the
+    /// same.
+    pub fn mistakes(&self) -> u64 {
+        self.mistakes
     }
 
     /// A group of its own speaks to this crawler.
@@ -153,7 +160,8 @@ impl Reader {
             Directive::Disallow(path) => self.rule(line, path, false),
             Directive::CrawlDelay(value) => self.crawl_delay(value),
             Directive::Sitemap(url) => self.sitemap(url),
-            Directive::Unknown => {}
+            Directive::Unknown(key) => self.robots.mistakes += u64::from(!is_extension(key)),
+            Directive::Nothing => self.robots.mistakes += 1,
         }
     }
 
@@ -169,7 +177,10 @@ impl Reader {
 
     fn rule(&mut self, line: Line<'_>, path: &str, allow: bool) {
         // Rules before the first User-agent line bind nobody.
-        let Some(group) = self.robots.groups.last_mut() else { return };
+        let Some(group) = self.robots.groups.last_mut() else {
+            self.robots.mistakes += 1;
+            return;
+        };
         self.ruled = true;
         if path.is_empty() {
             return;
@@ -184,7 +195,10 @@ impl Reader {
     }
 
     fn crawl_delay(&mut self, value: &str) {
-        let Some(delay) = seconds(value) else { return };
+        let Some(delay) = seconds(value) else {
+            self.robots.mistakes += 1;
+            return;
+        };
         let Some(group) = self.robots.groups.last_mut() else { return };
         group.delays.push((group.agents.len(), delay));
     }
@@ -207,6 +221,23 @@ fn product_tokens(value: &str) -> impl Iterator<Item = Box<str>> + '_ {
         let name = &word[..end.unwrap_or(word.len())];
         (!name.is_empty()).then(|| name.into())
     })
+}
+
+/// Records that other crawlers read (section 2.2.4 lets them be): no mistake, and nothing to us.
+fn is_extension(key: &str) -> bool {
+    const KNOWN: [&str; 10] = [
+        "host",
+        "clean-param",
+        "request-rate",
+        "visit-time",
+        "noindex",
+        "nofollow",
+        "content-signal",
+        "content-usage",
+        "license",
+        "robot-version",
+    ];
+    KNOWN.iter().any(|known| key.eq_ignore_ascii_case(known))
 }
 
 fn folder_of_index(path: &str) -> Option<&str> {

@@ -309,6 +309,8 @@ fn retry_after_freezes_the_site_not_the_url() {
         (503, "Fri, 15 Jan 2027 08:05:00 GMT", 300),
         (429, "Fri, 15 Jan 2027 07:00:00 GMT", 5),
         (429, "soon", 5),
+        (503, "-1", 5),
+        (429, "", 5),
     ] {
         let mut bench = Bench::with(vec![open_lease("a.example", &["/1", "/2"], "")]);
         let first = bench.visit(START);
@@ -341,6 +343,11 @@ fn an_endless_retry_after_is_capped_with_a_note() {
     assert!(matches!(released.notes[..], [Note::RetryAfterCapped { .. }]));
     assert_eq!(bench.wait(START), at(24 * 3600 * 1000));
     assert_eq!(bench.reasons(), [Reason::NotBefore(at(24 * 3600 * 1000))]);
+    let mut bench = Bench::with(vec![open_lease("a.example", &["/1", "/2"], "")]);
+    let first = bench.visit(START);
+    let ten_years = [("Retry-After", "Thu, 15 Jan 2037 08:00:00 GMT")];
+    bench.answer_with(&first, 503, &ten_years, Duration::ZERO, START);
+    assert_eq!(bench.wait(START), at(24 * 3600 * 1000));
 }
 
 #[test]

@@ -48,4 +48,8 @@ pub struct ExportDirectoryArgs {
     /// A file for every visit, also for those that saw nothing new
     #[arg(long)]
     pub every_visit: bool,
+
+    /// Also pages that name another, similar one as their canonical page
+    #[arg(long)]
+    pub unfolded: bool,
 }

@@ -140,6 +140,12 @@ pub enum Report {
   harvestman report replicas --heuristic dups-80
   harvestman report replicas --heuristic same-home --json")]
     Replicas(ReplicaReportArgs),
+
+    /// Pages of a site that bring the same content, and families of near duplicates
+    #[command(after_help = "Examples:
+  harvestman report duplicates
+  harvestman report duplicates --site example.org --json")]
+    Duplicates(DuplicatesArgs),
 }
 
 #[derive(Clone, Debug, Args)]
@@ -149,6 +155,17 @@ pub struct ReplicaReportArgs {
     pub heuristic: Option<String>,
 
     /// Groups shown, the largest first; --json has them all
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct DuplicatesArgs {
+    /// Only on this site
+    #[arg(long, value_name = "HOST")]
+    pub site: Option<String>,
+
+    /// At most so many of either kind, those with most pages first
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 }

@@ -260,11 +260,12 @@ With --json every change is an object on a line of its own; the last line is {ne
 to give to --after the next time. Nothing is told twice and nothing is missed that way.")]
     Changes(ChangesArgs),
 
-    /// Reports on a collection: how visits have adapted to the pages, which hazards were met, which sites are replicas
+    /// Reports on a collection: how visits have adapted to the pages, which hazards were met, what is there twice
     #[command(after_help = "Examples:
   harvestman report adaptation
   harvestman report adaptation --spider news --json
   harvestman report hazards
+  harvestman report duplicates
   harvestman report replicas")]
     Report(ReportArgs),
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use harvester::{clock::RealClock, robots::Robots};
 use model::{
-    Candidate, Clock, CrawlUrl, PageState, PageTerms, Refusal, RefusalReason, RobotsAnswer,
+    Candidate, Clock, CrawlUrl, Down, PageState, PageTerms, Refusal, RefusalReason, RobotsAnswer,
     SignalSource, Timestamp, UrlTraps,
 };
 use seeder::{
@@ -16,11 +16,12 @@ use serde_json::{Value, json};
 use store::{
     census::{Census, DecisionEntry, PageStory},
     collection::Collection,
+    history::Canonical,
     replicas::{ReplicaRow, ReplicaState},
     spiders::SpiderRow,
 };
 
-use super::{Context, known_as, outlook::Outlook};
+use super::{Context, alike::Alike, known_as, outlook::Outlook};
 use crate::{
     cli::ExplainArgs,
     config::{Config, SpiderConfig},
@@ -51,7 +52,12 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
         opinions.push(case.opinion(&row, story.as_ref(), &decisions)?);
     }
     let replica = census.replica(url.site_text())?;
-    let explanation = Explanation { url, story, opinions, decisions, replica, now };
+    let alike = story.as_ref().and_then(|story| story.facts.as_ref());
+    let alike = alike.map(|facts| Alike::of(&census, &url, facts)).transpose()?.flatten();
+    let canonical = census.canonical(&url)?;
+    let down = census.site_traps(url.site_text())?.down;
+    let explanation =
+        Explanation { url, story, opinions, decisions, replica, alike, canonical, down, now };
     print(&match context.json {
         true => format!("{:#}\n", explanation.json()),
         false => explanation.text(),
@@ -212,6 +218,9 @@ struct Explanation {
     decisions: Vec<DecisionEntry>,
     /// Its site is, or was, taken for the same as another.
     replica: Option<ReplicaRow>,
+    alike: Option<Alike>,
+    canonical: Option<Canonical>,
+    down: Option<Down>,
     now: Timestamp,
 }
 
@@ -251,6 +260,9 @@ impl Explanation {
             "spider": self.opinion().spider,
             "rules": self.opinion().json(),
             "spiders": spiders,
+            "alike": self.alike.as_ref().map(Alike::json),
+            "canonical": self.canonical.as_ref().map(canonical_words),
+            "site_down_since": self.down.map(|down| times::iso(down.since)),
             "decisions_on_site": self.decisions,
             "coming_back": self.outlook().map(Outlook::json),
             "replica": self.replica,
@@ -311,6 +323,21 @@ impl Explanation {
                 None => format!("status {}", last.status),
             };
             let _ = writeln!(text, "last visit {when}: {outcome}");
+        }
+        if let Some(alike) = &self.alike {
+            let _ = writeln!(text, "{}", printable(&alike.words()));
+        }
+        if let Some(canonical) = &self.canonical {
+            let _ = writeln!(text, "{}", printable(&canonical_words(canonical)));
+        }
+        if let Some(down) = self.down {
+            let _ = writeln!(
+                text,
+                "its site has not answered since {} ({} tries): asked ever less often, at least \
+                 once a month; crawl --fresh asks at once",
+                times::iso(down.since),
+                down.tries
+            );
         }
         let next = match page.due {
             Some(due) => times::until(due, self.now),
@@ -377,6 +404,15 @@ fn replica_line(row: &ReplicaRow, url: &CrawlUrl) -> String {
             format!("{site} served what {original} serves, and no longer does\n")
         }
         ReplicaState::Lifted => format!("{site} is never taken for a replica: you said so\n"),
+    }
+}
+
+fn canonical_words(canonical: &Canonical) -> String {
+    match canonical {
+        Canonical::Folded(target) => format!("exports have its canonical page instead: {target}"),
+        Canonical::Ignored { target, why } => {
+            format!("names {target} as its canonical page, which is ignored: {why}")
+        }
     }
 }
 

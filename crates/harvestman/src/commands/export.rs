@@ -1,23 +1,24 @@
 //! `export`: what the collection holds in the forms that other programs take.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use harvester::clock::RealClock;
-use model::{Clock, StoreError, Timestamp};
+use model::{Clock, CrawlUrl, Fingerprint, StoreError, Timestamp};
 use serde_json::json;
 use store::{
     census::Census,
     collection::Collection,
     directory::{Directory, KeptVersion, Span},
+    history::Canonical,
 };
 
 use super::Context;
 use crate::{
-    archived::Archived,
+    archived::{Archived, gathered},
     cli::{ExportArgs, ExportDirectoryArgs, ExportForm},
     exit::{Exit, Failure, cannot_write},
     moments::Moment,
-    progress::{bytes, some},
+    progress::{bytes, number, some},
     terminal::print,
     times::iso,
 };
@@ -38,6 +39,8 @@ struct Written {
     versions: u64,
     files: u64,
     bytes: u64,
+    /// Versions of pages that another stands for.
+    folded: u64,
     /// Versions whose record cannot be read.
     unreadable: Vec<String>,
 }
@@ -54,18 +57,28 @@ fn directory(context: &Context, args: &ExportDirectoryArgs) -> Result<Exit, Fail
     let directory = Directory::new(args.out.clone(), census.sittings()?);
     let archived = Archived::new(&collection, &census, config.fetch.body_bytes_max);
     let (mut after, mut written, mut told) = (0, Written::default(), clock.now());
+    let mut folds = Folds::default();
     loop {
         let piece = census.kept_versions(after, &span, PIECE)?;
         let Some(last) = piece.last() else { break };
         after = last.seq;
         for version in &piece {
-            let body = match archived.exchange(version.record) {
-                Ok(exchange) => exchange.body,
+            if !args.unfolded && folds.is_folded(&census, &version.url)? {
+                written.folded += 1;
+                continue;
+            }
+            let exchange = match archived.exchange(version.record) {
+                Ok(exchange) => exchange,
                 Err(failure) => {
                     written.miss(version, &failure);
                     continue;
                 }
             };
+            // The newest version lets itself be shown; an older one may not.
+            if gathered(&exchange).noarchive {
+                continue;
+            }
+            let body = exchange.body;
             written.versions += 1;
             for at in times(version, &span, args.every_visit) {
                 directory.write(&version.url, at, &body).map_err(unwritten)?;
@@ -79,6 +92,27 @@ fn directory(context: &Context, args: &ExportDirectoryArgs) -> Result<Exit, Fail
         }
     }
     tell(context, args, &written)
+}
+
+/// Pages that another stands for (their canonical one), as far as they were asked about.
+#[derive(Default)]
+struct Folds(HashMap<Fingerprint, bool>);
+
+impl Folds {
+    /// Versions of a page lie close to each other or far apart: what is remembered need not be much.
+    const MAX: usize = 10_000;
+
+    fn is_folded(&mut self, census: &Census, url: &CrawlUrl) -> Result<bool, Failure> {
+        if let Some(known) = self.0.get(&url.fingerprint()) {
+            return Ok(*known);
+        }
+        let folded = matches!(census.canonical(url)?, Some(Canonical::Folded(_)));
+        if self.0.len() >= Folds::MAX {
+            self.0.clear();
+        }
+        self.0.insert(url.fingerprint(), folded);
+        Ok(folded)
+    }
 }
 
 impl Written {
@@ -156,7 +190,7 @@ fn tell(context: &Context, args: &ExportDirectoryArgs, written: &Written) -> Res
         print(&format!(
             "{}\n",
             json!({ "out": out, "versions": versions, "files": files, "bytes": written.bytes,
-                    "unreadable": unreadable })
+                    "folded": written.folded, "unreadable": unreadable })
         ))?;
     } else {
         unreadable.iter().for_each(|line| context.say(&format!("left out: {line}")));
@@ -167,6 +201,13 @@ fn tell(context: &Context, args: &ExportDirectoryArgs, written: &Written) -> Res
             bytes(written.bytes),
             args.out.display()
         ));
+        if written.folded > 0 {
+            context.say(&format!(
+                "{} versions of pages that name another as their canonical one were left out \
+                 (--unfolded has them too)",
+                number(written.folded)
+            ));
+        }
     }
     Ok(if unreadable.is_empty() { Exit::Done } else { Exit::Fault })
 }

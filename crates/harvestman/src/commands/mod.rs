@@ -16,6 +16,7 @@ use crate::{
     terminal::{LogWriter, remark, stderr_is_terminal, tame_panics},
 };
 
+mod alike;
 mod announcements;
 mod batch;
 mod block;

@@ -1,6 +1,7 @@
 //! `report`: what can be told of a collection in a table.
 
 mod adaptation;
+mod duplicates;
 mod hazards;
 mod replicas;
 
@@ -15,5 +16,6 @@ pub fn run(context: &Context, args: &ReportArgs) -> Result<Exit, Failure> {
         Report::Adaptation(args) => adaptation::run(context, args),
         Report::Hazards(args) => hazards::run(context, args),
         Report::Replicas(args) => replicas::run(context, args),
+        Report::Duplicates(args) => duplicates::run(context, args),
     }
 }

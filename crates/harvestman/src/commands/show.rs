@@ -5,7 +5,7 @@ use harvester::clock::RealClock;
 use model::{Clock, Exchange};
 use serde_json::json;
 
-use super::{Context, story::Story};
+use super::{Context, alike::Alike, story::Story};
 use crate::{
     archived::gathered,
     cli::ShowArgs,
@@ -31,6 +31,11 @@ pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
     }
     let gathered = gathered(&exchange);
     story.may_be_shown(gathered.noarchive)?;
+    let facts = story.story.facts.as_ref();
+    let alike = facts.map(|facts| Alike::of(&story.census, &story.url, facts)).transpose()?;
+    if let Some(alike) = alike.flatten() {
+        context.say(&alike.words());
+    }
     if args.html {
         print_bytes(&exchange.body)?;
     } else if context.json {

@@ -45,6 +45,7 @@ pub fn run(context: &Context) -> Result<Exit, Failure> {
         folder: collection.dir().display().to_string(),
         batches: census.batches()?,
         stalls: stalls(&census)?,
+        down: census.sites_down()?,
         now: RealClock::new().now(),
     };
     print(&if context.json { format!("{:#}\n", report.json()) } else { report.text() })?;
@@ -72,6 +73,7 @@ struct Report {
     batches: Vec<BatchRow>,
     /// Of the last run, newest first.
     stalls: Vec<Event>,
+    down: u64,
     now: Timestamp,
 }
 
@@ -96,7 +98,7 @@ impl Report {
                 "waiting": counts.pages_waiting, "excluded": counts.pages_excluded,
                 "candidates": counts.candidates,
             },
-            "sites": { "known": counts.sites_known },
+            "sites": { "known": counts.sites_known, "down": self.down },
             "spiders": self.spiders.iter().map(super::spider::as_json).collect::<Vec<Value>>(),
             "visits": counts.visits,
             "versions": counts.versions,
@@ -147,6 +149,10 @@ impl Report {
             let (count, when) = (number(self.stalls.len() as u64), times::ago(last.at, self.now));
             let what = printable(&last.text);
             let _ = writeln!(text, "stalled     {count} times, last {when}: {what}");
+        }
+        if self.down > 0 {
+            let down = number(self.down);
+            let _ = writeln!(text, "down        {down} sites do not answer: asked ever less often");
         }
         if let Some(due) = self.next_due {
             let _ = writeln!(text, "next due    {}", times::until(due, self.now));

@@ -266,6 +266,7 @@ pub enum Objective {
 pub struct Hazards {
     pub traps: bool,
     pub duplicates: u32,
+    pub near_duplicates: u32,
     pub site_duplicates: u32,
     pub repeated_segments: usize,
     pub counter: u32,
@@ -475,6 +476,7 @@ impl Values {
             counter: narrow(self.count("hazards.counter")),
             pattern_urls: narrow(self.count("hazards.pattern_urls")),
             session_names: self.list("hazards.session_names"),
+            near_duplicates: narrow(self.count("hazards.near_duplicates")),
             soft_404: self.flag("hazards.soft_404"),
             slow_time: self.time("hazards.slow_time"),
             // Whatever is looked at stands still for a moment.

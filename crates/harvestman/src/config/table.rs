@@ -572,6 +572,11 @@ pub static KEYS: &[Key] = &[
     Key::new("hazards.stalled_after", Kind::Time, "\"5m\"")
         .doc("A part of the crawl that makes no progress for so long is told of and begun anew; after twice that the process ends.")
         .example("\"10m\""),
+    Key::new("hazards.near_duplicates", Kind::Count { min: 0, max: 1_000_000 }, "10")
+        .doc("Pages of one URL pattern in a family of near duplicates, after which links of such pages to further ones are refused; 0 takes them all.")
+        .example("100")
+        .reach(Reach::Spider)
+        .live(),
     // The machine.
     Key::new("harvester.sites_in_hand", AT_LEAST_ONE, "1000")
         .doc("Sites in memory at the same time; memory follows this figure.")

@@ -9,15 +9,16 @@ use std::{
     time::Duration,
 };
 
-use gatherer::{Gathered, gather, gather_part};
+use gatherer::{Gathered, gather, gather_part, has_words};
 use harvester::failure::PageAfter;
 use model::{
-    Archive, ArchiveEntry, Candidate, Clock, Decision, EntryKind, Exchange, Hazard, Looks, Measure,
-    Page, PageState, PageUpdate, RecordId, RecordLocation, RefersTo, Refusal, Sighting, Stopped,
-    StoreError, Verdict,
+    Archive, ArchiveEntry, Candidate, Clock, CrawlUrl, Decision, EntryKind, Exchange, Hazard,
+    Looks, Measure, Page, PageState, PageUpdate, RecordId, RecordLocation, RefersTo, Refusal,
+    Sighting, Stopped, StoreError, Verdict,
 };
 use seeder::{
-    Blocks, Requisites, Sorted, SortedNotice, feeds_of, sort_links, sort_requisites, traps,
+    Blocks, FAMILY_WORDS_MIN, Likeness, Requisites, Sorted, SortedNotice, feeds_of, sort_links,
+    sort_requisites, traps,
 };
 use store::{
     directory::Directory,
@@ -326,7 +327,7 @@ impl GatherStage {
         stakes: &Stakes,
         reading: Reading,
     ) -> (PageReport, Vec<Decision>) {
-        let Reading { mut gathered, refusal, sorted, parts, mut notice, sightings } = reading;
+        let Reading { mut gathered, refusal, sorted, parts, mut notice, mut sightings } = reading;
         let spider = self.spiders.of(page.spider);
         let (notion, _) = spider.reading_of(&page);
         let now = self.clock.now();
@@ -346,6 +347,8 @@ impl GatherStage {
         let html = matches!(gathered.media_type.as_str(), "text/html" | "application/xhtml+xml");
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
         let looks = looks_of(&gathered);
+        let near = (html && !duplicate).then(|| near(exchange, &page, &gathered)).flatten();
+        sightings.append(&mut notice.sightings);
         let report = PageReport {
             page,
             update,
@@ -357,6 +360,7 @@ impl GatherStage {
             links: gathered.links,
             looks,
             duplicate,
+            near,
             again,
             lesson,
             html: html && !gathered.noarchive,
@@ -492,6 +496,14 @@ fn looks_of(gathered: &Gathered) -> Looks {
     }
 }
 
+/// What the page is like, if it has content and enough words to tell.
+fn near(exchange: &Exchange, page: &Page, gathered: &Gathered) -> Option<Likeness> {
+    let is_content = (200..300).contains(&exchange.status) && exchange.stopped.is_none();
+    let is_page = !page.terms.requisite && page.terms.notice.is_none();
+    let says = is_content && is_page && has_words(&gathered.text, FAMILY_WORDS_MIN);
+    says.then(|| Likeness::new(gathered.simhash, &gathered.title))
+}
+
 /// What was forgotten is not written down again because somebody links to it.
 fn leave_out_forgotten(blocks: &Blocks, gathered: &mut Gathered, update: &mut PageUpdate) {
     if blocks.is_empty() {
@@ -499,7 +511,8 @@ fn leave_out_forgotten(blocks: &Blocks, gathered: &mut Gathered, update: &mut Pa
     }
     gathered.links.retain(|link| !blocks.is_forgotten(&link.url));
     let Some(facts) = &mut update.facts else { return };
-    if gathered.canonical.as_ref().is_some_and(|url| blocks.is_forgotten(url)) {
+    let named = facts.canonical.iter().flat_map(|named| named.split(' '));
+    if named.filter_map(|url| CrawlUrl::parse(url).ok()).any(|url| blocks.is_forgotten(&url)) {
         facts.canonical = None;
     }
     if gathered.redirect.as_ref().is_some_and(|url| blocks.is_forgotten(url)) {

@@ -16,7 +16,10 @@ use model::{
     SiteKey, SiteLease, SiteTraps, SpiderId, Timestamp, limits,
 };
 
-use seeder::traps::{self, Watch};
+use seeder::{
+    Loners,
+    traps::{self, Watch},
+};
 
 use super::{sessions::Sessions, spiders::Spider};
 
@@ -39,6 +42,14 @@ pub struct Held {
     pub watch: Watch,
     /// Something about its traps was written down before.
     had_traps: bool,
+    /// Its last visit brought no answer, or an error of its own.
+    pub silent: bool,
+    /// Canonical links between its pages since check-out, to others than themselves.
+    pub canonicals: HashMap<Fingerprint, Fingerprint>,
+    /// There is something in `traps` that the store does not have yet.
+    pub learned: bool,
+    /// Its pages since check-out that are like no other.
+    pub loners: Loners,
     /// Pages of the site that are known, counting what was admitted since check-out.
     pub known: u64,
     /// Spiders do not share their cookies: one may be logged in.
@@ -82,6 +93,10 @@ impl Hand {
             traps: lease.site.traps.clone(),
             watch: Watch::default(),
             had_traps: !lease.site.traps.is_empty(),
+            silent: false,
+            canonicals: HashMap::new(),
+            learned: false,
+            loners: Loners::default(),
             known: lease.site.counters.known,
             jars: BTreeMap::new(),
             gathering: 0,
@@ -227,7 +242,7 @@ impl Held {
 
     /// What was learned of its traps, where there is anything to write down.
     fn traps_to_keep(&self) -> Option<SiteTraps> {
-        if !self.watch.has_seen() && !self.had_traps {
+        if !self.watch.has_seen() && !self.had_traps && !self.learned {
             return None;
         }
         let mut kept = self.traps.clone();

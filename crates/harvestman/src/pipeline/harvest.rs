@@ -38,7 +38,10 @@ use super::{
 
 mod admit;
 mod answers;
+mod canonical;
 mod door;
+mod down;
+mod families;
 mod leases;
 mod login;
 mod notices;

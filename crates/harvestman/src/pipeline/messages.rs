@@ -13,7 +13,7 @@ use model::{
     Page, PageUpdate, RecordLocation, Refill, Resolution, RobotsCopy, Sighting, SiteClock,
     SiteDelta, SiteHabit, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
 };
-use seeder::SortedNotice;
+use seeder::{Likeness, SortedNotice};
 use store::{
     control::{Request, SpiderChange},
     frontier::{Suspect, Wildcard},
@@ -148,6 +148,8 @@ pub struct PageReport {
     pub looks: Looks,
     /// The same content is there under another URL of the site.
     pub duplicate: bool,
+    /// Where its text has enough words to say whose near duplicate it is.
+    pub near: Option<Likeness>,
     /// It redirected to itself and set a cookie: worth one more try with the cookie.
     pub again: bool,
     pub lesson: Lesson,

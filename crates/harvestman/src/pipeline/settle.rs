@@ -1,6 +1,6 @@
 //! From an answer to what it changes: pure functions that turn a finished visit into rows.
 
-use gatherer::Gathered;
+use gatherer::{GatherProblem, Gathered};
 use harvester::failure::PageAfter;
 use model::{
     Change, Decision, Exchange, FailureKind, FetchFailure, Fingerprint, LastVersion, Page,
@@ -248,7 +248,7 @@ fn facts_of(
         title: gathered.title.clone(),
         description: gathered.description.clone(),
         language: gathered.language.as_ref().map(|l| l.code.to_string()).unwrap_or_default(),
-        canonical: gathered.canonical.as_ref().map(|url| url.as_str().to_owned()),
+        canonical: canonical_of(gathered),
         etag: headers.get("etag").map(str::to_owned),
         last_modified: headers.get("last-modified").map(str::to_owned),
         location: headers.get("location").map(str::to_owned),
@@ -261,8 +261,18 @@ fn facts_of(
             Seen::Elsewhere(page) => page,
             _ => None,
         },
+        near_of: None,
         sketch: compared.sketch,
     })
+}
+
+/// What it names as its canonical page; where that is several, all of them with blanks between.
+fn canonical_of(gathered: &Gathered) -> Option<String> {
+    let several = gathered.problems.iter().find_map(|problem| match problem {
+        GatherProblem::Canonicals(named) => Some(named.first.join(" ")),
+        _ => None,
+    });
+    several.or_else(|| gathered.canonical.as_ref().map(|url| url.as_str().to_owned()))
 }
 
 /// Whether the answer says more of the page than is known of its version at hand.

@@ -4,9 +4,10 @@
 //! takes more than one visit to see (traps, loops) is seen by the holder of the site's lease, not here.
 
 use gatherer::{GatherProblem, Gathered};
+use harvester::robots::Robots;
 use model::{
     CrawlUrl, Decision, Exchange, FailureKind, FetchFailure, Hazard, Measure, RefusalReason,
-    Sighting, Stopped,
+    RobotsAnswer, RobotsCopy, Sighting, Stopped,
 };
 
 /// What a server calls its contents is its own invention: enough to recognise it.
@@ -77,6 +78,22 @@ pub fn of_failure(url: &CrawlUrl, failure: &FetchFailure) -> Option<Sighting> {
     Some(Sighting::at(url, hazard, measure))
 }
 
+/// Of a copy of robots.txt: lines that mean nothing, or that it cannot be had.
+pub fn of_robots(copy: &RobotsCopy) -> Option<Sighting> {
+    let url = copy.origin.robots_url();
+    match &copy.answer {
+        RobotsAnswer::Rules(text) => {
+            let mistakes = Robots::read(text).mistakes();
+            let met = Sighting::at(&url, Hazard::RobotsErrors, Measure::Mended);
+            (mistakes > 0).then_some(Sighting { count: mistakes, ..met })
+        }
+        RobotsAnswer::Unreachable { .. } => {
+            Some(Sighting::at(&url, Hazard::RobotsUnreachable, Measure::Refused))
+        }
+        RobotsAnswer::Unavailable { .. } => None,
+    }
+}
+
 /// Why the body is not whole, unless the transport has said it better.
 fn stopped(exchange: &Exchange) -> Option<Sighting> {
     use Hazard::{
@@ -136,6 +153,9 @@ fn problem_met(url: &CrawlUrl, problem: &GatherProblem, gathered: &Gathered) -> 
         GatherProblem::HostAliases(examples) => {
             let example = examples.first.first().cloned().unwrap_or_default();
             Sighting { example, count: examples.count, ..met(Hazard::HostAlias, Measure::Mended) }
+        }
+        GatherProblem::Canonicals(_) => {
+            met(Hazard::CanonicalConflict, Measure::Refused).of("several on one page")
         }
         GatherProblem::LinksOverLimit { .. } | GatherProblem::RequisitesOverLimit { .. } => {
             met(Hazard::ManyLinks, Measure::Cut)

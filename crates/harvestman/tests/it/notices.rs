@@ -10,8 +10,8 @@ use harvester::clock::SimClock;
 use model::{Clock, SiteHabit, Timestamp};
 use rusqlite::Connection;
 use simweb::{
-    ChangeModel, Dates, LogOptions, PageCount, PageId, RobotsPlan, SimFetcher, SimWeb, WebOptions,
-    checks,
+    ChangeModel, Dates, Hazard, LogOptions, PageCount, PageId, RobotsPlan, SimFetcher, SimWeb,
+    SitemapTrick, WebOptions, checks,
 };
 
 use crate::{
@@ -122,6 +122,74 @@ fn a_depth_is_kept_by_folders_where_no_link_is_known() {
     assert_eq!(special(&world), ["/sitemap.xml"], "/unlinked/0 lies two folders deep");
     let world = World::new(self::options(1));
     world.run(&["crawl", HOME, "--delay", "0", "--dry-run"]).exits(0);
+}
+
+#[test]
+fn sitemaps_that_are_meant_to_hurt_are_read_as_far_as_they_are_honest() {
+    let long = std::env::var_os("HARVESTMAN_LONG").is_some();
+    println!("{}", if long { "long" } else { "short: HARVESTMAN_LONG=1 has the largest too" });
+    let is_large = |trick| matches!(trick, SitemapTrick::ManyUrls | SitemapTrick::Bomb);
+    let tricks: Vec<SitemapTrick> = Hazard::ALL
+        .iter()
+        .filter_map(|hazard| match hazard {
+            Hazard::Sitemap(trick) => Some(*trick),
+            _ => None,
+        })
+        .filter(|trick| long || !is_large(*trick))
+        .collect();
+    let mut options = WebOptions { sites: tricks.len(), ..options(3) };
+    for (site, trick) in tricks.iter().enumerate() {
+        let place = format!("{}/sitemap*", options.host(site));
+        options.put(&place, Hazard::Sitemap(*trick));
+    }
+    let world = World::new(options).variable("HARVESTMAN_CRAWL_SITE_PAGES", "8");
+    let seeds = world.web.seeds();
+    let mut args = vec!["crawl", "--delay", "0"];
+    args.extend(seeds.iter().map(String::as_str));
+    world.run(&args).exits(0);
+    let log = world.log();
+    assert!(log.iter().all(|entry| entry.path() != "/canary" && *entry.host != *"other.test"));
+    for (site, trick) in tricks.iter().enumerate() {
+        let host = world.web.host(site);
+        let asked = |start: &str| {
+            let is_it =
+                |entry: &&simweb::Entry| *entry.host == *host && entry.target.starts_with(start);
+            log.iter().filter(is_it).count()
+        };
+        assert_eq!(asked("/sitemap.xml"), 1, "{}", trick.word());
+        match trick {
+            SitemapTrick::Circle => assert_eq!(asked("/sitemap-b.xml"), 1),
+            SitemapTrick::Deep => assert_eq!((asked("/sitemap-3."), asked("/sitemap-4.")), (1, 0)),
+            _ => assert!(asked("/sitemap-page") > 0, "{}", trick.word()),
+        }
+    }
+    let told = world.run(&["report", "hazards", "--json"]).json();
+    let told = |site: usize, hazard: &str, what: &str| {
+        let host = world.web.host(site);
+        told.as_array().unwrap().iter().any(|row| {
+            row["site"] == host.as_str() && row["hazard"] == hazard && row["what"] == what
+        })
+    };
+    for (site, trick) in tricks.iter().enumerate() {
+        let (hazard, what) = match trick {
+            SitemapTrick::Entities | SitemapTrick::LateDoctype => {
+                ("hostile-xml", "declarations in its document type")
+            }
+            SitemapTrick::External => ("hostile-xml", "document type of another file"),
+            SitemapTrick::Include => ("hostile-xml", "include of another file"),
+            SitemapTrick::Circle => ("hostile-sitemap", "an index that names itself"),
+            SitemapTrick::Deep => ("hostile-sitemap", "indexes in indexes"),
+            SitemapTrick::ManyUrls | SitemapTrick::Bomb => {
+                ("hostile-sitemap", "longer than is read")
+            }
+            SitemapTrick::OtherHosts => ("hostile-sitemap", "URLs of other hosts"),
+        };
+        assert!(told(site, hazard, what), "{}", trick.word());
+        if *trick == SitemapTrick::Circle {
+            assert!(told(site, hazard, "indexes in a circle"));
+        }
+    }
+    world.run(&["check"]).exits(0);
 }
 
 #[test]

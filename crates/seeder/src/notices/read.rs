@@ -18,7 +18,7 @@ use super::{
 use crate::{
     seeds::{
         LINE_BYTES_MAX,
-        xml::{Piece, Tag, Xml},
+        xml::{Doctype, Piece, Tag, Xml},
     },
     unpacked,
 };
@@ -64,6 +64,8 @@ pub struct Announcements {
     pub stamped: bool,
     /// There was more than is read of one notice.
     pub cut: bool,
+    /// What its XML wants that is never done: declarations, files of others.
+    pub hostile: Option<&'static str>,
     /// Entries that name no URL, …
     pub bad: u64,
     /// … and one of them. Of a text that is no notice at all, its beginning.
@@ -93,7 +95,14 @@ fn read(body: &[u8], taker: &mut Taker) -> io::Result<()> {
     let head = reader.fill_buf()?;
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     if head.starts_with(b"<") {
-        entries(&mut Xml::new(&mut reader), taker)?;
+        let mut xml = Xml::new(&mut reader);
+        let read = entries(&mut xml, taker);
+        taker.told.hostile = match xml.doctype() {
+            Some(Doctype::Declares) => Some("declarations in its document type"),
+            Some(Doctype::External) => Some("document type of another file"),
+            Some(Doctype::Plain) | None => taker.told.hostile,
+        };
+        read?;
     } else {
         lines(&mut reader, taker)?;
     }
@@ -208,6 +217,8 @@ struct Open {
     text: String,
     /// Inside an element that speaks of another document.
     foreign: bool,
+    /// Nothing but text so far.
+    bare: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -222,6 +233,9 @@ fn entries<R: BufRead>(xml: &mut Xml<R>, taker: &mut Taker) -> io::Result<()> {
     while let Some(piece) = xml.next_piece()? {
         match piece {
             Piece::Open(tag) => {
+                if local(&tag.name).1 == "include" && tag.attribute("href").is_some() {
+                    taker.told.hostile = Some("include of another file");
+                }
                 if let Some(next) = begins(&tag, open.as_ref()) {
                     // The one before was never closed.
                     if !finish(open.replace(next), taker) {
@@ -285,13 +299,14 @@ fn begins(tag: &Tag, within: Option<&Open>) -> Option<Open> {
         }
     }
     let (name, prefix) = (tag.name.clone(), prefix.to_owned());
-    Some(Open { name, prefix, entry, field: None, text: String::new(), foreign: false })
+    Some(Open { name, prefix, entry, field: None, text: String::new(), foreign: false, bare: true })
 }
 
 impl Open {
     fn child(&mut self, tag: &Tag) {
         let (prefix, name) = local(&tag.name);
         let name = name.to_ascii_lowercase();
+        self.bare = false;
         self.text.clear();
         self.field = None;
         if self.foreign {
@@ -302,17 +317,22 @@ impl Open {
             "source" => self.foreign = !tag.is_empty,
             // Not that of an image or a video.
             "loc" if prefix == self.prefix => self.field = Some(Field::Url),
+            // In a sitemap it names the page in another language.
+            "link" if self.is_of_sitemap() => {}
             "link" => match tag.attribute("href") {
                 Some(href) => self.link(tag, href),
                 None => self.field = Some(Field::Url),
             },
-            "guid" if tag.attribute("isPermaLink").is_none_or(|is| is != "false") => {
-                self.field = Some(Field::OtherUrl);
-            }
+            // Also where it says that it is no link: one that is a URL all the same is better than none.
+            "guid" => self.field = Some(Field::OtherUrl),
             "lastmod" | "last-modified" | "lastmodified" | "pubdate" | "date" | "updated"
             | "modified" | "published" | "issued" => self.field = Some(Field::Date),
             _ => {}
         }
+    }
+
+    fn is_of_sitemap(&self) -> bool {
+        matches!(local(&self.name).1, "url" | "sitemap")
     }
 
     fn link(&mut self, tag: &Tag, href: String) {
@@ -323,6 +343,10 @@ impl Open {
     }
 
     fn text(&mut self, text: &str) {
+        // Some indexes leave `loc` out.
+        if self.bare && self.entry.is_file && text.trim_start().starts_with("http") {
+            self.entry.other_url = text.trim().to_owned();
+        }
         if self.field.is_some() && self.text.len() < LINE_BYTES_MAX {
             self.text.push_str(text);
         }

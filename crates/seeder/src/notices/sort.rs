@@ -9,8 +9,8 @@
 use std::time::Duration;
 
 use model::{
-    Candidate, CrawlUrl, Decision, Link, LinkKind, Origin, Page, PageTerms, RefusalReason, Signal,
-    SignalSource, SpiderId, limits,
+    Candidate, CrawlUrl, Decision, Hazard, Link, LinkKind, Measure, Origin, Page, PageTerms,
+    RefusalReason, Sighting, Signal, SignalSource, SpiderId, limits,
 };
 
 use super::{Announced, Announcements};
@@ -70,6 +70,8 @@ pub struct SortedNotice {
     pub notices: Vec<Candidate>,
     /// Under the notice's site, merged by reason and rule.
     pub refused: Vec<Decision>,
+    /// What is hostile in it.
+    pub sightings: Vec<Sighting>,
 }
 
 /// `vouched`: other sites whose robots.txt names this notice.
@@ -105,6 +107,12 @@ pub fn sort_notice(
             true => sorter.judge(notice_candidate(url.clone(), source, page.spider, deep)),
             false => sorter.refuse(url, Why::Elsewhere(source)),
         }
+    }
+    if deep > INDEXES_DEEP && !told.sitemaps.is_empty() {
+        sorter.met(Hazard::HostileSitemap, "indexes in indexes", told.sitemaps.len() as u64);
+    }
+    if told.sitemaps.contains(&page.url) {
+        sorter.met(Hazard::HostileSitemap, "an index that names itself", 1);
     }
     sorter.complain(source, told);
     sorter.out
@@ -268,7 +276,21 @@ impl<'a> Sorter<'a> {
         }
         if told.cut {
             self.push(RefusalReason::Limit, format!("{word}: longer than is read"), 1, &own);
+            self.met(Hazard::HostileSitemap, "longer than is read", 1);
         }
+        if let Some(what) = told.hostile {
+            self.met(Hazard::HostileXml, what, 1);
+        }
+        let foreign = self.merged.iter().find(|(why, _)| matches!(why, Why::Elsewhere(_)));
+        if let Some((_, place)) = foreign {
+            let count = self.out.refused[*place].count;
+            self.met(Hazard::HostileSitemap, "URLs of other hosts", count);
+        }
+    }
+
+    fn met(&mut self, hazard: Hazard, what: &str, count: u64) {
+        let met = Sighting::at(&self.page.url, hazard, Measure::Refused);
+        self.out.sightings.push(Sighting { count, ..met.of(what) });
     }
 
     fn push(&mut self, reason: RefusalReason, rule: String, count: u64, example: &str) {

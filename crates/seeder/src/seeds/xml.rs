@@ -13,6 +13,18 @@ pub(crate) const PIECE_BYTES_MAX: usize = 4 * super::LINE_BYTES_MAX;
 pub(crate) struct Xml<R> {
     reader: R,
     line: u64,
+    doctype: Option<Doctype>,
+}
+
+/// What a document type brought along. None of it is ever read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Doctype {
+    /// A name alone, as HTML has it.
+    Plain,
+    /// Declarations of another file.
+    External,
+    /// Declarations of its own: entities, as a rule.
+    Declares,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -34,11 +46,16 @@ pub(crate) struct Tag {
 
 impl<R: BufRead> Xml<R> {
     pub(crate) fn new(reader: R) -> Xml<R> {
-        Xml { reader, line: 1 }
+        Xml { reader, line: 1, doctype: None }
     }
 
     pub(crate) fn inner(&self) -> &R {
         &self.reader
+    }
+
+    /// The worst that was passed over so far.
+    pub(crate) fn doctype(&self) -> Option<Doctype> {
+        self.doctype
     }
 
     pub(crate) fn line(&self) -> u64 {
@@ -100,19 +117,26 @@ impl<R: BufRead> Xml<R> {
                 let text = self.through(b"]]>", true)?;
                 Ok(Some(Piece::Text(String::from_utf8_lossy(&text).into_owned())))
             }
-            _ => self.doctype().map(|()| None),
+            _ => self.pass_doctype().map(|()| None),
         }
     }
 
     /// Passes over everything up to its `>`, the declarations in brackets too.
-    fn doctype(&mut self) -> io::Result<()> {
+    fn pass_doctype(&mut self) -> io::Result<()> {
         let (mut quote, mut brackets) = (None, 0u32);
+        self.doctype = self.doctype.max(Some(Doctype::Plain));
         while let Some(byte) = self.take()? {
             match (quote, byte) {
                 (Some(open), _) if byte == open => quote = None,
                 (Some(_), _) => {}
-                (None, b'"' | b'\'') => quote = Some(byte),
-                (None, b'[') => brackets += 1,
+                (None, b'"' | b'\'') => {
+                    quote = Some(byte);
+                    self.doctype = self.doctype.max(Some(Doctype::External));
+                }
+                (None, b'[') => {
+                    brackets += 1;
+                    self.doctype = Some(Doctype::Declares);
+                }
                 (None, b']') => brackets = brackets.saturating_sub(1),
                 (None, b'>') if brackets == 0 => return Ok(()),
                 _ => {}
@@ -291,6 +315,15 @@ mod tests {
         let bomb = "<!DOCTYPE a [<!ENTITY x \"]>yyyy\"><!ENTITY z '&x;&x;'>]><a>&z;</a>";
         assert_eq!(texts(bomb), "&z;");
         assert_eq!(texts("<a><![CDATA[<b>&amp;]]]]></a>"), "<b>&amp;]]");
+        let doctype = |text: &str| {
+            let mut xml = Xml::new(text.as_bytes());
+            while xml.next_piece().unwrap().is_some() {}
+            xml.doctype()
+        };
+        assert_eq!(doctype(bomb), Some(Doctype::Declares));
+        assert_eq!(doctype("<!DOCTYPE rss SYSTEM 'x.dtd'><rss/>"), Some(Doctype::External));
+        assert_eq!(doctype("<!doctype html><p>"), Some(Doctype::Plain));
+        assert_eq!(doctype("<a><![CDATA[<!DOCTYPE a [x]>]]></a>"), None);
     }
 
     #[test]

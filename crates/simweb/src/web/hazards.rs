@@ -12,8 +12,10 @@ use super::{
     Answer, Manner, Request, SimWeb,
     answer::{PNG, gzipped, redirect},
     attacks::attack,
+    near,
     page::{Dress, latin1},
     reply::{Reply, small_page},
+    tricks,
 };
 
 impl SimWeb {
@@ -26,6 +28,11 @@ impl SimWeb {
     ) -> Option<Answer> {
         if let Some((status, every, lasting)) = hazard.spell() {
             return self.spell(status, every, lasting, now).or_else(|| stand_in(request, now));
+        }
+        if let Hazard::Away { after, lasting } = hazard
+            && !self.is_away(after, lasting, now)
+        {
+            return None;
         }
         if let Some(answer) = redirecting(hazard, request, now) {
             return answer;
@@ -43,6 +50,8 @@ impl SimWeb {
                 return self.vanished(every, lasting, now).or_else(|| stand_in(request, now));
             }
             Hazard::Calendar => calendar(request, now),
+            Hazard::NearDuplicates { listed } => near::page(listed, request, now),
+            Hazard::Sitemap(trick) => tricks::answer(trick, request, now),
             Hazard::GrowingPath => growing(request, now),
             Hazard::Soft404 => return self.soft_404(site, request, now),
             Hazard::SessionIds => return Some(self.session(site, request, now)),
@@ -96,7 +105,7 @@ impl SimWeb {
                 answer.manner = Manner::Drip { head: true, piece: 1, every };
             }
             Hazard::Silent => answer.manner = Manner::Silent,
-            Hazard::Reset => answer.manner = Manner::Reset { after: 0 },
+            Hazard::Reset | Hazard::Away { .. } => answer.manner = Manner::Reset { after: 0 },
             Hazard::ResetInBody => {
                 let after = answer.head.len() + answer.body.len() / 2;
                 answer.manner = Manner::Reset { after };
@@ -124,6 +133,11 @@ impl SimWeb {
                 small_page(request.path(), &text.repeat(30)).into_bytes()
             }
         }
+    }
+
+    fn is_away(&self, after: Duration, lasting: Duration, now: Timestamp) -> bool {
+        let begun = self.options.origin.plus(after);
+        now >= begun && now < begun.plus(lasting)
     }
 
     fn spell(

@@ -9,6 +9,7 @@ mod answer;
 mod attacks;
 mod bombs;
 mod hazards;
+mod near;
 mod notices;
 mod odd;
 mod page;
@@ -22,6 +23,7 @@ mod sitemap;
 #[cfg(test)]
 mod tests;
 mod traps;
+mod tricks;
 mod wildcard;
 
 pub(crate) use answer::bare_host;

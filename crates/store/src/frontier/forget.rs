@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use model::{Mark, StoreError, Timestamp};
+use model::{Mark, SiteTraps, StoreError, Timestamp};
 use rusqlite::{Connection, OptionalExtension, functions::FunctionFlags, params};
 use serde_json::Value;
 
@@ -204,6 +204,8 @@ fn blank(sql: &Connection, targets: &Targets) -> Result<(), Fault> {
          UPDATE page_facts SET location = NULL WHERE names_forgotten(location);
          UPDATE page_facts SET duplicate_of = NULL \
          WHERE (site, duplicate_of) IN (SELECT site, fp FROM temp.forgotten_pages);
+         UPDATE page_facts SET near_of = NULL \
+         WHERE (site, near_of) IN (SELECT site, fp FROM temp.forgotten_pages);
          UPDATE decisions SET example = '' WHERE names_forgotten(example);
          UPDATE decisions SET referrer = NULL WHERE names_forgotten(referrer);
          UPDATE hazards SET examples = '[]' WHERE names_forgotten(examples);
@@ -212,8 +214,30 @@ fn blank(sql: &Connection, targets: &Targets) -> Result<(), Fault> {
          UPDATE runs SET reason = '' WHERE names_forgotten(reason);
          UPDATE spiders SET why = '' WHERE names_forgotten(why)",
     )?;
+    blank_families(sql)?;
     blank_stats(sql, targets)?;
     blank_commands(sql, targets)
+}
+
+/// Families of near duplicates whose first page is forgotten begin anew.
+fn blank_families(sql: &Connection) -> Result<(), Fault> {
+    let with = "SELECT id, traps FROM sites WHERE traps IS NOT NULL \
+                AND id IN (SELECT site FROM temp.forgotten_pages)";
+    for (id, text) in named(sql, with)? {
+        let mut traps: SiteTraps = serde_json::from_str(&text).unwrap_or_default();
+        let mut asked =
+            sql.prepare_cached("SELECT 1 FROM temp.forgotten_pages WHERE site = ?1 AND fp = ?2")?;
+        let mut kept = Vec::new();
+        for family in traps.families {
+            if !asked.exists(params![id, family.first.0 as i64])? {
+                kept.push(family);
+            }
+        }
+        traps.families = kept;
+        let text = serde_json::to_string(&traps).ok().filter(|_| !traps.is_empty());
+        sql.execute("UPDATE sites SET traps = ?2 WHERE id = ?1", params![id, text])?;
+    }
+    Ok(())
 }
 
 fn blank_stats(sql: &Connection, targets: &Targets) -> Result<(), Fault> {

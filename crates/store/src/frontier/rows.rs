@@ -267,7 +267,7 @@ pub(crate) fn robots_from_row(row: &Row<'_>) -> rusqlite::Result<RobotsCopy> {
 /// The facts of a page, for [`facts_from_row`].
 pub(crate) const FACTS: &str = "SELECT media_type, charset, title, description, language, \
      canonical, etag, last_modified, location, text_bytes, links_internal, links_external, \
-     noindex, noarchive, duplicate_of, sketch FROM page_facts WHERE site = ?1 AND fp = ?2";
+     noindex, noarchive, duplicate_of, sketch, near_of FROM page_facts WHERE site = ?1 AND fp = ?2";
 
 pub(crate) fn facts_from_row(row: &Row<'_>) -> rusqlite::Result<PageFacts> {
     Ok(PageFacts {
@@ -287,5 +287,6 @@ pub(crate) fn facts_from_row(row: &Row<'_>) -> rusqlite::Result<PageFacts> {
         noarchive: row.get(13)?,
         duplicate_of: row.get::<_, Option<i64>>(14)?.map(fp_of),
         sketch: row.get(15)?,
+        near_of: row.get::<_, Option<i64>>(16)?.map(fp_of),
     })
 }

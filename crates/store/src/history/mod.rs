@@ -6,12 +6,16 @@
 //! transaction that commits it, so whoever has read up to a `seq` has missed nothing below it.
 
 mod adaptation;
+mod canonical;
 mod changes;
+mod duplicates;
 mod known;
 mod seek;
 
 pub use adaptation::{Adaptation, AdaptationFilter};
+pub use canonical::Canonical;
 pub use changes::{ChangeEntry, ChangeFilter, ChangePiece};
+pub use duplicates::Duplicates;
 
 #[cfg(test)]
 mod tests;

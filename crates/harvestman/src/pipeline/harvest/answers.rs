@@ -78,6 +78,9 @@ impl Harvest {
         self.state.in_flight -= 1;
         let released = self.workbench.release(assignment.id, answer.as_ref(), now);
         self.tell(&assignment, &released);
+        if let Ok(exchange) = &answer {
+            self.note_health(&assignment, Ok(exchange.status), now);
+        }
         if let Some(held) = self.state.hand.get(&assignment.site.key) {
             held.in_flight -= 1;
             held.free_since = now;
@@ -247,6 +250,7 @@ impl Harvest {
         tracing::info!(%url, ?kind, %detail, "no answer");
         self.state.tally.error(kind.word());
         self.state.tally.last_failure = Some((url.clone(), failure.detail.clone()));
+        self.note_health(&assignment, Err(failure.kind), now);
         let Some(held) = self.state.hand.get(&assignment.site.key) else { return };
         let mut delta = held.delta(now);
         delta.clock = Some(released.clock);
@@ -267,8 +271,13 @@ impl Harvest {
             }
             delta.updates.push(update);
         }
-        let sightings = sightings::of_failure(&assignment.url, failure).into_iter().collect();
+        let mut sightings: Vec<_> =
+            sightings::of_failure(&assignment.url, failure).into_iter().collect();
+        sightings.extend(delta.robots.iter().filter_map(sightings::of_robots));
+        self.note_silence(&assignment.url, &mut delta, &mut sightings, now);
+        let key = delta.key.clone();
         self.settle(Settle { deltas: vec![delta], sightings, pages: 1, busy, ..Settle::default() });
+        self.rest_while_down(&key, now);
     }
 
     pub(super) fn gathered(&mut self, report: Report) {
@@ -288,12 +297,14 @@ impl Harvest {
             ReportSubject::Robots(copy, met) => {
                 share.sightings.extend(met);
                 if let Some(copy) = &copy {
+                    share.sightings.extend(sightings::of_robots(copy));
                     self.admit_notices_of(copy, assignment.spider, &mut delta, &mut share, now);
                 }
                 delta.robots.extend(copy);
             }
             ReportSubject::Page(report) => self.admit_report(*report, &mut delta, &mut share, now),
         }
+        self.note_silence(&assignment.url, &mut delta, &mut share.sightings, now);
         share.deltas.insert(0, delta);
         self.settle(share);
         if slowed {
@@ -305,6 +316,7 @@ impl Harvest {
         {
             self.put_down(&key, reason, now);
         }
+        self.rest_while_down(&key, now);
     }
 
     fn admit_report(
@@ -325,6 +337,7 @@ impl Harvest {
             links,
             looks,
             duplicate,
+            near,
             again,
             lesson,
             html: _,
@@ -336,9 +349,13 @@ impl Harvest {
         self.learn(&page, decided, delta, now);
         self.state.tally.count(&update, page.terms);
         delta.duplicates += u64::from(duplicate && !page.terms.requisite);
+        self.note_canonical(&page, &update, delta, share);
         if self.is_missing_page(&page, &mut update, &looks, (delta, share), now) {
             internal.clear();
             external.clear();
+        }
+        if self.find_family(&page, &mut update, near, delta, share) {
+            internal = self.leave_more_of_the_same(&page, internal, delta, share);
         }
         let found = self.admit_found(&page, internal, delta, share, now);
         for candidate in external {

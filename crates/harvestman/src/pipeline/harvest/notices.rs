@@ -1,7 +1,7 @@
 //! Sitemaps, feeds and robots.rdf: admitted beside pages, like parts of pages, and what they say is heard.
 
 use harvester::workbench::Known;
-use model::{Candidate, RobotsCopy, SiteDelta, SpiderId, Timestamp};
+use model::{Candidate, Hazard, Measure, RobotsCopy, Sighting, SiteDelta, SpiderId, Timestamp};
 use seeder::SortedNotice;
 
 use super::Harvest;
@@ -35,6 +35,11 @@ impl Harvest {
         now: Timestamp,
     ) {
         for candidate in told.notices {
+            if candidate.terms.outside > 1 && self.leads_to_part(&candidate, &delta.key.clone()) {
+                // Named by an index that another index names, and met before.
+                let met = Sighting::at(&candidate.url, Hazard::HostileSitemap, Measure::Noted);
+                share.sightings.push(met.of("indexes in a circle"));
+            }
             self.admit_requisite(candidate, delta, share, now);
         }
         for candidate in told.pages {

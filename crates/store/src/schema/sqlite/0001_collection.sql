@@ -66,6 +66,7 @@ CREATE INDEX sites_due ON sites (due) WHERE leased = 0 AND due IS NOT NULL;
 CREATE INDEX sites_due_again ON sites (due_again) WHERE leased = 0 AND due_again IS NOT NULL;
 CREATE INDEX sites_seeded_due ON sites (due) WHERE leased = 0 AND due IS NOT NULL AND seeded = 1;
 CREATE INDEX sites_leased ON sites (due) WHERE leased = 1;
+CREATE INDEX sites_down ON sites (id) WHERE instr(traps, '"down":') > 0;
 CREATE INDEX sites_resting ON sites (id) WHERE resting = 1;
 CREATE INDEX sites_full ON sites (id) WHERE full <> '';
 
@@ -178,9 +179,14 @@ CREATE TABLE page_facts (
     noindex        INTEGER NOT NULL,
     noarchive      INTEGER NOT NULL,
     duplicate_of   INTEGER,
+    near_of        INTEGER,                -- first page of the family of near duplicates
     sketch         BLOB,                   -- of a page that keeps changing: which of its lines are restless
     PRIMARY KEY (site, fp)
 ) WITHOUT ROWID;
+
+-- Few: for reports on duplicates.
+CREATE INDEX page_facts_same ON page_facts (site, duplicate_of) WHERE duplicate_of IS NOT NULL;
+CREATE INDEX page_facts_near ON page_facts (site, near_of) WHERE near_of IS NOT NULL;
 
 -- One row per version, failure, redirect or disappearance. Visits that saw the same again fold into the row
 -- of the version, those that found the page gone still into the row that says so: `last`, `count`, and the

@@ -1,0 +1,106 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn url(path: &str) -> CrawlUrl {
+    CrawlUrl::parse(&format!("http://a.example{path}")).unwrap()
+}
+
+/// Far from each other: about half of the bits differ.
+fn scattered(n: u64) -> u64 {
+    let mut bits = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+fn like(simhash: u64) -> Likeness {
+    Likeness::new(simhash, "Title 1")
+}
+
+#[test]
+fn pages_that_differ_in_a_few_bits_are_one_family_and_others_none() {
+    let (mut loners, mut families) = (Loners::default(), Vec::new());
+    let text = 0x0123_4567_89ab_cdef;
+    assert_eq!(loners.join(&mut families, like(text), &url("/p/1")), None);
+    assert_eq!(loners.join(&mut families, like(!text), &url("/about")), None);
+    let first = url("/p/1").fingerprint();
+    let near = [text ^ 1, text ^ 0x8000_0000_0000_0101, text ^ (0b111 << 30), text];
+    for (n, simhash) in near.into_iter().enumerate() {
+        let kin = loners.join(&mut families, like(simhash), &url(&format!("/p/{}", n + 2)));
+        assert_eq!(kin, Some(Kinship { first, pages: n as u32 + 2 }));
+    }
+    assert_eq!(loners.join(&mut families, like(text ^ 0b1111), &url("/p/9")), None, "four bits");
+    let other = Likeness::new(text, "Another title");
+    assert_eq!(loners.join(&mut families, other, &url("/p/10")), None);
+    assert_eq!(like(1), Likeness::new(1, "Title 20"), "numbers do not count");
+    assert_eq!((families.len(), families[0].pages), (1, 5));
+    assert_eq!(family_of(&families, like(text ^ 2), url("/p/3").fingerprint()), Some(first));
+    assert_eq!(family_of(&families, like(text), first), None, "it is the first itself");
+    assert_eq!(family_of(&families, like(!text), first), None);
+}
+
+#[test]
+fn a_pattern_is_worn_out_when_it_has_given_a_family_enough_pages() {
+    let (mut loners, mut families) = (Loners::default(), Vec::new());
+    for n in 0..10 {
+        assert!(Worn::of(&families, 10).is_empty(), "after {n}");
+        loners.join(&mut families, like(7), &url(&format!("/calendar?year=2026&month={n}")));
+    }
+    loners.join(&mut families, like(7), &url("/about"));
+    let worn = Worn::of(&families, 10);
+    assert!(worn.has(&url("/calendar?year=1999&month=123")));
+    assert!(!worn.has(&url("/about")) && !worn.has(&url("/calendar?year=1999")));
+    assert!(Worn::of(&families, 0).is_empty(), "no end was asked for");
+}
+
+#[test]
+fn patterns_are_the_url_with_its_numbers_left_out() {
+    for (path, pattern) in
+        [("/a/12/b?x=3&y=z", "/a/#/b?x=#&y=z"), ("/", "/"), ("/2026/11/16", "/#/#/#")]
+    {
+        assert_eq!(counter_pattern(&url(path)), pattern);
+    }
+    assert_eq!(kind_of(&url("/a/1")), kind_of(&url("/a/200")));
+    assert_ne!(kind_of(&url("/a/1")), kind_of(&url("/a/1/1")));
+}
+
+#[test]
+fn nothing_grows_without_end() {
+    let (mut loners, mut families) = (Loners::default(), Vec::new());
+    for n in 0..20_000 {
+        assert_eq!(loners.join(&mut families, like(scattered(n)), &url(&format!("/{n}"))), None);
+    }
+    assert!(loners.young.loners.len() + loners.old.loners.len() <= 2 * LONERS_MAX);
+    for n in 0..1_000 {
+        for copy in 0..if n < 10 { 3 } else { 2 } {
+            let text = like(scattered(1 << 40 | n));
+            loners.join(&mut families, text, &url(&format!("/{n}/{copy}/x")));
+        }
+        for kind in 0..20 {
+            let path = format!("/{}", "x".repeat(kind));
+            loners.join(&mut families, like(scattered(1 << 40)), &url(&path));
+        }
+    }
+    assert_eq!(families.len(), FAMILIES_MAX);
+    assert!(families.iter().all(|family| family.kinds.len() <= KINDS_MAX));
+    let big = families.iter().filter(|family| family.pages >= 3).count();
+    assert_eq!(big, 10, "families with more pages outlast those with fewer");
+}
+
+proptest! {
+    #[test]
+    fn whatever_differs_in_three_bits_is_found_among_many(
+        simhash in any::<u64>(),
+        flips in prop::collection::vec(0u32..64, 0..=3),
+        others in prop::collection::vec(any::<u64>(), 0..300),
+    ) {
+        let (mut loners, mut families) = (Loners::default(), Vec::new());
+        loners.remember(Loner { like: like(simhash), fp: Fingerprint(1), kind: 0 });
+        for (n, other) in others.into_iter().enumerate() {
+            loners.remember(Loner { like: like(other), fp: Fingerprint(n as u64 + 2), kind: 0 });
+        }
+        let near = flips.into_iter().fold(simhash, |bits, flip| bits ^ (1 << flip));
+        prop_assert!(loners.join(&mut families, like(near), &url("/x")).is_some());
+    }
+}

@@ -1,0 +1,96 @@
+//! Duplicates: pages with the content of another page of their site, and families of near duplicates.
+
+use model::StoreError;
+use rusqlite::{Connection, OptionalExtension, params};
+use serde::Serialize;
+
+use crate::census::Census;
+
+/// Pages of a site that are alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Duplicates {
+    pub site: String,
+    /// The very same content; else texts that differ in next to nothing.
+    pub exact: bool,
+    /// The page that was there first; empty when it is no longer known.
+    pub first: String,
+    /// All of them, the first among them.
+    pub pages: u64,
+    /// Of the content of all but the first, as they were last seen.
+    pub bytes: u64,
+    /// Some of those that came after the first.
+    pub examples: Vec<String>,
+}
+
+/// Of each.
+const EXAMPLES_MAX: u32 = 3;
+
+impl Census {
+    /// Of one site or all, the most numerous first; at most `max` of either kind.
+    pub fn duplicates(&self, site: Option<&str>, max: u32) -> Result<Vec<Duplicates>, StoreError> {
+        let mut found = self.ask(|sql| alike(sql, true, site, max))?;
+        found.extend(self.ask(|sql| alike(sql, false, site, max))?);
+        found.sort_by(|a, b| (b.pages, &a.site, &a.first).cmp(&(a.pages, &b.site, &b.first)));
+        Ok(found)
+    }
+
+    /// The page that this one repeats, if it is known.
+    pub fn url_on(&self, site: &str, fp: model::Fingerprint) -> Result<Option<String>, StoreError> {
+        self.ask(|sql| {
+            let question = "SELECT p.url FROM pages p JOIN sites s ON s.id = p.site \
+                            WHERE s.key = ?1 AND p.fp = ?2";
+            let row = params![site, fp.0 as i64];
+            sql.prepare_cached(question)?.query_row(row, |row| row.get(0)).optional()
+        })
+    }
+}
+
+fn alike(
+    sql: &Connection,
+    exact: bool,
+    site: Option<&str>,
+    max: u32,
+) -> rusqlite::Result<Vec<Duplicates>> {
+    let (column, index) = match exact {
+        true => ("duplicate_of", "page_facts_same"),
+        false => ("near_of", "page_facts_near"),
+    };
+    let question = format!(
+        "SELECT f.site, s.key, f.{column}, count(*), coalesce(sum(v.body_bytes), 0), \
+         (SELECT url FROM pages o WHERE o.site = f.site AND o.fp = f.{column}) \
+         FROM page_facts f INDEXED BY {index} JOIN sites s ON s.id = f.site \
+         JOIN pages p ON p.site = f.site AND p.fp = f.fp LEFT JOIN visits v ON v.seq = p.run \
+         WHERE f.{column} IS NOT NULL AND (?1 IS NULL OR s.key = ?1) \
+         GROUP BY f.site, f.{column} ORDER BY 4 DESC, 2, 3 LIMIT ?2"
+    );
+    let mut statement = sql.prepare_cached(&question)?;
+    let mut rows = statement.query(params![site, max])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (id, first): (i64, i64) = (row.get(0)?, row.get(2)?);
+        found.push(Duplicates {
+            site: row.get(1)?,
+            exact,
+            first: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
+            pages: row.get::<_, i64>(3)? as u64 + 1,
+            bytes: row.get::<_, i64>(4)? as u64,
+            examples: examples(sql, column, id, first)?,
+        });
+    }
+    Ok(found)
+}
+
+fn examples(
+    sql: &Connection,
+    column: &str,
+    site: i64,
+    first: i64,
+) -> rusqlite::Result<Vec<String>> {
+    let question = format!(
+        "SELECT p.url FROM page_facts f JOIN pages p ON p.site = f.site AND p.fp = f.fp \
+         WHERE f.site = ?1 AND f.{column} = ?2 ORDER BY f.fp LIMIT ?3"
+    );
+    sql.prepare_cached(&question)?
+        .query_map(params![site, first, EXAMPLES_MAX], |row| row.get(0))?
+        .collect()
+}
