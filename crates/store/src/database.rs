@@ -59,8 +59,24 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
         {
             open_immutable(path)
         }
+        // Who made the file was killed before it had its journal: only a writer can undo what was begun.
+        Err(error) if is_half_made(&error) => undo(path)
+            .and_then(|()| reader(path, OpenFlags::empty()))
+            .map_err(|e| store_error(path, e)),
         other => other.map_err(|e| store_error(path, e)),
     }
+}
+
+fn is_half_made(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    code == Some(rusqlite::ffi::SQLITE_READONLY_ROLLBACK)
+}
+
+/// Rolls back what a dead process had begun; the database itself sees to it that nobody is at work there.
+fn undo(path: &Path) -> rusqlite::Result<()> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.busy_timeout(BUSY)?;
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
 /// For a file that nobody changes.
@@ -139,6 +155,29 @@ mod tests {
         assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
         let error = open_reader(&path).unwrap_err();
         assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+    }
+
+    #[test]
+    fn what_a_killed_process_had_begun_is_undone_before_it_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let [path, copy] = ["crawl.db", "copy.db"].map(|name| dir.path().join(name));
+        let begun = Connection::open(&path).unwrap();
+        begun
+            .execute_batch(
+                "CREATE TABLE kept (x); PRAGMA cache_size = 1; BEGIN; CREATE TABLE begun (x);
+                 WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 200)
+                 INSERT INTO begun SELECT randomblob(4000) FROM n;",
+            )
+            .unwrap();
+        std::fs::copy(&path, &copy).unwrap();
+        let journal = |path: &Path| PathBuf::from(format!("{}-journal", path.display()));
+        std::fs::copy(journal(&path), journal(&copy)).unwrap();
+        let error = reader(&copy, OpenFlags::empty()).unwrap_err();
+        assert!(is_half_made(&error), "{error:?}");
+        let read = open_reader(&copy).unwrap();
+        let tables: i64 =
+            read.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+        assert_eq!(tables, 1);
     }
 
     #[test]

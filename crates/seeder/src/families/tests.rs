@@ -1,3 +1,5 @@
+//! Families are found, bounded, and worn out when they should be, and different pages make none.
+
 use proptest::prelude::*;
 
 use super::*;
