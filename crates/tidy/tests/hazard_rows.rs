@@ -16,7 +16,7 @@ struct Row {
 }
 
 fn rows() -> Vec<Row> {
-    let text = fs::read_to_string(root().join("docs/hazard-rows.md")).unwrap();
+    let text = fs::read_to_string(root().join("docs/hazard-rows.md")).expect("the table is there");
     let mut rows = Vec::new();
     for line in text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| ---")) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
