@@ -38,8 +38,6 @@ pub enum Hazard {
     RedirectPrivate,
     /// A redirect to a `file:` URL.
     RedirectScheme,
-    /// A page that refreshes to itself at once.
-    RefreshLoop,
     /// Cookies for everybody, too long ones, and very many.
     CookieFlood,
     /// Escape sequences in title and text.
@@ -150,7 +148,6 @@ impl Hazard {
         Hazard::RedirectChain { hops: 30 },
         Hazard::RedirectPrivate,
         Hazard::RedirectScheme,
-        Hazard::RefreshLoop,
         Hazard::CookieFlood,
         Hazard::EscapeSequences,
         Hazard::PrivateLinks,
@@ -256,7 +253,6 @@ impl Hazard {
             Hazard::RedirectChain { .. } => "redirect-chain",
             Hazard::RedirectPrivate => "redirect-private",
             Hazard::RedirectScheme => "redirect-scheme",
-            Hazard::RefreshLoop => "refresh-loop",
             Hazard::CookieFlood => "cookie-flood",
             Hazard::EscapeSequences => "escape-sequences",
             Hazard::PrivateLinks => "private-links",

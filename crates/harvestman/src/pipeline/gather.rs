@@ -310,10 +310,10 @@ impl GatherStage {
             sorted = preview.keep(page, sorted);
             (parts, notice) = (Requisites::default(), SortedNotice::default());
         }
-        let mut sightings = sightings::of_page(exchange, &gathered, &sorted.refused);
+        let mut sightings = sightings::of_page(exchange, &gathered);
         sightings.extend(sightings::of_refusals(&sorted.refused));
         sightings.append(&mut sorted.mended);
-        sightings.extend(self.spiders.guards.of_page(exchange, &gathered, &sorted.refused));
+        sightings.extend(self.spiders.guards.of_page(exchange, &gathered));
         Reading { gathered, refusal, sorted, parts, notice, sightings }
     }
 

@@ -1,50 +1,29 @@
-//! What answers try against others, or against us: links into private networks, redirects out of the web or in
-//! circles, cookies for others, bytes that drive a terminal. Each was refused where it was met; here it is
-//! only seen, so that it can be told.
+//! What answers try against others, or against us: links into private networks, cookies for others, bytes that
+//! drive a terminal. Each was refused where it was met; here it is only seen, so that it can be told.
 
-use std::{
-    collections::HashMap,
-    net::IpAddr,
-    sync::{Mutex, PoisonError},
-};
+use std::net::IpAddr;
 
 use gatherer::Gathered;
 use harvester::http::{Guard, refused_cookies};
-use model::{
-    CrawlUrl, Decision, Exchange, Fingerprint, Hazard, Measure, RefusalReason, Sighting, limits,
-};
+use model::{CrawlUrl, Exchange, Hazard, Measure, Sighting};
 
 use crate::terminal::is_unsafe;
-
-/// Redirects and refreshes remembered: of more, circles are ended all the same, but not told of.
-const LEADS_MAX: usize = 10_000;
 
 /// What is needed to see it.
 #[derive(Default)]
 pub struct Guards {
     /// Which addresses may be visited.
     pub addresses: Guard,
-    leads: Mutex<HashMap<Fingerprint, Fingerprint>>,
 }
 
 impl Guards {
     pub fn new(addresses: Guard) -> Guards {
-        Guards { addresses, ..Guards::default() }
+        Guards { addresses }
     }
 
-    /// `refused`: what was decided about the page's links.
-    pub fn of_page(
-        &self,
-        exchange: &Exchange,
-        gathered: &Gathered,
-        refused: &[Decision],
-    ) -> Vec<Sighting> {
-        let url = &exchange.url;
+    pub fn of_page(&self, exchange: &Exchange, gathered: &Gathered) -> Vec<Sighting> {
         let mut met = Vec::new();
-        met.extend(self.internal(url, gathered));
-        met.extend(foreign_scheme(exchange));
-        met.extend(self.circle(url, gathered));
-        met.extend(refused.iter().filter_map(|decision| by_rule(url, decision)));
+        met.extend(self.internal(&exchange.url, gathered));
         met.extend(cookies(exchange));
         met.extend(control_characters(exchange, gathered));
         met
@@ -70,55 +49,6 @@ impl Guards {
         let met = Sighting::at(url, Hazard::InternalAddress, Measure::Refused);
         Some(Sighting { count, example: first.as_str().to_owned(), ..met.of("link") })
     }
-
-    /// A redirect or refresh that leads back to where it began, at once or over others.
-    fn circle(&self, url: &CrawlUrl, gathered: &Gathered) -> Option<Sighting> {
-        let (target, hazard) = match (&gathered.redirect, &gathered.refresh) {
-            (Some(target), _) => (target, Hazard::RedirectLoop),
-            (None, Some(refresh)) => (&refresh.url, Hazard::RefreshLoop),
-            (None, None) => return None,
-        };
-        let (from, mut to) = (url.fingerprint(), target.fingerprint());
-        let mut leads = self.leads.lock().unwrap_or_else(PoisonError::into_inner);
-        if leads.len() >= LEADS_MAX {
-            leads.clear();
-        }
-        leads.insert(from, to);
-        for _ in 0..=limits::REDIRECTS_MAX {
-            if to == from {
-                return Some(Sighting::at(url, hazard, Measure::Refused));
-            }
-            to = *leads.get(&to)?;
-        }
-        None
-    }
-}
-
-/// What the rules refused is a hazard too where a server led us to it.
-fn by_rule(url: &CrawlUrl, decision: &Decision) -> Option<Sighting> {
-    let hazard = match decision.reason {
-        RefusalReason::Redirects => Hazard::RedirectChain,
-        RefusalReason::Port => Hazard::UnusualPort,
-        _ => return None,
-    };
-    let met = Sighting::at(url, hazard, Measure::Refused);
-    Some(Sighting { count: decision.count, example: decision.example.clone(), ..met })
-}
-
-fn foreign_scheme(exchange: &Exchange) -> Option<Sighting> {
-    let location =
-        exchange.headers.get("location").filter(|_| (300..400).contains(&exchange.status))?;
-    // As the URL standard reads a scheme: without blanks before it and without breaks in it.
-    let plain: String =
-        location.trim().chars().filter(|c| !matches!(c, '\t' | '\r' | '\n')).collect();
-    let (scheme, _) = plain.split_once(':')?;
-    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
-    let scheme = scheme.to_ascii_lowercase();
-    if !is_scheme || matches!(scheme.as_str(), "http" | "https") {
-        return None;
-    }
-    Some(Sighting::at(&exchange.url, Hazard::ForeignScheme, Measure::Refused).of(scheme))
 }
 
 fn cookies(exchange: &Exchange) -> impl Iterator<Item = Sighting> {
@@ -143,32 +73,12 @@ fn control_characters(exchange: &Exchange, gathered: &Gathered) -> Option<Sighti
 
 #[cfg(test)]
 mod tests {
-    use gatherer::Refresh;
     use model::{Link, LinkKind, LinkRel};
 
     use super::*;
 
     fn url(text: &str) -> CrawlUrl {
         CrawlUrl::parse(text).unwrap()
-    }
-
-    fn leading_to(target: &str) -> Gathered {
-        Gathered { redirect: Some(url(target)), ..Gathered::default() }
-    }
-
-    #[test]
-    fn circles_of_redirects_are_seen_where_they_close() {
-        let guards = Guards::default();
-        let hazard = |from: &str, gathered: &Gathered| {
-            guards.circle(&url(from), gathered).map(|sighting| sighting.hazard)
-        };
-        let (a, b, c) = ("http://a.example/", "http://b.example/", "http://c.example/");
-        assert_eq!(hazard(a, &leading_to(b)), None);
-        assert_eq!(hazard(b, &leading_to(c)), None);
-        assert_eq!(hazard(c, &leading_to(a)), Some(Hazard::RedirectLoop));
-        let itself =
-            Gathered { refresh: Some(Refresh { seconds: 0, url: url(c) }), ..Gathered::default() };
-        assert_eq!(hazard(c, &itself), Some(Hazard::RefreshLoop));
     }
 
     #[test]

@@ -13,17 +13,13 @@ use model::{
 /// What a server calls its contents is its own invention: enough to recognise it.
 const NAME_CHARS_MAX: usize = 60;
 
-/// `decisions` are those about the page and its links.
-pub fn of_page(exchange: &Exchange, gathered: &Gathered, decisions: &[Decision]) -> Vec<Sighting> {
+pub fn of_page(exchange: &Exchange, gathered: &Gathered) -> Vec<Sighting> {
     let url = &exchange.url;
     let mut met = of_exchange(exchange);
     met.extend(wrong_type(exchange, gathered));
     met.extend(gathered.problems.iter().filter_map(|problem| problem_met(url, problem, gathered)));
     if gathered.refresh.as_ref().is_some_and(|refresh| refresh.url == *url) {
         met.push(Sighting::at(url, Hazard::RefreshLoop, Measure::Noted));
-    }
-    if decisions.iter().any(|decision| decision.reason == RefusalReason::Redirects) {
-        met.push(Sighting::at(url, Hazard::RedirectChain, Measure::Refused));
     }
     met
 }
@@ -38,12 +34,14 @@ pub fn of_exchange(exchange: &Exchange) -> Vec<Sighting> {
     met
 }
 
-/// Links that were refused for what they are: too deep, or too long.
+/// Links that were refused for what they are: too deep, too long, behind too many redirects or an odd port.
 pub fn of_refusals(refused: &[Decision]) -> impl Iterator<Item = Sighting> + '_ {
     refused.iter().filter_map(|decision| {
         let hazard = match decision.reason {
             RefusalReason::Depth => Hazard::DeepChain,
             RefusalReason::TooLong => Hazard::LongUrl,
+            RefusalReason::Redirects => Hazard::RedirectChain,
+            RefusalReason::Port => Hazard::UnusualPort,
             _ => return None,
         };
         Some(Sighting {

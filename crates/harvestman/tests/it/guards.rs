@@ -13,7 +13,7 @@ use std::{
 };
 
 use serde_json::Value;
-use simweb::{Hazard, PageCount, WebOptions, checks};
+use simweb::{Hazard, Odd, PageCount, WebOptions, checks};
 
 use crate::{
     raw::{Asked, Raw, reply},
@@ -367,7 +367,7 @@ fn every_attack_of_the_simulated_web_is_told_by_its_name() {
         (Hazard::RedirectLoop, "redirect-loop"),
         (Hazard::RedirectChain { hops: 30 }, "redirect-chain"),
         (Hazard::RedirectScheme, "foreign-scheme"),
-        (Hazard::RefreshLoop, "refresh-loop"),
+        (Hazard::Odd(Odd::RefreshLoop), "refresh-loop"),
         (Hazard::CookieFlood, "cookie-refused"),
         (Hazard::EscapeSequences, "control-characters"),
         (Hazard::PrivateLinks, "internal-address"),

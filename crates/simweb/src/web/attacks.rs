@@ -14,11 +14,6 @@ use super::{
 pub(super) fn attack(hazard: Hazard, request: &Request<'_>, now: Timestamp) -> Option<Answer> {
     let page = |title: &str, body: &str| Reply::new(200, now).html().whole(small_page(title, body));
     Some(match hazard {
-        Hazard::RefreshLoop => {
-            let again =
-                format!("<meta http-equiv=\"refresh\" content=\"0;url={}\">", request.target);
-            page("Again", &again)
-        }
         Hazard::CookieFlood => {
             let mut reply = Reply::new(200, now).html();
             for n in 0..80 {
