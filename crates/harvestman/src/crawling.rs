@@ -142,7 +142,7 @@ impl Crawl<'_> {
         };
         drop(leaving);
         let telling = self.tell_others(courier)?;
-        let watching = self.watch_replicas(&house.collection, &clock)?;
+        let watching = self.watch_replicas(&house.collection, clock)?;
         let outcome = self.drive(parts, plan);
         drop(watching);
         telling.into_iter().for_each(|telling| self.told_others(telling));
