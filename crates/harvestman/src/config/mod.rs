@@ -15,6 +15,7 @@ use crate::exit::Failure;
 pub mod access;
 mod check;
 mod file;
+mod hazards;
 mod item;
 pub mod keys;
 mod layers;
@@ -34,13 +35,14 @@ mod webhook;
 
 pub use access::{Credential, Login, Secret};
 pub use check::Wrong;
+pub use hazards::{Hazards, Replicas};
 pub use keys::{Key, Reach};
 pub use layers::FlagValues;
 pub use origin::Origin;
 pub use overrides::{Overrides, PageOverride, SiteOverride};
 pub use sections::{
-    ChangeBy, Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Hazards,
-    Objective, Policy, Reject, Replicas, Revisit, Scope, Store, Url,
+    ChangeBy, Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Objective,
+    Policy, Reject, Revisit, Scope, Store, Url,
 };
 pub use spider::{OwnLimits, SpiderConfig, parse_setting};
 pub use template::template;

@@ -261,34 +261,6 @@ pub enum Objective {
     Harmonic,
 }
 
-/// When URLs are a trap, and what is done about other hazards.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hazards {
-    pub traps: bool,
-    pub duplicates: u32,
-    pub near_duplicates: u32,
-    pub site_duplicates: u32,
-    pub repeated_segments: usize,
-    pub counter: u32,
-    pub pattern_urls: u32,
-    pub session_names: Vec<String>,
-    pub soft_404: bool,
-    pub slow_time: Duration,
-    pub stalled_after: Duration,
-    pub replicas: Replicas,
-    pub replicas_again: Duration,
-    pub domain_hosts: u64,
-    pub wildcard_hosts: u64,
-}
-
-/// What is done about sites that serve what another serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Replicas {
-    Off,
-    Report,
-    Fold,
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct Harvester {
     pub sites_in_hand: usize,
@@ -467,31 +439,6 @@ impl Values {
         }
     }
 
-    pub fn hazards(&mut self) -> Hazards {
-        Hazards {
-            traps: self.flag("hazards.traps"),
-            duplicates: narrow(self.count("hazards.duplicates")),
-            site_duplicates: narrow(self.count("hazards.site_duplicates")),
-            repeated_segments: narrow(self.count("hazards.repeated_segments")),
-            counter: narrow(self.count("hazards.counter")),
-            pattern_urls: narrow(self.count("hazards.pattern_urls")),
-            session_names: self.list("hazards.session_names"),
-            near_duplicates: narrow(self.count("hazards.near_duplicates")),
-            soft_404: self.flag("hazards.soft_404"),
-            slow_time: self.time("hazards.slow_time"),
-            // Whatever is looked at stands still for a moment.
-            stalled_after: self.time("hazards.stalled_after").max(Duration::from_secs(1)),
-            replicas: match self.text("hazards.replicas").as_str() {
-                "off" => Replicas::Off,
-                "fold" => Replicas::Fold,
-                _ => Replicas::Report,
-            },
-            replicas_again: self.time("hazards.replicas_again"),
-            domain_hosts: self.count("hazards.domain_hosts"),
-            wildcard_hosts: self.count("hazards.wildcard_hosts"),
-        }
-    }
-
     pub fn harvester(&mut self) -> Harvester {
         Harvester { sites_in_hand: narrow(self.count("harvester.sites_in_hand")) }
     }
@@ -508,7 +455,7 @@ impl Values {
         }
     }
 
-    fn count(&mut self, name: &'static str) -> u64 {
+    pub(super) fn count(&mut self, name: &'static str) -> u64 {
         match self.take(name) {
             Value::Count(n) => n,
             other => unfit(name, &other),
@@ -538,7 +485,7 @@ impl Values {
         }
     }
 
-    fn time(&mut self, name: &'static str) -> Duration {
+    pub(super) fn time(&mut self, name: &'static str) -> Duration {
         match self.take(name) {
             Value::Time(time) => time,
             other => unfit(name, &other),
@@ -560,14 +507,14 @@ impl Values {
         }
     }
 
-    fn flag(&mut self, name: &'static str) -> bool {
+    pub(super) fn flag(&mut self, name: &'static str) -> bool {
         match self.take(name) {
             Value::Flag(yes) => yes,
             other => unfit(name, &other),
         }
     }
 
-    fn text(&mut self, name: &'static str) -> String {
+    pub(super) fn text(&mut self, name: &'static str) -> String {
         match self.take(name) {
             Value::Text(text) => text,
             other => unfit(name, &other),
@@ -582,7 +529,7 @@ impl Values {
         }
     }
 
-    fn list(&mut self, name: &'static str) -> Vec<String> {
+    pub(super) fn list(&mut self, name: &'static str) -> Vec<String> {
         match self.take(name) {
             Value::List(items) => items,
             other => unfit(name, &other),
