@@ -199,6 +199,7 @@ impl Pair {
                     spider,
                     requisite: terms.requisite,
                     seed: false,
+                    visited: None,
                 },
             );
         }
@@ -218,6 +219,9 @@ impl Pair {
             versions += u64::from(update.visit.as_ref().is_some_and(|v| v.change.is_version()));
             row.state = update.state;
             row.due = due;
+            if update.visit.is_some() {
+                row.visited = Some(now);
+            }
             row.fetched |= update.state == PageState::Fetched;
             delta.updates.push(update);
         }

@@ -29,6 +29,7 @@ pub struct PlainPage {
     pub spider: u32,
     pub requisite: bool,
     pub seed: bool,
+    pub visited: Option<i64>,
 }
 
 #[derive(Default)]
@@ -104,8 +105,8 @@ impl PlainSite {
         }
         page.lower(new.level);
         if page.state == PageState::Candidate {
-            let PlainPage { level, fetched, seed, .. } = *page;
-            *page = PlainPage { level, fetched, seed, ..new };
+            let PlainPage { level, fetched, seed, visited, .. } = *page;
+            *page = PlainPage { level, fetched, seed, visited, ..new };
         }
     }
 
@@ -153,8 +154,9 @@ impl Plain {
             site.seeded |= candidate.seed;
             if let Some(page) = site.pages.get_mut(candidate.url.as_str()) {
                 if page.requisite && !requisite {
-                    let seed = page.seed || candidate.seed;
-                    *page = PlainPage { state, level, due, fetched, spider, requisite, seed };
+                    let (seed, visited) = (page.seed || candidate.seed, page.visited);
+                    *page =
+                        PlainPage { state, level, due, fetched, spider, requisite, seed, visited };
                     site.stirred |= site.leased.is_some();
                     site.resting &= site.leased.is_some();
                     continue;
@@ -172,13 +174,16 @@ impl Plain {
                 } else if page.state != PageState::Excluded {
                     continue;
                 }
-                page.due = due;
+                // Since its last visit, so that a pass under way takes it along.
+                page.due = due.min(page.visited.or(due));
                 if page.state == PageState::Excluded {
                     page.state = state;
                 }
             } else {
                 let seed = candidate.seed;
-                let page = PlainPage { state, level, due, fetched, spider, requisite, seed };
+                let visited = None;
+                let page =
+                    PlainPage { state, level, due, fetched, spider, requisite, seed, visited };
                 site.pages.insert(candidate.url.to_string(), page);
                 new += 1;
             }
