@@ -21,6 +21,9 @@ use crate::replicas::{IS_HOME, REPLICAS, ReplicaChange, ReplicaRow, ReplicaState
 
 /// Pages of a replica by which it is known again: the home page and a few more.
 const PROBES: i64 = 4;
+/// Pages of one replica that are asked of its original instead: what is taken of a discovered site at most.
+const MOVED_MAX: i64 = 5_000;
+
 /// Of a row of `pages`: it does not rest. For whoever gives dues to pages without one.
 macro_rules! awake {
     () => {
@@ -28,8 +31,6 @@ macro_rules! awake {
     };
 }
 pub(super) use awake;
-/// Pages of one replica that are asked of its original instead: what is taken of a discovered site at most.
-const MOVED_MAX: i64 = 5_000;
 
 impl SqliteFrontier {
     /// Writes the change down; how many rows are other than before.
