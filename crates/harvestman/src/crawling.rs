@@ -148,13 +148,15 @@ impl Crawl<'_> {
         telling.into_iter().for_each(|telling| self.told_others(telling));
         let outcome = outcome?;
         let finished = !matches!(outcome.ended, Ended::Fault(_) | Ended::Stopped | Ended::Rest);
+        // Without a visit nothing is other than when replicas were last looked for.
+        let visited = sittings.is_resumed() || outcome.tally.requests > 0;
         let exit = match matches!(outcome.ended, Ended::Rest) {
             true => self.pause(outcome, run, sittings, clock.now()).map(|()| None),
             false => {
                 self.farewell(outcome, run, sittings, &house.collection, clock.now()).map(Some)
             }
         };
-        if finished {
+        if finished && visited {
             self.look_for_replicas(&house.collection, clock.now());
         }
         drop(house.lock);

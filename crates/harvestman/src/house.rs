@@ -117,7 +117,7 @@ impl House {
             Replicas::Fold => spiders.fold(&frontier.replicas()?),
             Replicas::Off | Replicas::Report => unfold_all(&mut frontier, clock.now())?,
         }
-        for known in frontier.wildcards()? {
+        for known in frontier.wildcards_in_force(clock.now())? {
             spiders.wildcards.add(&known.domain, known.let_in);
         }
         for seed in frontier.seeds()? {

@@ -299,17 +299,26 @@ impl Spawner {
         let (resolve, clock, events) =
             (self.resolve.clone(), self.clock.clone(), self.events.clone());
         let guard = self.clock.busy();
+        let overdue = self.overdue(Duration::ZERO);
         tokio::spawn(async move {
             let known = SiteKey::stored(&suspect.host);
-            let asked = Box::pin(async {
+            let ask = async {
                 let mut answers = Vec::new();
                 for name in [known.host(), &absurd[0], &absurd[1]] {
                     answers.push(resolve.resolve(name).await);
                 }
-                answers
+                resolves_everything(&answers)
+            };
+            let work = Box::pin(async {
+                tokio::select! {
+                    biased;
+                    wildcard = ask => wildcard,
+                    // No answer: it is asked again another day.
+                    () = overdue => None,
+                }
             });
-            let (answers, busy) = finish(asked, &*clock, guard).await;
-            let wildcard = answers.and_then(|answers| resolves_everything(&answers));
+            let (wildcard, busy) = finish(work, &*clock, guard).await;
+            let wildcard = wildcard.flatten();
             let domain = suspect.domain;
             let _ = events.send(Event::Probed { domain, wildcard, busy }).await;
         });

@@ -73,6 +73,11 @@ pub struct UrlTraps {
 }
 
 impl UrlTraps {
+    /// A page that no site has begins so; a number of sixteen digits follows. The store knows it by that.
+    pub const PROBE_PATH: &str = "/no-such-page-";
+}
+
+impl UrlTraps {
     /// The site as a whole, where a pattern is asked for.
     pub const SITE: &str = "*";
 

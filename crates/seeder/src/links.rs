@@ -121,7 +121,7 @@ impl<'a> Sorter<'a> {
             _ if !self.has_form => link.url.clone(),
             // What a seed redirects to is named by the user as much as the seed is.
             LinkKind::Redirect if self.page.seed => self.rules.form.apply_to_redirect(&link.url),
-            LinkKind::Redirect => self.rules.fold(self.rules.form.apply_to_redirect(&link.url)),
+            LinkKind::Redirect => self.redirected(&link.url),
             _ => self.mended(&link.url),
         };
         let texts = match link.kind {
@@ -144,6 +144,16 @@ impl<'a> Sorter<'a> {
                 self.judge(url.home(), false, texts);
                 self.judge(url, false, texts);
             }
+        }
+    }
+
+    /// Folded, but never back onto the site it comes from: an original that sends to its replica means it, and
+    /// would be led to the page itself for ever.
+    fn redirected(&self, url: &CrawlUrl) -> CrawlUrl {
+        let target = self.rules.form.apply_to_redirect(url);
+        match self.rules.folds.fold(&target) {
+            Some(folded) if folded.site_text() != self.site => folded,
+            _ => target,
         }
     }
 

@@ -69,6 +69,9 @@ pub enum ReplicaChange {
     Lift { site: String },
 }
 
+/// The home page of a site is the one whose first slash behind the host is its last letter. Of `pages p`.
+pub(crate) const IS_HOME: &str = "length(p.url) = 8 + instr(substr(p.url, 9), '/')";
+
 pub(crate) const REPLICAS: &str = "SELECT site, original, origin, heuristic, compared, same, since, looked, \
      state FROM replicas";
 

@@ -66,6 +66,24 @@ fn a_name_over_which_the_resolver_panics_is_a_visit_that_failed() {
 }
 
 #[test]
+fn a_domain_whose_name_servers_never_answer_is_given_up() {
+    let world = World::new();
+    let Parts { fetch, spiders, clock, .. } = world.parts();
+    let (events, mut said) = channel(1);
+    let (blocked, patience) = (watch::Sender::new(()), Some(Duration::from_secs(60)));
+    let resolve = Arc::new(Mute);
+    let spawner = Spawner { fetch, resolve, clock, events, spiders, blocked, patience };
+    let suspect = Suspect { domain: "w.test".to_owned(), host: "a.w.test".to_owned() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        spawner.probe(suspect, ["x.w.test".to_owned(), "y.w.test".to_owned()]);
+        let told = tokio::time::timeout(Duration::from_secs(20), said.recv()).await;
+        let told = told.expect("it is given up in simulated time");
+        assert!(matches!(told, Some(Event::Probed { wildcard: None, .. })));
+    });
+}
+
+#[test]
 fn signals_are_heard_while_the_collection_is_closed() {
     let world = World::new();
     let mut parts = world.parts();
@@ -390,6 +408,15 @@ impl Fetch for Broken {
 impl Resolve for Broken {
     fn resolve(&self, _: &str) -> BoxFuture<'_, Result<Resolution, FetchFailure>> {
         Box::pin(async { panic!("as if a name were worse than imagined") })
+    }
+}
+
+/// Never answers.
+struct Mute;
+
+impl Resolve for Mute {
+    fn resolve(&self, _: &str) -> BoxFuture<'_, Result<Resolution, FetchFailure>> {
+        Box::pin(std::future::pending())
     }
 }
 

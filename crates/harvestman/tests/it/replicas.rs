@@ -453,6 +453,8 @@ fn links_to_a_folded_replica_lead_to_its_original_until_it_is_lifted() {
     assert!(told.out.contains("harvestman replicas lift r.r.test"), "{told}");
     copies.later.store(true, Ordering::SeqCst);
     copies.crawl(&["--fresh"]).exits(0);
+    assert_eq!(copies.asked("r.r.test/"), 1, "its pages rest: {:?}", copies.raw.asked());
+    assert_eq!(copies.asked("o.o.test/"), 2);
     assert_eq!(copies.asked("r.r.test/new?x=1"), 0, "{:?}", copies.raw.asked());
     assert_eq!(copies.asked("o.o.test/new?x=1"), 1, "{:?}", copies.raw.asked());
 
@@ -499,4 +501,17 @@ fn what_rested_is_due_again_when_nothing_is_to_be_folded_any_more() {
     assert_eq!(copies.world.number(resting), 0);
     let due = "SELECT count(*) FROM v_pages WHERE site = 'r.r.test' AND due IS NOT NULL";
     assert_eq!(copies.world.number(due), 3);
+}
+
+#[test]
+fn replicas_are_looked_for_only_where_something_was_visited() {
+    let mut copies = Copies::new("off");
+    copies.crawl(&["http://seed.s.test/"]).exits(0);
+    copies.world = copies.world.variable("HARVESTMAN_HAZARDS_REPLICAS", "report");
+    let before = copies.raw.asked().len();
+    copies.crawl(&[]).exits(0);
+    assert_eq!(copies.raw.asked().len(), before, "nothing is due");
+    assert_eq!(copies.states(), []);
+    copies.crawl(&["--fresh"]).exits(0);
+    assert_eq!(copies.states(), [said("r.r.test", "o.o.test", "reported")]);
 }

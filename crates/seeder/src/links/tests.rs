@@ -360,3 +360,20 @@ fn links_to_a_folded_site_are_links_to_its_original_but_not_what_a_seed_redirect
         "blocks hold for the target"
     );
 }
+
+#[test]
+fn a_redirect_is_not_folded_back_onto_the_site_it_comes_from() {
+    let rules = SpiderRules { scope: crate::Scope::Any, ..SpiderRules::default() };
+    rules.folds.add("r.test", "https://o.test");
+    let seeds = seeds(&["http://seed.test/"]);
+    let target = |from: &str| {
+        let redirect = of_kind("http://r.test/a", LinkKind::Redirect);
+        let sorted = sort_links(&page(from), &[redirect], false, &rules, &seeds);
+        let taken = sorted.internal.iter().chain(&sorted.external);
+        taken.map(|one| one.url.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(target("https://o.test/a"), ["http://r.test/a"], "not the page itself");
+    assert_eq!(target("https://o.test/b"), ["http://r.test/a"]);
+    assert_eq!(target("http://r.test/b"), ["https://o.test/a"], "from elsewhere it is");
+    assert_eq!(target("http://x.test/"), ["https://o.test/a"]);
+}

@@ -1,4 +1,4 @@
-//! Which sites share contents: one pass over (hash, site) sorted by hash, in memory that does not follow the number
+//! Which sites share contents: one pass over (hash, site) sorted by both, in memory that does not follow the number
 //! of pages.
 //!
 //! Contents that very many sites have (a default page, an error page, somebody's licence) would make pairs without
@@ -40,13 +40,14 @@ struct Shared {
 }
 
 impl Matching {
-    /// Takes contents in the order of their hashes; `home`: it is the site's home page.
+    /// Takes contents in the order of their hashes and, of equal ones, of their sites: a site may have a content a
+    /// million times. `home`: it is the site's home page.
     pub fn take(&mut self, hash: u64, site: i64, home: bool) {
         if hash != self.hash {
             self.close();
             self.hash = hash;
         }
-        match self.group.iter_mut().rev().find(|(known, _)| *known == site) {
+        match self.group.last_mut().filter(|(known, _)| *known == site) {
             Some((_, is_home)) => *is_home |= home,
             None => self.group.push((site, home)),
         }
@@ -71,7 +72,7 @@ impl Matching {
 
     fn close(&mut self) {
         let mut group = std::mem::take(&mut self.group);
-        group.sort_unstable();
+        debug_assert!(group.is_sorted_by(|a, b| a.0 < b.0), "sites come in their order");
         for (site, _) in &group {
             *self.sizes.entry(*site).or_default() += 1;
         }

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::quality::FixedState;
-use model::{CrawlUrl, Looks};
+use model::{CrawlUrl, Looks, UrlTraps};
 
 /// Texts that are shorter are alike by chance: "next", "photo".
 pub const TEXT_BYTES_MIN: u64 = 40;
@@ -11,7 +11,6 @@ pub const TEXT_BYTES_MIN: u64 = 40;
 pub const TEXT_BYTES_SURE: u64 = 200;
 /// So much of a text is looked at: pages of one making differ before.
 const READ_MAX: usize = 64 << 10;
-const PROBE: &str = "/no-such-page-";
 
 /// A number for the text without its digits: two months of a calendar have the same.
 pub fn skeleton(text: &str) -> u64 {
@@ -36,11 +35,11 @@ pub fn probe(home: &CrawlUrl) -> Option<CrawlUrl> {
     // FNV-1a: the same in every version of this program.
     let step = |hash: u64, b: u8| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3);
     let number = home.site_text().bytes().fold(0xcbf2_9ce4_8422_2325, step);
-    home.join(&format!("{PROBE}{number:016x}")).ok()
+    home.join(&format!("{}{number:016x}", UrlTraps::PROBE_PATH)).ok()
 }
 
 pub fn is_probe(url: &CrawlUrl) -> bool {
-    let number = url.path_and_query().strip_prefix(PROBE);
+    let number = url.path_and_query().strip_prefix(UrlTraps::PROBE_PATH);
     number.is_some_and(|number| number.len() == 16 && probe(url).as_ref() == Some(url))
 }
 

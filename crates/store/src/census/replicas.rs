@@ -7,7 +7,7 @@ use model::{CrawlUrl, StoreError, Timestamp};
 use rusqlite::{OptionalExtension, params};
 
 use super::Census;
-use crate::replicas::{REPLICAS, ReplicaRow, replica_row};
+use crate::replicas::{IS_HOME, REPLICAS, ReplicaRow, replica_row};
 
 /// Answers without a body are equal everywhere and say nothing.
 const BODY_BYTES_MIN: i64 = 1;
@@ -31,15 +31,12 @@ pub struct SiteStanding {
     pub home_visited: Option<Timestamp>,
 }
 
-/// The home page of a site is the one whose first slash behind the host is its last letter.
-const IS_HOME: &str = "length(p.url) = 8 + instr(substr(p.url, 9), '/')";
-
 impl Census {
-    /// Every content of every page, as (hash, site, whether it is the home page), in the order of hashes.
+    /// Every content of every page, as (hash, site, whether it is the home page), in the order of hashes and sites.
     pub fn each_content(&self, mut take: impl FnMut(u64, i64, bool)) -> Result<(), StoreError> {
         let sql = format!(
             "SELECT v.content_hash, p.site, {IS_HOME} FROM pages p JOIN visits v ON v.seq = p.run \
-             WHERE p.state = 2 AND p.requisite = 0 AND v.body_bytes >= ?1 ORDER BY v.content_hash"
+             WHERE p.state = 2 AND p.requisite = 0 AND v.body_bytes >= ?1 ORDER BY v.content_hash, p.site"
         );
         self.ask(|connection| {
             let mut statement = connection.prepare(&sql)?;
@@ -51,29 +48,29 @@ impl Census {
         })
     }
 
-    /// Documents of a site that answered or are gone, those nearest to its entry first.
+    /// Documents of a site that answered or are gone, its home page first and then those nearest to it.
     pub fn documents(&self, site: i64, max: u32) -> Result<Vec<DocumentEntry>, StoreError> {
-        self.list(
+        let sql = format!(
             "SELECT p.url, CASE p.state WHEN 2 THEN v.content_hash END, p.visited FROM pages p \
              JOIN visits v ON v.seq = p.run WHERE p.site = ?2 AND p.requisite = 0 \
-             AND (p.state = 5 OR p.state = 2 AND v.body_bytes >= ?3) ORDER BY p.level, p.url LIMIT ?1",
-            params![max, site, BODY_BYTES_MIN],
-            |row| {
-                let hash: Option<i64> = row.get(1)?;
-                let visited: Option<i64> = row.get(2)?;
-                Ok(DocumentEntry {
-                    url: row.get(0)?,
-                    hash: hash.map(|hash| hash as u64),
-                    visited: Timestamp(visited.unwrap_or_default()),
-                })
-            },
-        )
+             AND (p.state = 5 OR p.state = 2 AND v.body_bytes >= ?3) ORDER BY {IS_HOME} DESC, p.level, \
+             p.url LIMIT ?1"
+        );
+        self.list(&sql, params![max, site, BODY_BYTES_MIN], |row| {
+            let hash: Option<i64> = row.get(1)?;
+            let visited: Option<i64> = row.get(2)?;
+            Ok(DocumentEntry {
+                url: row.get(0)?,
+                hash: hash.map(|hash| hash as u64),
+                visited: Timestamp(visited.unwrap_or_default()),
+            })
+        })
     }
 
     pub fn standings(&self, sites: &[i64]) -> Result<HashMap<i64, SiteStanding>, StoreError> {
         let sql = format!(
             "SELECT s.key, s.seeded, s.known, (SELECT max(p.visited) FROM pages p \
-             WHERE p.site = s.id AND p.level = 0 AND {IS_HOME}) FROM sites s WHERE s.id = ?1"
+             WHERE p.site = s.id AND {IS_HOME}) FROM sites s WHERE s.id = ?1"
         );
         let mut standings = HashMap::new();
         for site in sites {
@@ -98,12 +95,13 @@ impl Census {
         })
     }
 
-    /// Whether the site lies under a domain all of whose names resolve, and only pages of that domain lead to it.
+    /// Whether the site lies under a domain all of whose names resolve, nothing of it was fetched, and only
+    /// pages of that domain lead to it.
     pub fn is_held_back(&self, url: &CrawlUrl) -> Result<bool, StoreError> {
         self.ask(|sql| {
             let mut statement = sql.prepare_cached(
-                "SELECT coalesce((SELECT kin = 1 AND seeded = 0 FROM sites WHERE key = ?2), 1) \
-                 FROM domain_hosts WHERE domain = ?1 AND wildcard IS NOT NULL",
+                "SELECT coalesce((SELECT kin = 1 AND seeded = 0 AND fetched = 0 FROM sites \
+                 WHERE key = ?2), 1) FROM domain_hosts WHERE domain = ?1 AND wildcard IS NOT NULL",
             )?;
             let held = statement.query_row([url.domain(), url.site_text()], |row| row.get(0));
             Ok(held.optional()?.unwrap_or(false))

@@ -232,3 +232,21 @@ fn kinds_of_a_hazard_beyond_the_bound_are_counted_together() {
     assert_eq!(told.len(), Sighting::KINDS_MAX + 1);
     assert_eq!((told[0].what.as_str(), told[0].count), ("", 50));
 }
+
+#[test]
+fn the_home_page_of_a_site_is_known_at_whatever_level_it_was_found() {
+    let mut house = house();
+    let pages = [candidate("http://b.example/deep", 0), candidate("http://b.example/", 1)];
+    house.frontier.admit(&pages, Timestamp(50)).unwrap();
+    let mut leases = house.frontier.check_out(&crate::frontier::suite::ask(50)).unwrap();
+    let lease = leases.pop().unwrap();
+    let mut back = delta(&lease, Release::NotBefore(Timestamp(50)));
+    let fps = lease.pages.iter().map(|page| page.url.fingerprint());
+    back.updates = fps.map(|fp| visited(fp, 60, Change::First, None)).collect();
+    house.frontier.check_in(&settlement(60, vec![back])).unwrap();
+    let census = Census::open(&house.collection).unwrap();
+    let site = census.site_number("b.example").unwrap().unwrap();
+    let standing = census.standings(&[site]).unwrap().remove(&site).unwrap();
+    assert_eq!(standing.home_visited, Some(Timestamp(60)));
+    assert_eq!(census.documents(site, 1).unwrap()[0].url, "http://b.example/");
+}

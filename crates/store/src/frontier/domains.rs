@@ -28,7 +28,8 @@ pub struct Suspect {
     pub host: String,
 }
 
-/// A domain under which every name resolves, and its sites that are crawled all the same.
+/// A domain under which every name resolves, and its sites that are crawled all the same: those that seeds name, that
+/// others link to, or that have answered already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wildcard {
     pub domain: String,
@@ -71,14 +72,34 @@ impl SqliteFrontier {
         now: Timestamp,
     ) -> Result<Option<Wildcard>, StoreError> {
         let again = if wildcard.is_some() { ASK_AGAIN } else { TRY_AGAIN };
-        self.change(now, |sql| {
-            sql.prepare_cached(
-                "UPDATE domain_hosts SET ask = ?2, wildcard = CASE ?3 WHEN 1 THEN \
-                 coalesce(wildcard, ?4) WHEN 0 THEN NULL ELSE wildcard END WHERE domain = ?1",
-            )?
-            .execute(params![domain, now.plus(again).0, wildcard, now.0])
+        self.transact(now, |work| {
+            let gone = wildcard == Some(false) && is_wildcard(work, domain)?;
+            work.sql
+                .prepare_cached(
+                    "UPDATE domain_hosts SET ask = ?2, wildcard = CASE ?3 WHEN 1 THEN \
+                     coalesce(wildcard, ?4) WHEN 0 THEN NULL ELSE wildcard END WHERE domain = ?1",
+                )?
+                .execute(params![domain, now.plus(again).0, wildcard, now.0])?;
+            if gone { judge_held_back(work, domain) } else { Ok(()) }
         })?;
         Ok(self.wildcards()?.into_iter().find(|known| known.domain == domain))
+    }
+
+    /// Domains that have no more hosts than may be without a question, by now, are wildcards no longer. Those that are.
+    pub fn wildcards_in_force(&mut self, now: Timestamp) -> Result<Vec<Wildcard>, StoreError> {
+        let hosts = self.wildcard_hosts.map_or(i64::MAX, |hosts| hosts.min(i64::MAX as u64) as i64);
+        self.transact(now, |work| {
+            let lifted: Vec<String> = work
+                .sql
+                .prepare_cached(
+                    "UPDATE domain_hosts SET wildcard = NULL, ask = 0 \
+                     WHERE wildcard IS NOT NULL AND hosts <= ?1 RETURNING domain",
+                )?
+                .query_map([hosts], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            lifted.iter().try_for_each(|domain| judge_held_back(work, domain))
+        })?;
+        self.wildcards()
     }
 
     pub fn wildcards(&self) -> Result<Vec<Wildcard>, StoreError> {
@@ -89,7 +110,7 @@ impl SqliteFrontier {
             let domains: Vec<String> =
                 list.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
             let mut sites = self.connection.prepare_cached(
-                "SELECT key FROM sites WHERE domain = ?1 AND (kin = 0 OR seeded = 1)",
+                "SELECT key FROM sites WHERE domain = ?1 AND (kin = 0 OR seeded = 1 OR fetched > 0)",
             )?;
             let mut wildcards = Vec::new();
             for domain in domains {
@@ -100,6 +121,32 @@ impl SqliteFrontier {
         };
         read().map_err(|e| self.error(e))
     }
+}
+
+fn is_wildcard(work: &Work<'_>, domain: &str) -> Result<bool, Fault> {
+    let sql = "SELECT 1 FROM domain_hosts WHERE domain = ?1 AND wildcard IS NOT NULL";
+    Ok(work.sql.prepare_cached(sql)?.exists([domain])?)
+}
+
+/// A wildcard is gone: what was refused for it is judged anew, and the domain's pages are read again for the links
+/// that were not taken.
+fn judge_held_back(work: &mut Work<'_>, domain: &str) -> Result<(), Fault> {
+    let sites: Vec<SiteId> = work
+        .sql
+        .prepare_cached("SELECT id FROM sites WHERE domain = ?1 AND kin = 1")?
+        .query_map([domain], |row| row.get(0).map(SiteId))?
+        .collect::<Result<_, _>>()?;
+    for site in sites {
+        admit::judge_again(work, site, false)?;
+    }
+    // Answered with "not modified", their links would not be read.
+    work.sql
+        .prepare_cached(
+            "UPDATE page_facts SET etag = NULL, last_modified = NULL \
+             WHERE site IN (SELECT id FROM sites WHERE domain = ?1)",
+        )?
+        .execute([domain])?;
+    Ok(())
 }
 
 /// Whether the domain has as many hosts as it may.
@@ -159,9 +206,10 @@ pub(super) fn note_kinship(
 
 #[cfg(test)]
 mod tests {
-    use model::{CrawlUrl, Frontier, PageTerms, SpiderId};
+    use model::{Change, CrawlUrl, Frontier, PageState, PageTerms, Release, SpiderId};
 
     use super::*;
+    use crate::frontier::suite::{ask, delta, settlement, verdict, visited};
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
@@ -209,6 +257,61 @@ mod tests {
         frontier.admit(&[candidate("http://h2.w.test/", false, Kinship::Stranger)], NOW).unwrap();
         let let_in = &frontier.wildcards().unwrap()[0].let_in;
         assert_eq!(let_in.len(), 3, "also when the URL itself is known: {let_in:?}");
+    }
+
+    /// Three hosts of `w.test`: of the first a page answered, those of the others were refused for the wildcard.
+    fn held_back() -> SqliteFrontier {
+        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        frontier.admit(&hosts(0..3), NOW).unwrap();
+        frontier.probed("w.test", Some(true), NOW).unwrap().unwrap();
+        let mut deltas = Vec::new();
+        for lease in frontier.check_out(&ask(NOW.0)).unwrap() {
+            let fp = lease.pages[0].url.fingerprint();
+            let mut back = delta(&lease, Release::NotBefore(NOW));
+            back.updates = vec![match lease.site.key.as_str() {
+                "h0.w.test" => visited(fp, NOW.0, Change::First, None),
+                _ => verdict(fp, PageState::Excluded, None),
+            }];
+            deltas.push(back);
+        }
+        assert_eq!(deltas.len(), 3);
+        frontier.check_in(&settlement(NOW.0, deltas)).unwrap();
+        assert_eq!(candidates(&frontier), 0);
+        frontier
+    }
+
+    fn candidates(frontier: &SqliteFrontier) -> i64 {
+        let sql = "SELECT count(*) FROM pages WHERE state = 0";
+        frontier.connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn what_was_refused_for_a_wildcard_is_judged_anew_when_there_is_none_any_more() {
+        let mut frontier = held_back();
+        assert!(frontier.probed("w.test", None, NOW).unwrap().is_some(), "no answer: it stands");
+        assert_eq!(candidates(&frontier), 0);
+        assert_eq!(frontier.probed("w.test", Some(false), NOW).unwrap(), None);
+        assert_eq!(candidates(&frontier), 2);
+        assert_eq!(frontier.check_out(&ask(NOW.0)).unwrap().len(), 2, "somebody looks at them");
+        assert_eq!(frontier.verify(true).unwrap(), []);
+    }
+
+    #[test]
+    fn a_wildcard_is_lifted_when_so_many_hosts_are_no_longer_suspicious() {
+        for (hosts, is_lifted) in [(Some(2), false), (Some(3), true), (None, true)] {
+            let mut frontier = held_back();
+            frontier.set_wildcard_hosts(hosts);
+            let known = frontier.wildcards_in_force(NOW).unwrap();
+            assert_eq!(known.is_empty(), is_lifted, "{hosts:?}");
+            assert_eq!(candidates(&frontier), if is_lifted { 2 } else { 0 }, "{hosts:?}");
+            frontier.set_wildcard_hosts(Some(2));
+            assert_eq!(frontier.suspects(NOW).unwrap().len(), usize::from(is_lifted), "asked anew");
+        }
+    }
+
+    #[test]
+    fn a_host_that_has_answered_is_not_held_back() {
+        assert_eq!(held_back().wildcards().unwrap()[0].let_in, ["h0.w.test"]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, ToSql, params, params_from_iter};
 
 use super::{
     check_out::{load_site, rouse, stored},
+    replicas::awake,
     rows::{Fault, fp_of, page_columns, page_from_row, site_habit_from_row, stored_fp},
     sqlite::Work,
 };
@@ -238,7 +239,7 @@ fn surveyed_site(sql: &Connection, id: SiteId) -> Result<Option<Site>, Fault> {
 /// A transaction of so many page rows takes a tenth of a second or two; more would keep readers' journal long.
 pub(super) const CALL_PAGES: usize = 10_000;
 
-/// Pages that a judgement keeps out are not called. Pages are best given site by site.
+/// Pages that a judgement keeps out are not called, nor those of folded replicas. Pages are best given site by site.
 pub(super) fn call(
     work: &mut Work<'_>,
     pages: &[(SiteId, Fingerprint)],
@@ -250,11 +251,12 @@ pub(super) fn call(
     sorted.sort_unstable();
     let mut called = 0;
     let mut sites = HashSet::new();
-    let mut statement = work.sql.prepare_cached(
+    let mut statement = work.sql.prepare_cached(concat!(
         "UPDATE pages SET due = ?3, price = 0 WHERE site = ?1 AND fp = ?2 \
          AND state BETWEEN 1 AND 5 AND (due IS NULL OR due > ?3) \
-         AND (visited IS NULL OR visited <= ?4 OR visited > ?3)",
-    )?;
+         AND (visited IS NULL OR visited <= ?4 OR visited > ?3) AND ",
+        awake!()
+    ))?;
     for (site, fp) in sorted {
         if statement.execute(params![site.0, fp, now.0, since.0])? > 0 {
             called += 1;

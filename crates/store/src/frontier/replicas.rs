@@ -1,6 +1,7 @@
 //! Folding a replica and unfolding it, each in one transaction with the list that says so.
 //!
-//! - Pages of a folded site rest: their dues are put aside and come back as they were. What was never fetched of it
+//! - Pages of a folded site rest: their dues, if they have one, are put aside and come back as they were; nothing else
+//!   wakes them (`awake!`). What was never fetched of it
 //!   is asked of the original instead. Seeds go on as ever; a site that a seed names is not folded at all.
 //! - A few pages stay due, after a time, to see whether it still is a replica.
 //! - A site in hand is put to rest by the next change, when it is not.
@@ -16,12 +17,20 @@ use super::{
     rows::{Fault, span},
     sqlite::{SqliteFrontier, Work},
 };
-use crate::replicas::{REPLICAS, ReplicaChange, ReplicaRow, ReplicaState, replica_row};
+use crate::replicas::{IS_HOME, REPLICAS, ReplicaChange, ReplicaRow, ReplicaState, replica_row};
 
 /// Pages of a replica by which it is known again: the home page and a few more.
 const PROBES: i64 = 4;
 /// Pages of one replica that are asked of its original instead: what is taken of a discovered site at most.
 const MOVED_MAX: i64 = 5_000;
+
+/// Of a row of `pages`: it does not rest. For whoever gives dues to pages without one.
+macro_rules! awake {
+    () => {
+        "NOT EXISTS (SELECT 1 FROM resting_pages r WHERE r.site = pages.site AND r.fp = pages.fp)"
+    };
+}
+pub(super) use awake;
 
 impl SqliteFrontier {
     /// Writes the change down; how many rows are other than before.
@@ -138,7 +147,8 @@ fn rest(work: &mut Work<'_>, site: SiteId, row: &ReplicaRow, again_ms: u64) -> R
     work.sql
         .prepare_cached(
             "INSERT INTO resting_pages (site, fp, due) SELECT site, fp, due FROM pages \
-             WHERE site = ?1 AND seed = 0 AND due IS NOT NULL ON CONFLICT DO NOTHING",
+             WHERE site = ?1 AND seed = 0 AND (due IS NOT NULL OR state BETWEEN 1 AND 5) \
+             ON CONFLICT DO NOTHING",
         )?
         .execute([site.0])?;
     work.sql
@@ -148,12 +158,16 @@ fn rest(work: &mut Work<'_>, site: SiteId, row: &ReplicaRow, again_ms: u64) -> R
         .execute([site.0])?;
     let again = i64::try_from(again_ms).unwrap_or(i64::MAX / 4);
     // Without a price: due as it stands, and not reckoned anew.
-    work.sql
-        .prepare_cached(
-            "UPDATE pages SET due = ?2, price = 0 WHERE site = ?1 AND seed = 0 AND fp IN (SELECT fp \
-             FROM pages WHERE site = ?1 AND state = 2 AND requisite = 0 ORDER BY level, url LIMIT ?3)",
-        )?
-        .execute(params![site.0, row.looked.0.saturating_add(again), PROBES])?;
+    let probes = format!(
+        "UPDATE pages SET due = ?2, price = 0 WHERE site = ?1 AND seed = 0 AND fp IN (SELECT p.fp \
+         FROM pages p WHERE p.site = ?1 AND p.state = 2 AND p.requisite = 0 \
+         ORDER BY {IS_HOME} DESC, p.level, p.url LIMIT ?3)"
+    );
+    work.sql.prepare_cached(&probes)?.execute(params![
+        site.0,
+        row.looked.0.saturating_add(again),
+        PROBES
+    ])?;
     work.sql
         .prepare_cached("UPDATE replicas SET rests = 1 WHERE site = ?1")?
         .execute([&row.site])?;

@@ -11,6 +11,7 @@ use rusqlite::{OptionalExtension, params};
 use super::{
     check_in::save_meta,
     check_out::rouse,
+    replicas::awake,
     rows::{Fault, millis, page_columns, page_from_row, stored_fp},
     sqlite::{SqliteFrontier, Work},
 };
@@ -107,12 +108,13 @@ impl Look<'_> {
         Ok((woken, sites.last().map(|(site, _)| site.0)))
     }
 
-    /// Pages of the site that have no due and should.
+    /// Pages of the site that have no due and should. Those of folded replicas rest.
     fn asleep(&self, work: &Work<'_>, site: SiteId) -> Result<Vec<i64>, Fault> {
         let mut statement = work.sql.prepare_cached(concat!(
             "SELECT ",
             page_columns!(),
-            " FROM pages WHERE site = ?1 AND due IS NULL AND state BETWEEN 2 AND 5"
+            " FROM pages WHERE site = ?1 AND due IS NULL AND state BETWEEN 2 AND 5 AND ",
+            awake!()
         ))?;
         let mut rows = statement.query([site.0])?;
         let mut found = Vec::new();

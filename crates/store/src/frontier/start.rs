@@ -1,9 +1,9 @@
 //! What a crawl asks at its start: the seeds, and the wish to see everything anew.
 
-use model::{CrawlUrl, PageTerms, SpiderId, StoreError, Timestamp};
+use model::{CrawlUrl, PageTerms, SpiderId, StoreError, Timestamp, UrlTraps};
 use rusqlite::{Connection, params};
 
-use super::{SqliteFrontier, limits::LINKS_ARE_OLD, rows::span};
+use super::{SqliteFrontier, limits::LINKS_ARE_OLD, replicas::awake, rows::span};
 
 impl SqliteFrontier {
     /// The seeds of all living spiders, and what they redirected to.
@@ -28,7 +28,8 @@ impl SqliteFrontier {
     }
 
     /// Every known page is due now; also one whose answer was not wanted or that robots.txt forbade, for
-    /// that may have changed. Candidates that a rule refused stay out.
+    /// that may have changed. Candidates that a rule refused stay out, pages of folded replicas rest, and what a
+    /// site shows for a page it does not have is asked once.
     pub fn make_all_due(&mut self, now: Timestamp) -> Result<(), StoreError> {
         self.change(now, |sql| {
             // Answered with "not modified", their links would not be read.
@@ -37,10 +38,15 @@ impl SqliteFrontier {
             }
             sql.execute(
                 // Without a price: due as it stands, and not reckoned anew.
-                "UPDATE pages SET due = ?1, price = 0 \
-                 WHERE (due IS NULL OR due > ?1 OR price > 0) AND (state BETWEEN 1 AND 5 \
-                 OR state = 6 AND (visited IS NOT NULL OR due IS NOT NULL))",
-                params![now.0],
+                concat!(
+                    "UPDATE pages SET due = ?1, price = 0 \
+                     WHERE (due IS NULL OR due > ?1 OR price > 0) AND (state BETWEEN 1 AND 5 \
+                     OR state = 6 AND (visited IS NOT NULL OR due IS NOT NULL)) \
+                     AND NOT (requisite = 1 AND due IS NULL \
+                     AND substr(url, 8 + instr(substr(url, 9), '/'), length(?2)) = ?2) AND ",
+                    awake!()
+                ),
+                params![now.0, UrlTraps::PROBE_PATH],
             )?;
             // Too early where no page of the queue is left: check-out puts it right.
             for (queue, has_some) in
@@ -100,14 +106,41 @@ pub(crate) fn list_seeds(sql: &Connection) -> rusqlite::Result<Vec<Seed>> {
 
 #[cfg(test)]
 mod tests {
-    use model::{Candidate, Frontier};
+    use model::{Candidate, Change, Frontier, Release};
 
     use super::*;
+    use crate::frontier::suite::{candidate, delta, lease_one, settlement, visited};
+
+    #[test]
+    fn what_a_site_shows_for_a_page_it_does_not_have_is_not_asked_anew() {
+        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let part = |text: &str| {
+            let terms = PageTerms { requisite: true, ..PageTerms::default() };
+            Candidate { terms, ..candidate(text, 0) }
+        };
+        let probe = "http://a.example/no-such-page-0123456789abcdef";
+        let parts = [part(probe), part("http://a.example/x/no-such-page-1.png")];
+        frontier.admit(&parts, Timestamp(0)).unwrap();
+        frontier.admit(&[candidate("http://a.example/no-such-page-2", 0)], Timestamp(0)).unwrap();
+        let lease = lease_one(&mut frontier, 0);
+        let mut back = delta(&lease, Release::NotBefore(Timestamp(0)));
+        let fps = lease.pages.iter().map(|page| page.url.fingerprint());
+        back.updates = fps.map(|fp| visited(fp, 1, Change::First, None)).collect();
+        assert_eq!(back.updates.len(), 3);
+        frontier.check_in(&settlement(1, vec![back])).unwrap();
+
+        frontier.make_all_due(Timestamp(9)).unwrap();
+        let lease = lease_one(&mut frontier, 9);
+        let mut urls: Vec<&str> = lease.pages.iter().map(|page| page.url.as_str()).collect();
+        urls.sort_unstable();
+        let others = ["http://a.example/no-such-page-2", "http://a.example/x/no-such-page-1.png"];
+        assert_eq!(urls, others);
+    }
 
     #[test]
     fn seeds_are_listed_and_nothing_else_is() {
         let mut frontier = SqliteFrontier::open_in_memory().unwrap();
-        let candidate = |text: &str, seed| Candidate {
+        let page = |text: &str, seed| Candidate {
             url: CrawlUrl::parse(text).unwrap(),
             spider: SpiderId(1),
             level: 0,
@@ -116,7 +149,7 @@ mod tests {
             terms: model::PageTerms::default(),
             referrer: None,
         };
-        let both = [candidate("http://a.example/", true), candidate("http://b.example/", false)];
+        let both = [page("http://a.example/", true), page("http://b.example/", false)];
         frontier.admit(&both, Timestamp(1)).unwrap();
         let url = CrawlUrl::parse("http://a.example/").unwrap();
         let seed = Seed { spider: SpiderId(1), url, terms: PageTerms::default() };

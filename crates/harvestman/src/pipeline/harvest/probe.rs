@@ -35,6 +35,8 @@ impl Harvest {
     pub(super) fn wildcard(&mut self, domain: &str, found: Option<Wildcard>) {
         self.state.probing.remove(domain);
         let Some(Wildcard { domain, let_in }) = found else {
+            // What was refused for it is a candidate again.
+            self.state.check_at = Some(self.clock.now());
             return self.spiders.wildcards.remove(domain);
         };
         tracing::info!(%domain, "every name under it resolves");

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use model::{CheckOut, Frontier, PageUpdate, Release, Settlement, SiteDelta, SiteLease};
+use model::{
+    Change, CheckOut, Fingerprint, Frontier, PageUpdate, Release, Settlement, SiteDelta, SiteLease,
+};
 
 use super::*;
+use crate::frontier::suite::visited;
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
 const AGAIN_MS: u64 = 30 * 86_400_000;
@@ -35,6 +38,49 @@ fn a_few_pages_of_a_folded_site_are_visited_again_after_the_time_and_no_others()
     let leases = lend(&mut frontier, until);
     assert_eq!(leases[0].pages.len(), PROBES as usize);
     assert_eq!(leases[0].pages[0].url.as_str(), "http://r.test/");
+}
+
+#[test]
+fn the_home_page_is_looked_at_again_wherever_the_site_was_entered() {
+    let deep = ["/a", "/b", "/c", "/d", "/e"].map(|path| format!("http://r.test{path}"));
+    let mut pages: Vec<Candidate> =
+        deep.iter().map(|text| Candidate { level: 0, ..candidate(text, false) }).collect();
+    pages.push(Candidate { level: 1, ..candidate("http://r.test/", false) });
+    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    frontier.admit(&pages, NOW).unwrap();
+    fetch_all(&mut frontier);
+    frontier.change_replicas(&found(ReplicaState::Folded), NOW).unwrap();
+    let leases = lend(&mut frontier, NOW.plus(Duration::from_millis(AGAIN_MS)));
+    let pages = &leases[0].pages;
+    assert_eq!(pages.len(), PROBES as usize);
+    assert!(pages.iter().any(|page| page.url.as_str() == "http://r.test/"), "{pages:?}");
+}
+
+#[test]
+fn neither_fresh_nor_another_policy_nor_a_batch_wakes_what_rests() {
+    let urls: Vec<String> = (0..6).map(|n| format!("http://r.test/{n}")).collect();
+    let mut frontier = frontier_with(&urls.iter().map(String::as_str).collect::<Vec<_>>());
+    let lease = lend(&mut frontier, NOW).pop().unwrap();
+    // Under a policy that visits once, half of them would not have come by themselves.
+    let later = NOW.plus(Duration::from_secs(3_600)).0;
+    let fps: Vec<_> = lease.pages.iter().map(|page| page.url.fingerprint()).collect();
+    let due = |at: usize| at.is_multiple_of(2).then_some(later);
+    let fetched = |(at, fp): (usize, &Fingerprint)| visited(*fp, NOW.0, Change::First, due(at));
+    give_back(&mut frontier, &lease, fps.iter().enumerate().map(fetched).collect());
+    frontier.change_replicas(&found(ReplicaState::Folded), NOW).unwrap();
+
+    let day = Timestamp(NOW.0 + 86_400_000);
+    frontier.make_all_due(day).unwrap();
+    let other = [(SpiderId(1), 2)];
+    assert_eq!(frontier.returning_are(&other, &|_| true, day).unwrap(), 0);
+    let called: Vec<_> = fps.iter().map(|fp| (lease.site.id, *fp)).collect();
+    assert_eq!(frontier.call(&called, NOW, day).unwrap(), 0);
+    assert_eq!(keys(&lend(&mut frontier, day)), [""; 0]);
+
+    let lift = ReplicaChange::Lift { site: "r.test".to_owned() };
+    frontier.change_replicas(&lift, day).unwrap();
+    assert_eq!(lend(&mut frontier, day)[0].pages.len(), 3, "they are due as they were");
+    assert_eq!(frontier.verify(true).unwrap(), []);
 }
 
 #[test]

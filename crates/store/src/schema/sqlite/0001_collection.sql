@@ -288,11 +288,11 @@ CREATE TABLE replicas (
     rests     INTEGER NOT NULL DEFAULT 0    -- its pages do
 ) WITHOUT ROWID;
 
--- Pages of replicas that rest, and when they would have been due.
+-- Pages of replicas that rest, and when they would have been due (NULL: not by themselves).
 CREATE TABLE resting_pages (
     site INTEGER NOT NULL,
     fp   INTEGER NOT NULL,
-    due  INTEGER NOT NULL,
+    due  INTEGER,
     PRIMARY KEY (site, fp)
 ) WITHOUT ROWID;
 
