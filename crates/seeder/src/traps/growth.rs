@@ -95,7 +95,7 @@ fn schemes(text: &str) -> usize {
 fn paths(text: &str, name: &str) -> usize {
     let is_path = |at: usize| {
         let (before, after) = (&text[..at], text[at + name.len()..].bytes().next());
-        let behind_slash = before.ends_with(['/']) || before.ends_with("2F");
+        let behind_slash = before.ends_with('/') || before.ends_with("2F");
         let is_whole =
             after.is_none_or(|b| !b.is_ascii_alphanumeric() && !matches!(b, b'-' | b'_'));
         behind_slash && is_whole
