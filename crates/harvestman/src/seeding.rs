@@ -97,7 +97,7 @@ impl<'a> Seeding<'a> {
 
     pub fn offer(&mut self, seed: &Seed) -> Result<(), Failure> {
         let candidate = Candidate {
-            url: self.rules.form.apply(&seed.url),
+            url: self.rules.form.apply_to_seed(&seed.url),
             spider: DEFAULT_SPIDER,
             level: 0,
             hops: 0,

@@ -47,6 +47,20 @@ impl SiteTraps {
     pub fn is_empty(&self) -> bool {
         *self == SiteTraps::default()
     }
+
+    /// As [`UrlTraps::lift`]; with the site as a whole, or under their hazard's word, families begin anew.
+    pub fn lift(&mut self, pattern: Option<&str>) -> Vec<(String, Stop)> {
+        let word = Hazard::NearDuplicates.word();
+        let is_news = !self.urls.is_lifted(word);
+        let mut lifted = self.urls.lift(pattern);
+        if is_news && self.urls.is_lifted(word) && !self.families.is_empty() {
+            let pages = self.families.iter().fold(0u32, |sum, f| sum.saturating_add(f.pages));
+            let first = Stop::told(Hazard::NearDuplicates, Timestamp(0));
+            lifted.push((word.to_owned(), Stop { taken: pages, ..first }));
+            self.families.clear();
+        }
+        lifted
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -89,9 +103,15 @@ impl UrlTraps {
         site.chain(patterns.filter_map(|note| Some((note.text.as_str(), note.stopped.as_ref()?))))
     }
 
-    /// Lifts the stop of one pattern, or (`None`) of all of the site, and what was learned of idle parts likewise;
-    /// says what was lifted. From then on it is left alone.
+    /// Whether the user lifted this, or the whole site: then nothing is held against it.
+    pub fn is_lifted(&self, pattern: &str) -> bool {
+        self.lifted.iter().any(|lifted| lifted == pattern || lifted == UrlTraps::SITE)
+    }
+
+    /// Lifts the stop of one pattern, or (`None`) of all of the site, and what was learned of idle parts and of the
+    /// page for what does not exist likewise; says what was lifted. From then on it is left alone.
     pub fn lift(&mut self, pattern: Option<&str>) -> Vec<(String, Stop)> {
+        let pattern = pattern.filter(|pattern| *pattern != UrlTraps::SITE);
         let wanted = |text: &str| pattern.is_none_or(|pattern| pattern == text);
         let mut lifted = Vec::new();
         if wanted(UrlTraps::SITE) {
@@ -105,6 +125,13 @@ impl UrlTraps {
         }
         let idle = self.tokens.extract_if(.., |token| wanted(&token.place.to_string()));
         lifted.extend(idle.map(|token| (token.place.to_string(), token.into_stop())));
+        let missing = Hazard::Soft404;
+        if wanted(missing.word())
+            && let Some(page) = self.missing.take()
+            && page.looks.is_some()
+        {
+            lifted.push((missing.word().to_owned(), Stop::told(missing, page.asked)));
+        }
         let names = lifted.iter().map(|(text, _)| text.clone());
         let asked = pattern.map_or_else(|| UrlTraps::SITE.to_owned(), str::to_owned);
         for name in names.chain([asked]).collect::<Vec<_>>() {
@@ -131,6 +158,9 @@ pub struct PatternNote {
     pub same: u32,
     /// Pages in a row that brought nothing but more of the pattern.
     pub barren: u32,
+    /// Pages of it that came, and those of them that had what others have.
+    pub pages: u32,
+    pub copies: u32,
     /// New URLs outside the pattern that its pages led to.
     pub fruit: u32,
     /// Pages in a row that led to none.
@@ -163,6 +193,14 @@ pub struct Stop {
     pub all: bool,
 }
 
+impl Stop {
+    /// As something that stopped nothing is told when it is lifted.
+    fn told(hazard: Hazard, since: Timestamp) -> Stop {
+        let (examples, referrers) = (Vec::new(), Vec::new());
+        Stop { hazard, since, taken: 0, refused: 0, examples, referrers, all: false }
+    }
+}
+
 /// A part of URLs that was seen to make no difference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IdleToken {
@@ -172,6 +210,9 @@ pub struct IdleToken {
     /// Others that were met there: their pages are known.
     #[serde(default)]
     pub others: Vec<String>,
+    /// Folders on whose pages it was seen to make none (`/shop/*`); nothing: it makes none anywhere.
+    #[serde(default)]
+    pub folders: Vec<String>,
     pub since: Timestamp,
     /// Links that were rewritten.
     #[serde(default)]
@@ -188,15 +229,7 @@ impl IdleToken {
 
     /// As what was lifted is told.
     fn into_stop(self) -> Stop {
-        Stop {
-            hazard: self.hazard(),
-            since: self.since,
-            taken: 0,
-            refused: self.mended,
-            examples: Vec::new(),
-            referrers: Vec::new(),
-            all: false,
-        }
+        Stop { refused: self.mended, ..Stop::told(self.hazard(), self.since) }
     }
 }
 
@@ -314,5 +347,30 @@ mod tests {
         assert_eq!(traps.lift(None), [], "once");
         let text = serde_json::to_string(&traps).unwrap();
         assert_eq!(serde_json::from_str::<UrlTraps>(&text).unwrap(), traps);
+    }
+
+    #[test]
+    fn lifting_a_site_forgets_its_missing_page_and_its_families_and_lifting_a_word_only_that() {
+        let looks = Some(Looks::default());
+        let urls = UrlTraps {
+            missing: Some(MissingPage { asked: Timestamp(1), looks }),
+            ..UrlTraps::default()
+        };
+        let (first, kinds) = (Fingerprint(3), Vec::new());
+        let families = vec![Family { simhash: 1, title: 2, first, pages: 9, kinds }];
+        let taught = SiteTraps { urls, families, down: None };
+        let lift = |pattern: Option<&str>| {
+            let mut traps = taught.clone();
+            let names: Vec<String> =
+                traps.lift(pattern).into_iter().map(|(name, _)| name).collect();
+            (names, traps.urls.missing.is_none(), traps.families.is_empty())
+        };
+        let both = ["soft-404", "near-duplicates"].map(str::to_owned).to_vec();
+        assert_eq!(lift(None), (both.clone(), true, true));
+        assert_eq!(lift(Some("*")), (both, true, true));
+        assert_eq!(lift(Some("soft-404")), (vec!["soft-404".to_owned()], true, false));
+        let word = "near-duplicates";
+        assert_eq!(lift(Some(word)), (vec![word.to_owned()], false, true));
+        assert_eq!(lift(Some("/a/*")), (Vec::new(), false, false));
     }
 }

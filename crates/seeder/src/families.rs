@@ -101,13 +101,15 @@ pub fn family_of(families: &[Family], like: Likeness, fp: Fingerprint) -> Option
     (near.first != fp).then_some(near.first)
 }
 
-/// The patterns of URLs that have given a family as many pages as are followed.
+/// The patterns of URLs that have given one family as many pages as are followed.
 pub struct Worn(Vec<u64>);
 
 impl Worn {
-    /// `max`: pages of one pattern that a family has before more of them are refused; 0: no end.
-    pub fn of(families: &[Family], max: u32) -> Worn {
-        let kinds = families.iter().flat_map(|family| &family.kinds);
+    /// Of the family of a page like this. `max`: pages of one pattern that a family has before more of them are
+    /// refused; 0: no end.
+    pub fn of(families: &[Family], like: Likeness, max: u32) -> Worn {
+        let own = families.iter().find(|family| like.is_near(family.simhash, family.title));
+        let kinds = own.into_iter().flat_map(|family| &family.kinds);
         Worn(kinds.filter(|(_, pages)| max > 0 && *pages >= max).map(|(kind, _)| *kind).collect())
     }
 

@@ -1,6 +1,6 @@
 //! How a collection writes its URLs: the normal form, then the user's own changes.
 //!
-//! [`UrlForm::apply`] is the one function for links, seeds and what people ask about. In this order, each
+//! [`UrlForm::apply`] is the one function for links and what people ask about. In this order, each
 //! once: sessions and orders of listings taken out, the [`NormalForm`], paths in lower case on servers that ignore case, the rewrites one after the
 //! other. A rewrite may lead to another site; the result is judged like any URL. One whose result is no
 //! URL, or is beyond all measure, changes nothing.
@@ -76,6 +76,12 @@ impl UrlForm {
         }
         let (url, name) = names.strip(url)?;
         Some((url, Hazard::SessionIds, name))
+    }
+
+    /// What the user names is meant as it is written: nothing is taken out of it.
+    #[must_use]
+    pub fn apply_to_seed(&self, url: &CrawlUrl) -> CrawlUrl {
+        self.apply_to_redirect(url)
     }
 
     /// A server that sends us on to a URL with a session insists on it: nothing is taken out there, or the

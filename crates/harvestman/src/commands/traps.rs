@@ -103,6 +103,7 @@ fn told(site: &str, traps: &UrlTraps, now: Timestamp) -> String {
         let (word, meaning) = (model::Hazard::Soft404.word(), model::Hazard::Soft404.meaning());
         let since = times::ago(missing.asked, now);
         let _ = writeln!(text, "{site}  {word}: {meaning}; found {since}");
+        let _ = writeln!(text, "    harvestman traps lift {site} {word}");
     }
     text
 }

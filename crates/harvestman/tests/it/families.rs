@@ -53,6 +53,24 @@ fn without_the_limit_the_leaves_are_followed_as_far_as_other_limits_go() {
     assert_eq!(world.status()["pages"]["fetched"], 30);
 }
 
+#[test]
+fn a_family_that_was_lifted_is_followed() {
+    let mut options = WebOptions { sites: 1, pages: PageCount::Fixed(2), ..WebOptions::default() };
+    let host = options.host(0);
+    options.put(&format!("{host}/hazard/leaves"), Hazard::NearDuplicates { listed: 12 });
+    let world = World::new(options);
+    let leaves = |world: &World| -> std::collections::BTreeSet<String> {
+        let targets = world.log().into_iter().map(|entry| entry.target);
+        targets.filter(|target| target.starts_with("/hazard/leaves?n=")).collect()
+    };
+    world.run(&["crawl", &world.web.home(0), "--delay", "0"]).exits(0);
+    assert_eq!(leaves(&world).len(), 12);
+    world.run(&["traps", "lift", &host, "near-duplicates"]).exits(0).says(&["1 traps lifted"]);
+    world.run(&["crawl", "--delay", "0", "--fresh", "--pages", "40"]).exits(0);
+    let followed = leaves(&world).len();
+    assert!(followed > 20, "{followed} leaves");
+}
+
 /// Each is led to by the one before: whoever takes them for one another loses the rest.
 #[test]
 fn different_things_in_one_template_are_no_family_and_none_is_lost() {

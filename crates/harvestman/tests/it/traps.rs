@@ -304,9 +304,9 @@ fn ordinary_sites_are_not_taken_for_traps() {
     }
 }
 
-#[test]
-fn print_buttons_that_change_nothing_are_left_out() {
-    let raw = Raw::start(|place, stream| {
+/// Sixty articles, each leading to the next and to itself in print, which is the same.
+fn articles() -> Raw {
+    Raw::start(|place, stream| {
         let path = place.split_once('/').map_or("", |(_, path)| path);
         let page = path.split('?').next().unwrap_or_default();
         let at: u64 = page.strip_prefix("a").and_then(|n| n.parse().ok()).unwrap_or(0);
@@ -316,7 +316,12 @@ fn print_buttons_that_change_nothing_are_left_out() {
             (at + 1).min(59)
         );
         reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
-    });
+    })
+}
+
+#[test]
+fn print_buttons_that_change_nothing_are_left_out() {
+    let raw = articles();
     let world = World::new(WebOptions::default());
     let url = format!("http://127.0.0.1:{}/", raw.port);
     world.run(&["crawl", &url, "--delay", "0"]).exits(0);
@@ -326,4 +331,49 @@ fn print_buttons_that_change_nothing_are_left_out() {
     let pages: BTreeSet<&String> = asked.iter().filter(|place| !place.contains('?')).collect();
     assert!(pages.len() >= 60, "{} articles", pages.len());
     assert_eq!(told(&world, "variants")["what"], "?look=plain");
+}
+
+#[test]
+fn what_was_learned_is_not_applied_where_the_watch_is_off() {
+    let raw = articles();
+    let world = World::new(WebOptions::default());
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    world.run(&["crawl", &url, "--delay", "0", "--pages", "30"]).exits(0);
+    assert!(traps(&world).iter().any(|row| row["pattern"] == "?look=plain"));
+    let world = world.variable("HARVESTMAN_HAZARDS_TRAPS", "false");
+    world.run(&["crawl", "--delay", "0"]).exits(0);
+    let printed = raw.asked().iter().filter(|place| place.ends_with("look=plain")).count();
+    assert!(printed > 30, "{printed} of 60 in print");
+}
+
+#[test]
+fn lifting_a_site_forgets_what_it_shows_for_nothing_and_its_families() {
+    let mut options = WebOptions { pages: PageCount::Fixed(60), ..WebOptions::default() };
+    options.page.broken_share = 0.3;
+    options.put(HOST, Hazard::Soft404);
+    let world = World::new(options);
+    crawl(&world);
+    assert!(traps(&world).iter().any(|row| row["hazard"] == "soft-404"));
+    let why = world.run(&["traps"]);
+    assert!(why.out.contains("harvestman traps lift s0.sim.test soft-404"), "{why}");
+    world.run(&["traps", "lift", HOST, "soft-404"]).exits(0).says(&["1 traps lifted"]);
+    assert!(traps(&world).iter().all(|row| row["hazard"] != "soft-404"));
+    world.run(&["crawl", "--delay", "0", "--fresh"]).exits(0);
+    assert!(traps(&world).iter().all(|row| row["hazard"] != "soft-404"), "it is not asked again");
+    world.run(&["traps", "lift", HOST]).exits(0);
+    let left = "SELECT count(*) FROM sites WHERE traps LIKE '%\"families\":%' OR traps LIKE '%\"missing\":%'";
+    assert_eq!(world.number(left), 0);
+}
+
+#[test]
+fn a_seed_with_a_session_in_it_is_taken_as_it_is_written() {
+    let seed = "/?PHPSESSID=0123456789abcdef";
+    let at = format!("127.0.0.1{seed}");
+    let raw =
+        Raw::pages(&[(&at, "<a href='/b?PHPSESSID=0123456789abcdef'>b</a>"), ("127.0.0.1/b", "b")]);
+    let world = World::new(WebOptions::default());
+    let url = format!("http://127.0.0.1:{}{seed}", raw.port);
+    world.run(&["crawl", &url, "--delay", "0"]).exits(0);
+    assert_eq!(raw.asked(), [at, "127.0.0.1/b".to_owned()]);
+    world.run(&["explain", &url]).exits(0);
 }

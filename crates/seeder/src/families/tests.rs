@@ -46,14 +46,18 @@ fn pages_that_differ_in_a_few_bits_are_one_family_and_others_none() {
 fn a_pattern_is_worn_out_when_it_has_given_a_family_enough_pages() {
     let (mut loners, mut families) = (Loners::default(), Vec::new());
     for n in 0..10 {
-        assert!(Worn::of(&families, 10).is_empty(), "after {n}");
+        assert!(Worn::of(&families, like(7), 10).is_empty(), "after {n}");
         loners.join(&mut families, like(7), &url(&format!("/calendar?year=2026&month={n}")));
     }
     loners.join(&mut families, like(7), &url("/about"));
-    let worn = Worn::of(&families, 10);
+    let worn = Worn::of(&families, like(7), 10);
     assert!(worn.has(&url("/calendar?year=1999&month=123")));
     assert!(!worn.has(&url("/about")) && !worn.has(&url("/calendar?year=1999")));
-    assert!(Worn::of(&families, 0).is_empty(), "no end was asked for");
+    assert!(Worn::of(&families, like(7), 0).is_empty(), "no end was asked for");
+    for path in ["/print?id=1", "/print?id=2"] {
+        loners.join(&mut families, like(!7), &url(path));
+    }
+    assert!(Worn::of(&families, like(!7), 10).is_empty(), "what wore another family out");
 }
 
 #[test]

@@ -17,6 +17,15 @@ fn check(form: &UrlForm, from: &str, to: &str) {
 }
 
 #[test]
+fn nothing_is_taken_out_of_what_the_user_names() {
+    let form = form(&[], &["^http://old => http://new"]).mending(SessionNames::shipped());
+    check(&form, "http://old.org/x?PHPSESSID=0123456789abcdef", "http://new.org/x");
+    let seed = CrawlUrl::parse("http://old.org/x?PHPSESSID=0123456789abcdef").expect("a URL");
+    let taken = form.apply_to_seed(&seed);
+    assert_eq!(taken.as_str(), "http://new.org/x?PHPSESSID=0123456789abcdef");
+}
+
+#[test]
 fn rewrites_are_made_in_order_each_once_after_the_normal_form() {
     let mut both = form(
         &[],

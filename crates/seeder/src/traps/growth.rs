@@ -12,6 +12,8 @@ const GROUP_MAX: usize = 4;
 const SEGMENTS_MAX: usize = 256;
 /// Addresses inside an address: a way back to a page that has a way back is two.
 const NESTED_MAX: usize = 3;
+/// Parameters with addresses in them that are looked at.
+const PARAMETERS_MAX: usize = 64;
 
 /// What is wrong with it, if anything is. `repeats_max`: how often a group of folders may stand in a row; 0: no
 /// matter how often.
@@ -59,14 +61,46 @@ fn is_escaped_again(rest: &str) -> bool {
     }
 }
 
-/// Whether the query holds whole addresses inside each other, or its own path again and again.
+/// Whether the query holds whole addresses inside each other, or its own path again and again. Addresses side by
+/// side, each in a parameter of its own, are ordinary, and so are parameters named after the page.
 fn is_nested(path: &str, query: &str) -> bool {
-    let schemes = count(query, "http%3A") + count(query, "https%3A") + count(query, "://");
-    if schemes + count(query, "http%253A") + count(query, "https%253A") >= NESTED_MAX {
+    if query.split('&').any(|parameter| schemes(parameter) >= NESTED_MAX) {
         return true;
     }
     let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    name.len() > 2 && query.len() > NESTED_MAX * name.len() && count(query, name) >= NESTED_MAX
+    if name.len() < 3 || count(query, name) < NESTED_MAX {
+        return false;
+    }
+    // A way back that is written without escapes falls apart at its ampersands: its parts have one name.
+    let mut found: Vec<(&str, usize)> = Vec::new();
+    for parameter in query.split('&') {
+        let key = parameter.split('=').next().unwrap_or_default();
+        let times = paths(parameter, name);
+        let at = found.iter().position(|(known, _)| *known == key);
+        match at {
+            Some(at) => found[at].1 += times,
+            None if times > 0 && found.len() < PARAMETERS_MAX => found.push((key, times)),
+            None => {}
+        }
+    }
+    found.iter().any(|(_, times)| *times >= NESTED_MAX)
+}
+
+fn schemes(text: &str) -> usize {
+    let plain = count(text, "http%3A") + count(text, "https%3A") + count(text, "://");
+    plain + count(text, "http%253A") + count(text, "https%253A")
+}
+
+/// How often the name stands there as the end of a path: behind a slash, however escaped, and whole.
+fn paths(text: &str, name: &str) -> usize {
+    let is_path = |at: usize| {
+        let (before, after) = (&text[..at], text[at + name.len()..].bytes().next());
+        let behind_slash = before.ends_with('/') || before.ends_with("2F");
+        let is_whole =
+            after.is_none_or(|b| !b.is_ascii_alphanumeric() && !matches!(b, b'-' | b'_'));
+        behind_slash && is_whole
+    };
+    text.match_indices(name).filter(|(at, _)| is_path(*at)).count()
 }
 
 fn count(text: &str, part: &str) -> usize {

@@ -60,7 +60,9 @@ pub fn objection(
         return None;
     }
     let pattern = Pattern::of(url);
-    if let Some(stop) = stop_of(traps, &pattern.text) {
+    if let Some(stop) = stop_of(traps, &pattern.text)
+        && !(waits && is_worth_it(url, traps, &pattern))
+    {
         return refuse(stop.hazard, &pattern.text);
     }
     if let Some(family) = pattern.family()
@@ -96,7 +98,7 @@ pub fn note_refusal(
 }
 
 pub(super) fn is_lifted(traps: &UrlTraps, pattern: &str) -> bool {
-    traps.lifted.iter().any(|lifted| lifted == pattern || lifted == UrlTraps::SITE)
+    traps.is_lifted(pattern)
 }
 
 /// The note on a pattern; made when there is none and room is.
@@ -186,6 +188,18 @@ fn stop_of<'a>(traps: &'a UrlTraps, text: &str) -> Option<&'a Stop> {
 
 fn find<'a>(patterns: &'a mut [PatternNote], text: &str) -> Option<&'a mut PatternNote> {
     patterns.iter_mut().find(|note| note.text == text)
+}
+
+/// A page with a name of its own shares its pattern with whatever lies beside it (`/about` and all the rest at
+/// `/*`): one that waits is visited all the same, unless most that came of the pattern were copies of others.
+fn is_worth_it(url: &CrawlUrl, traps: &UrlTraps, pattern: &Pattern) -> bool {
+    let is_named = !pattern.counts || matches!(pattern.text.as_str(), "/*" | "/*/");
+    let note = traps.patterns.iter().find(|note| note.text == pattern.text);
+    url.query().is_none() && is_named && note.is_some_and(|note| !are_mostly_copies(note))
+}
+
+pub(super) fn are_mostly_copies(note: &PatternNote) -> bool {
+    note.copies.saturating_mul(2) > note.pages
 }
 
 fn is_fruitful(traps: &UrlTraps, text: &str) -> bool {

@@ -118,6 +118,19 @@ impl Pattern {
     }
 }
 
+/// The folder in which a path's page lies, its numbers and tokens as stars: `/shop/*`.
+pub(super) fn folder_of(path: &str) -> String {
+    let mut pattern = Pattern::default();
+    for (at, segment) in split_last(path).0.split('/').enumerate() {
+        if at > 0 {
+            pattern.push("/");
+        }
+        pattern.write_segment(segment);
+    }
+    pattern.push("/*");
+    pattern.text
+}
+
 /// The folder, and the last segment that is not empty with what follows it.
 fn split_last(path: &str) -> (&str, &str) {
     if path == "/" {

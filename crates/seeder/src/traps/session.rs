@@ -1,7 +1,8 @@
 //! Session identifiers under names that are known: `?PHPSESSID=`, `;jsessionid=`, `/(S(…))/`.
 //!
-//! Taken out where what stands there looks like an identifier (a `sid` may also be the number of a story). VN:
-//! 27 % of the URLs it visited had one, 3.5 % once it took cookies.
+//! Taken out of links where what stands there looks like an identifier; under names that also mean other things
+//! (a `sid` may be the number of a story, a `session_id` a talk) only what nobody would write. VN: 27 % of the URLs it
+//! visited had one, 3.5 % once it took cookies.
 
 use model::CrawlUrl;
 
@@ -18,8 +19,12 @@ pub const NAMES: [&str; 9] = [
     "cftoken",
 ];
 
+/// Of these, names that also stand for stories, sittings and talks.
+const AMBIGUOUS: [&str; 3] = ["sid", "sessionid", "session_id"];
 /// Shorter ones are numbers of things.
 const IDENTIFIER_LEN: usize = 12;
+/// 64 bits in hex: no number of a thing is so long and mixed.
+const RANDOM_LEN: usize = 16;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionNames {
@@ -61,13 +66,13 @@ impl SessionNames {
     fn path(&self, path: &str, found: &mut Option<String>) -> String {
         let mut kept = String::with_capacity(path.len());
         for segment in path.split('/').skip(1) {
-            if is_cookieless(segment) {
+            let mut parts = segment.split(';');
+            let name = parts.next().unwrap_or_default();
+            if is_cookieless(name) {
                 *found = Some("(S(…))".to_owned());
                 continue;
             }
-            kept.push('/');
-            let mut parts = segment.split(';');
-            kept.push_str(parts.next().unwrap_or_default());
+            kept.extend(["/", name]);
             for part in parts {
                 match self.name_of(part) {
                     Some(name) => *found = Some(name.to_owned()),
@@ -98,7 +103,9 @@ impl SessionNames {
             }
             None => name.eq_ignore_ascii_case(known),
         });
-        (is_known && is_identifier(value)).then_some(name)
+        let is_ambiguous = AMBIGUOUS.iter().any(|known| name.eq_ignore_ascii_case(known));
+        let is_session = if is_ambiguous { is_random(value) } else { is_identifier(value) };
+        (is_known && is_session).then_some(name)
     }
 }
 
@@ -108,6 +115,14 @@ pub(super) fn is_identifier(value: &str) -> bool {
     value.len() >= IDENTIFIER_LEN
         && value.bytes().all(plain)
         && value.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// Long, of letters and digits mixed and nothing else: no date, no number, no name of a thing.
+fn is_random(value: &str) -> bool {
+    value.len() >= RANDOM_LEN
+        && value.bytes().all(|b| b.is_ascii_alphanumeric())
+        && value.bytes().any(|b| b.is_ascii_digit())
+        && value.bytes().any(|b| b.is_ascii_alphabetic())
 }
 
 /// ASP.NET without cookies: `(S(lit3py55t21z5v55vlm25s55))`, also `(X(1)S(…))`.

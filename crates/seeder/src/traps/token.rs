@@ -6,16 +6,27 @@
 //!   product teaches nothing: there it is always the same page.
 //! - A parameter with one value (`print=1`, `page=1`) is idle when the page was the same without it on
 //!   [`RESTS_PAIR`] pages; other values of it are not touched.
-//! - What speaks against it is looked for among all pages remembered: a part that matters on some is not idle.
+//! - What speaks against it is looked for among all pages remembered: a part that matters on many is not idle.
+//! - It is idle in the folders where it was seen to be. When those are [`FOLDERS_ALL`] and it mattered in none, it is
+//!   so everywhere.
 
 use model::{CrawlUrl, IdleToken, Timestamp, TokenPlace};
 
-use super::{looks::TEXT_BYTES_MIN, pattern::is_token, session::is_identifier, watch::Seen};
+use super::{
+    looks::TEXT_BYTES_MIN,
+    pattern::{folder_of, is_token},
+    session::is_identifier,
+    watch::Seen,
+};
 
 /// Different pages on which an identifier must have made no difference.
 const RESTS_SESSION: usize = 3;
 /// Different pages that must have been the same without a parameter.
 const RESTS_PAIR: usize = 5;
+/// Folders in which a part is idle when it is idle everywhere, unless it matters in one.
+const FOLDERS_ALL: usize = 3;
+/// Pages of evidence that are remembered of a part: enough for the folders of a site.
+const RESTS_MAX: usize = 64;
 /// Parts under suspicion at a time; the one with the least evidence makes room.
 const TRIALS_MAX: usize = 16;
 /// Learned of one site: a site has one or two sessions and some print buttons.
@@ -30,8 +41,8 @@ pub(super) struct Trials(Vec<Trial>);
 #[derive(Clone, Debug)]
 struct Trial {
     place: TokenPlace,
-    /// Pages on which it made no difference, by what else is in their URLs.
-    rests: Vec<u64>,
+    /// Pages on which it made no difference, by what else is in their URLs, and their folders.
+    rests: Vec<(u64, String)>,
     /// As they were met; `None`: the part was not there.
     values: Vec<Option<String>>,
     refuted: bool,
@@ -50,8 +61,8 @@ impl Trials {
         let rest = rest_of(after, &place)?.1;
         let at = self.find(&place);
         let trial = &mut self.0[at];
-        if !trial.rests.contains(&rest) {
-            trial.rests.push(rest);
+        if trial.rests.iter().all(|(known, _)| *known != rest) && trial.rests.len() < RESTS_MAX {
+            trial.rests.push((rest, folder(after, &place)));
         }
         for value in values {
             if trial.values.len() < VALUES_MAX && !trial.values.contains(&value) {
@@ -65,11 +76,12 @@ impl Trials {
         if trial.refuted || trial.rests.len() < wanted {
             return None;
         }
-        if matters(&place, memory) {
+        let votes = votes(&place, memory);
+        if matter_in_all(&votes) {
             trial.refuted = true;
             return None;
         }
-        Some(self.0.swap_remove(at).learned(now))
+        trial.learned(&votes, wanted, now)
     }
 
     fn find(&mut self, place: &TokenPlace) -> usize {
@@ -89,23 +101,53 @@ impl Trials {
 }
 
 impl Trial {
-    /// Where pages come without the part, it is left out; else the first value that was met stands for all.
-    fn learned(self, now: Timestamp) -> IdleToken {
+    /// Where pages come without the part, it is left out; else the first value that was met stands for all. What was
+    /// seen in folders where it also matters is no evidence.
+    fn learned(&self, votes: &[Votes], wanted: usize, now: Timestamp) -> Option<IdleToken> {
+        let mattering = |folder: &String| votes.iter().any(|v| v.folder == *folder && v.matters());
+        let mut folders: Vec<String> =
+            self.rests.iter().map(|(_, folder)| folder.clone()).collect();
+        folders.retain(|folder| !mattering(folder));
+        if folders.len() < wanted {
+            return None;
+        }
+        folders.sort_unstable();
+        folders.dedup();
+        if folders.len() >= FOLDERS_ALL && !votes.iter().any(Votes::matters) {
+            folders.clear();
+        }
         let optional = self.values.contains(&None);
-        let mut values: Vec<String> = self.values.into_iter().flatten().collect();
-        let value = (!optional && !values.is_empty()).then(|| values.remove(0));
-        IdleToken { place: self.place, value, others: values, since: now, mended: 0 }
+        let mut others: Vec<String> = self.values.iter().flatten().cloned().collect();
+        let value = (!optional && !others.is_empty()).then(|| others.remove(0));
+        let place = self.place.clone();
+        Some(IdleToken { place, value, others, folders, since: now, mended: 0 })
     }
 }
 
-/// Keeps what was learned; says whether it is new.
+/// Keeps what was learned; says whether any of it is new.
 pub(super) fn keep(tokens: &mut Vec<IdleToken>, token: IdleToken) -> bool {
-    let is_new = tokens.iter().all(|known| known.place != token.place);
-    if is_new && tokens.len() < TOKENS_MAX {
+    if let Some(known) = tokens.iter_mut().find(|known| known.place == token.place) {
+        return widen(&mut known.folders, token.folders);
+    }
+    if tokens.len() < TOKENS_MAX {
         tokens.push(token);
         return true;
     }
     false
+}
+
+/// More folders; none stands for all.
+fn widen(known: &mut Vec<String>, mut more: Vec<String>) -> bool {
+    if known.is_empty() || more.is_empty() {
+        let is_wider = !known.is_empty();
+        known.clear();
+        return is_wider;
+    }
+    more.retain(|folder| !known.contains(folder));
+    more.truncate(RESTS_MAX.saturating_sub(known.len()));
+    let is_wider = !more.is_empty();
+    known.append(&mut more);
+    is_wider
 }
 
 /// The URL with all idle parts as they are written on this site, and the place of the last that was changed;
@@ -115,7 +157,7 @@ pub fn rewrite(url: &CrawlUrl, tokens: &[IdleToken]) -> Option<(CrawlUrl, usize)
     for (at, token) in tokens.iter().enumerate() {
         let current = result.as_ref().map_or(url, |(url, _)| url);
         let Some((value, _)) = rest_of(current, &token.place) else { continue };
-        if value == token.value.as_deref() || value.is_none() {
+        if value == token.value.as_deref() || value.is_none() || !is_idle_at(token, current) {
             continue;
         }
         if let Some(changed) = with_value(current, &token.place, token.value.as_deref()) {
@@ -130,10 +172,24 @@ pub fn others<'a>(
     url: &'a CrawlUrl,
     tokens: &'a [IdleToken],
 ) -> impl Iterator<Item = CrawlUrl> + 'a {
-    tokens.iter().flat_map(move |token| {
+    tokens.iter().filter(|token| is_idle_at(token, url)).flat_map(move |token| {
         let values = token.others.iter();
         values.filter_map(move |value| with_value(url, &token.place, Some(value)))
     })
+}
+
+fn is_idle_at(token: &IdleToken, url: &CrawlUrl) -> bool {
+    token.folders.is_empty() || token.folders.contains(&folder(url, &token.place))
+}
+
+/// The folder of a page, whatever stands in the part.
+fn folder(url: &CrawlUrl, place: &TokenPlace) -> String {
+    let TokenPlace::Segment(at, _) = place else { return folder_of(url.path()) };
+    let mut segments: Vec<&str> = url.path().split('/').collect();
+    if let Some(slot) = segments.get_mut(usize::from(*at) + 1) {
+        *slot = "*";
+    }
+    folder_of(&segments.join("/"))
 }
 
 type Values = [Option<String>; 2];
@@ -237,22 +293,52 @@ fn rest_hash(path: &str, url: &CrawlUrl, keep: impl Fn((&str, &str)) -> bool) ->
     hasher.finish()
 }
 
-/// Whether pages are remembered that differ by this part alone and are not the same.
-fn matters(place: &TokenPlace, memory: &[Seen]) -> bool {
-    let mut rests: Vec<(u64, u64)> = Vec::with_capacity(memory.len());
+/// What the pages of a folder say that differ by a part alone.
+struct Votes {
+    folder: String,
+    /// Pages that are the same whatever stands in the part.
+    same: usize,
+    /// Pages that are not …
+    other: usize,
+    /// … and not for a clock or a counter on them.
+    alien: usize,
+}
+
+impl Votes {
+    fn matters(&self) -> bool {
+        self.alien * 4 > self.same
+    }
+}
+
+/// What the pages remembered say, by folder.
+fn votes(place: &TokenPlace, memory: &[Seen]) -> Vec<Votes> {
+    let mut rests: Vec<(u64, &Seen)> = Vec::with_capacity(memory.len());
     for seen in memory.iter().filter(|seen| seen.looks.text_bytes >= TEXT_BYTES_MIN) {
-        if let Some((_, rest)) = rest_of(&seen.url, place) {
-            rests.push((rest, seen.looks.text));
-        }
+        rests.extend(rest_of(&seen.url, place).map(|(_, rest)| (rest, seen)));
     }
-    rests.sort_unstable();
-    let (mut same, mut other) = (0, 0);
+    rests.sort_unstable_by_key(|(rest, _)| *rest);
+    let mut votes: Vec<Votes> = Vec::new();
     for group in rests.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
-        let is_same = group.iter().all(|(_, text)| *text == group[0].1);
-        *(if is_same { &mut same } else { &mut other }) += 1;
+        let first = group[0].1;
+        let folder = folder(&first.url, place);
+        let at = votes.iter().position(|votes| votes.folder == folder).unwrap_or_else(|| {
+            votes.push(Votes { folder, same: 0, other: 0, alien: 0 });
+            votes.len() - 1
+        });
+        let is_same = group.iter().all(|(_, seen)| seen.looks.text == first.looks.text);
+        let is_kin = group.iter().all(|(_, seen)| seen.looks.skeleton == first.looks.skeleton);
+        let votes = &mut votes[at];
+        votes.same += usize::from(is_same);
+        votes.other += usize::from(!is_same);
+        votes.alien += usize::from(!is_same && !is_kin);
     }
-    // A page with a clock on it differs by itself.
-    other * 4 > same
+    votes
+}
+
+/// Whether the part makes a difference on the site as a whole. A page with a clock on it differs by itself.
+fn matter_in_all(votes: &[Votes]) -> bool {
+    let sum = |count: fn(&Votes) -> usize| votes.iter().map(count).sum::<usize>();
+    sum(|votes| votes.other) * 4 > sum(|votes| votes.same)
 }
 
 /// The URL with another value in the part.
@@ -272,12 +358,15 @@ fn with_value(url: &CrawlUrl, place: &TokenPlace, value: Option<&str>) -> Option
             let mut query: Vec<String> = Vec::new();
             let mut put = value;
             for parameter in old.split('&').filter(|parameter| !parameter.is_empty()) {
-                match parameter.split_once('=').unwrap_or((parameter, "")) {
-                    (other, _) if other != name => query.push(parameter.to_owned()),
-                    (_, _) => {
-                        let new = put.take().map(|value| format!("{name}={value}"));
-                        query.extend(new);
-                    }
+                let (other, held) = parameter.split_once('=').unwrap_or((parameter, ""));
+                let is_part = match place {
+                    TokenPlace::Pair(_, value) => held == value,
+                    _ => is_identifier(held),
+                };
+                if other != name || !is_part {
+                    query.push(parameter.to_owned());
+                } else {
+                    query.extend(put.take().map(|value| format!("{name}={value}")));
                 }
             }
             query.extend(put.map(|value| format!("{name}={value}")));

@@ -4,7 +4,7 @@
 //! - *many-duplicates*: most of the pages of a pattern have the content of others; then the pattern is stopped.
 //!   One content that most pages of the site have stops the site.
 //! - *counter*: page after page of a pattern leads to nothing but more of the pattern, and their texts are those
-//!   of the ones before but for digits.
+//!   of the ones before but for digits. Pages with next to no text (of pictures) say nothing.
 //! - *variants*: many combinations of parameters on one path, of which page after page leads nowhere new, or
 //!   which are too many.
 //! - *session-ids*: parts of URLs that make no difference ([`super::token`]).
@@ -113,14 +113,17 @@ impl Watch {
             tripped.extend(self.learn_token(traps, &twin.url, url, seen.now));
         }
         let stopped = notes::objection(url, traps, rules, true).is_some();
+        let was_on_its_way = notes::objection(url, traps, rules, false).is_some();
         if !seen.seed && !stopped {
             let pattern = Pattern::of(url);
             let page = Page { url, pattern: &pattern, seen, duplicate };
+            let before = page.are_mostly_copies(traps);
             tripped.extend(page.note(traps, rules));
+            self.news |= before != page.are_mostly_copies(traps);
             tripped.extend(page.note_family(traps, rules));
         }
         // What was on its way when its pattern was stopped says nothing of the rest of the site.
-        if !stopped {
+        if !was_on_its_way {
             tripped.extend(self.whole_site(traps, rules, url, seen));
         }
         self.remember(url, &seen.looks);
@@ -146,7 +149,7 @@ impl Watch {
     /// Whether the site is to be asked for a page that cannot exist: pages were alike that should not be.
     pub fn wants_probe(&self, traps: &UrlTraps, rules: &TrapRules) -> bool {
         let suspicious = self.pages >= PROBE_PAGES && self.suspects >= PROBE_SUSPECTS;
-        rules.on && rules.soft_404 && traps.missing.is_none() && suspicious
+        looks_for_missing(traps, rules) && traps.missing.is_none() && suspicious
     }
 
     pub fn probe_asked(&mut self, traps: &mut UrlTraps, now: Timestamp) {
@@ -157,6 +160,8 @@ impl Watch {
     /// What the site said to that; nothing, where it said that there is no such page. What was held against
     /// patterns because of this page is forgotten: it has another name now.
     pub fn probe_answered(&mut self, traps: &mut UrlTraps, looks: Option<Looks>, now: Timestamp) {
+        // It may have been lifted while the question was on its way.
+        let looks = looks.filter(|_| !notes::is_lifted(traps, Hazard::Soft404.word()));
         traps.missing = Some(MissingPage { asked: now, looks });
         self.news = true;
         if let Some(looks) = looks {
@@ -164,14 +169,15 @@ impl Watch {
             self.next = FIRST.min(self.memory.len());
             traps.same = model::Same::default();
             let open = traps.patterns.iter_mut().filter(|note| note.stopped.is_none());
-            open.for_each(|note| note.same = 0);
+            open.for_each(|note| (note.same, note.copies) = (0, 0));
         }
     }
 
     /// The page looks like the one for what does not exist. Never the entry page: many sites show that instead.
-    pub fn is_missing(&self, traps: &UrlTraps, looks: &Looks) -> bool {
+    /// Nor where the page's spider does not ask, or somebody lifted it.
+    pub fn is_missing(&self, traps: &UrlTraps, rules: &TrapRules, looks: &Looks) -> bool {
         let missing = traps.missing.and_then(|missing| missing.looks);
-        missing.is_some_and(|missing| are_alike(&missing, looks))
+        looks_for_missing(traps, rules) && missing.is_some_and(|missing| are_alike(&missing, looks))
     }
 
     /// An earlier page with the same text.
@@ -193,13 +199,16 @@ impl Watch {
     ) -> Option<Tripped> {
         let learned = self.trials.hear((before, after), &self.memory, now)?;
         let what = learned.place.to_string();
+        let is_known = traps.tokens.iter().any(|token| token.place == learned.place);
         if notes::is_lifted(traps, &what) || !token::keep(&mut traps.tokens, learned.clone()) {
             return None;
         }
+        self.news = true;
         // That pages were alike is explained by it.
         let open = traps.patterns.iter_mut().filter(|note| note.stopped.is_none());
-        open.for_each(|note| note.same = 0);
-        Some(Tripped { hazard: learned.hazard(), what, measure: Measure::Mended })
+        open.for_each(|note| (note.same, note.copies) = (0, 0));
+        let tripped = Tripped { hazard: learned.hazard(), what, measure: Measure::Mended };
+        (!is_known).then_some(tripped)
     }
 
     fn whole_site(
@@ -254,9 +263,12 @@ impl Page<'_> {
             true => note.same.saturating_add(1),
             false => note.same.saturating_sub(1),
         };
+        note.pages = note.pages.saturating_add(1);
+        note.copies = note.copies.saturating_add(u32::from(self.duplicate));
         let skeleton = self.seen.looks.skeleton as u32;
-        let familiar = note.skeletons.contains(&skeleton);
-        if !familiar {
+        let tells = self.seen.looks.text_bytes >= TEXT_BYTES_MIN;
+        let familiar = tells && note.skeletons.contains(&skeleton);
+        if tells && !familiar {
             note.skeletons.truncate(SKELETONS - 1);
             note.skeletons.insert(0, skeleton);
         }
@@ -273,6 +285,11 @@ impl Page<'_> {
             return None;
         };
         self.stop(traps, &self.pattern.text, hazard)
+    }
+
+    fn are_mostly_copies(&self, traps: &UrlTraps) -> bool {
+        let note = traps.patterns.iter().find(|note| note.text == self.pattern.text);
+        note.is_some_and(|note| note.stopped.is_some() && notes::are_mostly_copies(note))
     }
 
     /// The same for all combinations of parameters on its path.
@@ -309,6 +326,10 @@ pub fn note_taken(traps: &mut UrlTraps, pattern: &Pattern) {
             note.taken = note.taken.saturating_add(1);
         }
     }
+}
+
+fn looks_for_missing(traps: &UrlTraps, rules: &TrapRules) -> bool {
+    rules.on && rules.soft_404 && !notes::is_lifted(traps, Hazard::Soft404.word())
 }
 
 /// Of a set of parameter names. FNV-1a: what was noted is read by later versions.

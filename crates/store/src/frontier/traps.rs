@@ -37,7 +37,7 @@ fn lift(work: &mut Work<'_>, key: &str, pattern: Option<&str>) -> Result<LiftedT
         .query_row([key], |row| Ok((SiteId(row.get(0)?), site_traps_from_row(row, 1)?)))
         .optional()?;
     let Some((site, mut traps)) = found else { return Ok(LiftedTraps::default()) };
-    let lifted = traps.urls.lift(pattern);
+    let lifted = traps.lift(pattern);
     hazards::save_traps(work, site, &traps)?;
     let mut pages = admit::judge_again(work, site, false)?;
     for (_, stop) in &lifted {

@@ -355,7 +355,7 @@ impl Harvest {
             external.clear();
         }
         if self.find_family(&page, &mut update, near, delta, share) {
-            internal = self.leave_more_of_the_same(&page, internal, delta, share);
+            internal = self.leave_more_of_the_same((&page, near), internal, delta, share);
         }
         let found = self.admit_found(&page, internal, delta, share, now);
         for candidate in external {

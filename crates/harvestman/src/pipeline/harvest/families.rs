@@ -43,22 +43,24 @@ impl Harvest {
     }
 
     /// The links of a page of a family, without those to further pages like it. Where it leads to anything else
-    /// that is new, it is followed like any page.
+    /// that is new, or may be, it is followed like any page.
     pub(super) fn leave_more_of_the_same(
         &mut self,
-        page: &Page,
+        (page, near): (&Page, Option<Likeness>),
         internal: Vec<Candidate>,
         delta: &SiteDelta,
         share: &mut Settle,
     ) -> Vec<Candidate> {
         let max = self.spiders.of(page.spider).rules.near_duplicates_max;
-        let Some(held) = self.state.hand.get(&delta.key) else { return internal };
-        let worn = Worn::of(&held.traps.families, max);
-        if worn.is_empty() {
+        let (Some(like), Some(held)) = (near, self.state.hand.get(&delta.key)) else {
+            return internal;
+        };
+        let worn = Worn::of(&held.traps.families, like, max);
+        if worn.is_empty() || held.traps.urls.is_lifted(Hazard::NearDuplicates.word()) {
             return internal;
         }
         let known = |link: &Candidate| self.workbench.known(&delta.key, link.url.fingerprint());
-        let leads_on = |link: &Candidate| known(link) == Known::No && !worn.has(&link.url);
+        let leads_on = |link: &Candidate| known(link) != Known::Yes && !worn.has(&link.url);
         if internal.iter().any(leads_on) {
             return internal;
         }

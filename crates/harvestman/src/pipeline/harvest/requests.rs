@@ -131,7 +131,7 @@ pub fn read_seeds<'a>(
 /// A seed as a candidate of this spider.
 pub fn seed_candidate(seed: Seed, spider: &Spider) -> Candidate {
     Candidate {
-        url: spider.rules.form.apply(&seed.url),
+        url: spider.rules.form.apply_to_seed(&seed.url),
         spider: spider.id,
         level: 0,
         hops: 0,

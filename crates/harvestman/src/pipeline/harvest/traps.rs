@@ -19,7 +19,7 @@ impl Harvest {
         let Some(held) = self.state.hand.get(site) else { return };
         let lifts = self.state.lifts.iter().filter(|(lifted, _)| lifted == site.as_str());
         for (_, pattern) in lifts {
-            held.traps.urls.lift(pattern.as_deref());
+            held.traps.lift(pattern.as_deref());
         }
         self.spiders.stops.set(site, &held.traps.urls, held.watch.remembered());
     }
@@ -31,6 +31,9 @@ impl Harvest {
         mut candidate: Candidate,
         site: &SiteKey,
     ) -> Option<Candidate> {
+        if !self.spiders.of(candidate.spider).rules.traps.on {
+            return Some(candidate);
+        }
         let Some(held) = self.state.hand.get(site) else { return Some(candidate) };
         let tokens = &mut held.traps.urls.tokens;
         if tokens.is_empty() || candidate.seed || candidate.hops > 0 {
@@ -137,7 +140,9 @@ impl Harvest {
             return false;
         }
         let ordinary = !page.seed && page.level > 0 && !page.terms.requisite;
-        let is_missing = answered && ordinary && held.watch.is_missing(&held.traps.urls, looks);
+        let rules = &self.spiders.of(page.spider).rules.traps;
+        let is_missing =
+            answered && ordinary && held.watch.is_missing(&held.traps.urls, rules, looks);
         if is_missing {
             share.sightings.push(soft_404(page));
         }
@@ -161,7 +166,7 @@ impl Harvest {
         let spider = self.spiders.of(page.spider);
         let rules = &spider.rules.traps;
         let Some(held) = self.state.hand.get(&delta.key) else { return };
-        if held.watch.is_missing(&held.traps.urls, &looks) {
+        if held.watch.is_missing(&held.traps.urls, rules, &looks) {
             return;
         }
         let (seed, seeded, elapsed) = (page.seed, held.seeded, visit.elapsed);
