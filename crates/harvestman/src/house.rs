@@ -325,10 +325,12 @@ fn breakdowns(
             spiders.quarantine.broke_down(&url, quarantine::ABORTED)
         })
         .collect();
+    // Before it is counted: whoever is killed between the two counts a page once too seldom, which costs one more try;
+    // the other way round, kills at start-up would put pages in quarantine that did nothing.
+    readings.clear();
     if !sightings.is_empty() {
         frontier.check_in(&Settlement { now, sightings, ..Settlement::default() })?;
     }
-    readings.clear();
     Ok(readings)
 }
 

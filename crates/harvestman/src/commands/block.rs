@@ -6,7 +6,6 @@ use std::{
     fs::File,
     io::{self, BufRead, BufReader},
     path::PathBuf,
-    time::Duration,
 };
 
 use harvester::clock::RealClock;
@@ -21,7 +20,7 @@ use store::{
     frontier::{Lifted, SqliteFrontier},
 };
 
-use super::Context;
+use super::{Context, answer};
 use crate::{
     cli::BlockArgs,
     exit::{Exit, Failure, io_advice},
@@ -37,8 +36,6 @@ const BATCH_BYTES: usize = control::COMMAND_BYTES_MAX / 4;
 const BAD_SHOWN: usize = 20;
 /// Of a listing, written at a time.
 const LISTED_BYTES: usize = 64 << 10;
-/// A running crawl looks for commands every second.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn run(context: &Context, args: &BlockArgs) -> Result<Exit, Failure> {
     if args.list || (args.what.is_empty() && args.file.is_empty()) {
@@ -180,7 +177,8 @@ impl Intake {
     fn tell(&self, context: &Context) -> Result<Exit, Failure> {
         let (running, in_force) = match &self.way {
             Way::Direct(..) => (false, true),
-            Way::Crawl(database, last) => (true, wait(database, *last)?),
+            Way::Crawl(_, None) => (true, true),
+            Way::Crawl(database, Some(last)) => (true, answer::wait(database, *last)?.is_some()),
         };
         if context.json {
             let figures = (!running).then_some((self.changed, self.pages));
@@ -227,20 +225,6 @@ impl Intake {
             }
         }
     }
-}
-
-/// Whether the running crawl has carried out the command, within what it usually takes.
-fn wait(database: &std::path::Path, id: Option<i64>) -> Result<bool, Failure> {
-    let Some(id) = id else { return Ok(true) };
-    let clock = RealClock::new();
-    let until = clock.now().plus(PATIENCE);
-    while clock.now() < until {
-        if control::result_of(database, id)?.is_some() {
-            return Ok(true);
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    Ok(false)
 }
 
 fn list(context: &Context) -> Result<Exit, Failure> {

@@ -18,6 +18,7 @@ use crate::{
 
 mod alike;
 mod announcements;
+mod answer;
 mod batch;
 mod block;
 mod changes;

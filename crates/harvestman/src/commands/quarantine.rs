@@ -1,7 +1,7 @@
 //! `quarantine`: pages whose reading broke down, those that are left alone for it, and letting them be read again. A
 //! running crawl is told through its database.
 
-use std::{fmt::Write, time::Duration};
+use std::fmt::Write;
 
 use harvester::clock::RealClock;
 use model::{Clock, CrawlUrl, Refusal, StoreError, Timestamp, limits::BREAKDOWNS_MAX};
@@ -14,7 +14,7 @@ use store::{
     frontier::{Breakdown, SqliteFrontier},
 };
 
-use super::Context;
+use super::{Context, answer};
 use crate::{
     cli::{QuarantineArgs, QuarantineCommand},
     exit::{Exit, Failure},
@@ -22,9 +22,6 @@ use crate::{
     terminal::{print, printable},
     times,
 };
-
-/// A running crawl looks for commands every second.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn run(context: &Context, args: &QuarantineArgs) -> Result<Exit, Failure> {
     match &args.command {
@@ -102,17 +99,13 @@ fn lift_one(collection: &Collection, what: &str) -> Result<u64, Failure> {
     }
     let command = Command::LiftQuarantine { what: what.to_owned() };
     let id = control::request(&database, &command, clock.now())?;
-    let until = clock.now().plus(PATIENCE);
-    while clock.now() < until {
-        if let Some(result) = control::result_of(&database, id)? {
-            return Ok(result.parse().unwrap_or(0));
-        }
-        std::thread::sleep(Duration::from_millis(50));
+    match answer::wait(&database, id)? {
+        Some(result) => Ok(result.parse().unwrap_or(0)),
+        None => Err(Failure::fault(
+            "the running crawl has not answered yet",
+            "it takes the command up when it can; look again with: harvestman quarantine",
+        )),
     }
-    Err(Failure::fault(
-        "the running crawl has not answered yet",
-        "it takes the command up when it can; look again with: harvestman quarantine",
-    ))
 }
 
 /// What `explain` says of a page that is left alone, or whose site is.

@@ -1,13 +1,7 @@
 //! `spider`: several crawls in one collection. A running crawl is told through its database and follows within
 //! seconds; otherwise the change is made here.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt::Write, path::PathBuf, sync::Arc};
 
 use harvester::clock::RealClock;
 use model::{Clock, SpiderId, StoreError};
@@ -21,7 +15,7 @@ use store::{
     spiders::{self, SpiderRow},
 };
 
-use super::Context;
+use super::{Context, answer};
 use crate::{
     cli::{SpiderAdd, SpiderCommand, SpiderEdit},
     config::{self, Config},
@@ -33,9 +27,6 @@ use crate::{
     setup,
     terminal::{print, printable},
 };
-
-/// A running crawl looks for commands every second.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 type Settings = BTreeMap<String, String>;
 
@@ -203,7 +194,7 @@ impl Way {
             Way::Crawl(database) => {
                 let command = control::Command::Spider { name: name.to_owned(), change };
                 let id = control::request(database, &command, now)?;
-                match answer(database, id)? {
+                match answer::wait(database, id)? {
                     None => Ok(Done::Later),
                     Some(result) => match result.strip_prefix(REFUSED) {
                         Some(why) => Err(Failure::usage(
@@ -216,19 +207,6 @@ impl Way {
             }
         }
     }
-}
-
-/// What the running crawl says to the command, within what it usually takes.
-fn answer(database: &Path, id: i64) -> Result<Option<String>, Failure> {
-    let clock = RealClock::new();
-    let until = clock.now().plus(PATIENCE);
-    while clock.now() < until {
-        if let Some(result) = control::result_of(database, id)? {
-            return Ok(Some(result));
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    Ok(None)
 }
 
 impl Done {

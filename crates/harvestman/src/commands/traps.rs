@@ -1,6 +1,6 @@
 //! `traps`: which patterns of URLs and which sites were stopped, why and since when; `traps lift` takes them again.
 
-use std::{fmt::Write, path::Path, time::Duration};
+use std::fmt::Write;
 
 use harvester::clock::RealClock;
 use model::{Clock, Stop, StoreError, Timestamp, UrlTraps};
@@ -12,7 +12,7 @@ use store::{
     frontier::{LiftedTraps, SqliteFrontier},
 };
 
-use super::{Context, decisions::known_site};
+use super::{Context, answer, decisions::known_site};
 use crate::{
     cli::{TrapsArgs, TrapsCommand},
     exit::{Exit, Failure},
@@ -20,9 +20,6 @@ use crate::{
     terminal::{print, printable},
     times,
 };
-
-/// A running crawl looks for commands every second.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn run(context: &Context, args: &TrapsArgs) -> Result<Exit, Failure> {
     match &args.command {
@@ -124,7 +121,7 @@ fn lift(context: &Context, site: &str, pattern: Option<&str>) -> Result<Exit, Fa
             let command = Command::LiftTrap { site, pattern };
             let id = control::request(&database, &command, now)?;
             let waits = || "handed over; the running crawl takes it up when it can".to_owned();
-            wait(&database, id)?.unwrap_or_else(waits)
+            answer::wait(&database, id)?.unwrap_or_else(waits)
         }
         Err(error) => return Err(error.into()),
     };
@@ -133,17 +130,4 @@ fn lift(context: &Context, site: &str, pattern: Option<&str>) -> Result<Exit, Fa
         false => context.say(&result),
     }
     Ok(Exit::Done)
-}
-
-/// What the running crawl says to the command, within what it usually takes.
-fn wait(database: &Path, id: i64) -> Result<Option<String>, Failure> {
-    let clock = RealClock::new();
-    let until = clock.now().plus(PATIENCE);
-    while clock.now() < until {
-        if let Some(result) = control::result_of(database, id)? {
-            return Ok(Some(result));
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    Ok(None)
 }

@@ -27,6 +27,7 @@ use store::{
 use super::{
     gather::{Filed, GatherStage},
     harvest::Saved,
+    marks::Bench,
     messages::PageReport,
     notices,
     returning::{self, Stakes},
@@ -187,7 +188,10 @@ impl Adopter<'_> {
         let mut site = lease.site.habit.clone();
         let before = page.habit;
         let stakes = Stakes { stake, price, site: site.clone() };
-        let (report, decisions) = self.stage.read(ADOPTING, exchange, page, &filed, after, &stakes);
+        // Nobody watches this bench, so nobody gives it up.
+        let bench = Bench::new(ADOPTING);
+        let read = self.stage.read(&bench, exchange, page, &filed, after, &stakes);
+        let Some((report, decisions)) = read else { return Ok(()) };
         self.stage.keep_file(exchange, &report)?;
         let now = self.clock.now();
         manager::learn(&mut site, &before, report.decided.sight, now);

@@ -125,17 +125,9 @@ impl GatherStage {
         let unread = Unread { assignment, exchange, page, after, stakes, clock, filed };
         let unread = Arc::new(unread);
         bench.lay(unread.clone());
-        let (report, decisions) = self.read(
-            bench.slot,
-            &unread.exchange,
-            (*unread.page).clone(),
-            &unread.filed,
-            after,
-            &unread.stakes,
-        );
-        if bench.take().is_none() {
-            return Ok(None);
-        }
+        let page = (*unread.page).clone();
+        let read = self.read(bench, &unread.exchange, page, &unread.filed, after, &unread.stakes);
+        let Some((report, decisions)) = read else { return Ok(None) };
         // Nobody else has it now.
         let Some(Unread { assignment, exchange, clock, filed, .. }) = Arc::into_inner(unread)
         else {
@@ -257,33 +249,41 @@ impl GatherStage {
         directory.write(&exchange.url, exchange.started, &exchange.body)
     }
 
-    /// Gathers an archived answer and judges its links, noting in this slot what is being read. Also the way
-    /// records are adopted after a crash.
+    /// Gathers an archived answer and judges its links, noting in the bench's slot what is being read. Also the way
+    /// records are adopted after a crash. `None` when the bench was given up meanwhile: what there is to say of the
+    /// page is said.
     pub fn read(
         &self,
-        slot: usize,
+        bench: &Bench,
         exchange: &Exchange,
         page: Page,
         filed: &Filed,
         after: PageAfter,
         stakes: &Stakes,
-    ) -> (PageReport, Vec<Decision>) {
+    ) -> Option<(PageReport, Vec<Decision>)> {
         let quarantine = &self.spiders.quarantine;
-        if let Some(refusal) = quarantine.refuses(&page.url) {
-            let reading = Reading { refusal: Some(refusal), ..Reading::default() };
-            return self.report(exchange, page, filed, after, stakes, reading);
+        let refusal = quarantine.refuses(&page.url);
+        if refusal.is_some() {
+            let reading = Reading { refusal, ..Reading::default() };
+            return bench
+                .put_down()
+                .then(|| self.report(exchange, page, filed, after, stakes, reading));
         }
         // The gatherer promises not to panic; should it break the promise, one page is poor, not the crawl.
-        self.watch.begin(slot, page.url.as_str());
+        self.watch.begin(bench.slot, page.url.as_str());
         let outcome = catch_unwind(AssertUnwindSafe(|| self.reading(&page, exchange, filed)));
-        self.watch.end(slot);
+        self.watch.end(bench.slot);
+        // Before anything is counted: the watchdog has counted what it took from here.
+        if !bench.put_down() {
+            return None;
+        }
         let Ok(mut reading) = outcome else {
             tracing::error!(url = %exchange.url, "reading this page failed (a bug: please report the URL)");
             let reading = Reading::broken(quarantine.broke_down(&page.url, quarantine::PANICKED));
-            return self.report(exchange, page, filed, BROKEN, stakes, reading);
+            return Some(self.report(exchange, page, filed, BROKEN, stakes, reading));
         };
         reading.sightings.extend(quarantine.read_well(&page.url));
-        self.report(exchange, page, filed, after, stakes, reading)
+        Some(self.report(exchange, page, filed, after, stakes, reading))
     }
 
     /// All that is done with the bytes of an answer.

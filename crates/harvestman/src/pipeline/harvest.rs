@@ -47,6 +47,7 @@ mod login;
 mod notices;
 mod planning;
 mod probe;
+mod refusals;
 mod requests;
 mod requisites;
 mod steer;

@@ -158,9 +158,11 @@ impl Bench {
         *self.reading.lock().unwrap_or_else(PoisonError::into_inner) = Some(unread);
     }
 
-    /// `None` when the other side has it.
-    pub fn take(&self) -> Option<Arc<Unread>> {
-        self.reading.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// The reading is over; false when the bench was given up with it.
+    pub fn put_down(&self) -> bool {
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        *reading = None;
+        !self.is_given_up()
     }
 
     /// The number of the reading under way.

@@ -11,9 +11,7 @@ use std::{
     },
 };
 
-use model::{
-    CrawlUrl, Fingerprint, Hazard, Measure, Refusal, Sighting, SiteKey, limits::BREAKDOWNS_MAX,
-};
+use model::{CrawlUrl, Fingerprint, Hazard, Measure, Refusal, Sighting, limits::BREAKDOWNS_MAX};
 use store::frontier::Breakdown;
 
 /// How the reading of a page can break down, as reports say it.
@@ -27,12 +25,20 @@ const READ_WELL: &str = "read after all";
 pub struct Quarantine {
     /// There is anything in the list.
     any: AtomicBool,
-    pages: RwLock<HashMap<Fingerprint, Broken>>,
+    list: RwLock<List>,
+}
+
+#[derive(Default)]
+struct List {
+    pages: HashMap<Fingerprint, Broken>,
+    /// Pages in quarantine of each site that has any: asked for with every page and every link, so it is not counted
+    /// each time.
+    sites: HashMap<String, u32>,
 }
 
 struct Broken {
     url: String,
-    site: SiteKey,
+    site: String,
     count: u32,
 }
 
@@ -41,38 +47,43 @@ impl Quarantine {
     pub fn load(&self, rows: &[Breakdown]) {
         let read = |row: &Breakdown| {
             let url = CrawlUrl::stored(&row.url).ok()?;
-            let broken = Broken { url: row.url.clone(), site: url.site(), count: row.count };
-            Some((url.fingerprint(), broken))
+            let site = url.site_text().to_owned();
+            Some((url.fingerprint(), Broken { url: row.url.clone(), site, count: row.count }))
         };
-        let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
-        *pages = rows.iter().filter_map(read).collect();
-        self.any.store(!pages.is_empty(), Ordering::Release);
+        let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
+        *list = List { pages: rows.iter().filter_map(read).collect(), ..List::default() };
+        list.count_sites();
+        self.any.store(!list.pages.is_empty(), Ordering::Release);
     }
 
     pub fn refuses(&self, url: &CrawlUrl) -> Option<Refusal> {
         if !self.any.load(Ordering::Acquire) {
             return None;
         }
-        let pages = self.pages.read().unwrap_or_else(PoisonError::into_inner);
-        if pages.get(&url.fingerprint()).is_some_and(|broken| broken.count >= BREAKDOWNS_MAX) {
+        let list = self.list.read().unwrap_or_else(PoisonError::into_inner);
+        // Where no page of the site is in quarantine, this one is not.
+        let of_site = *list.sites.get(url.site_text())?;
+        if list.pages.get(&url.fingerprint()).is_some_and(Broken::is_in) {
             return Some(Refusal::quarantined(false));
         }
-        let site = url.site();
-        (in_quarantine(&pages, &site) >= BREAKDOWNS_MAX).then(|| Refusal::quarantined(true))
+        (of_site >= BREAKDOWNS_MAX).then(|| Refusal::quarantined(true))
     }
 
     /// Reading the page broke down once more; what is to be told of it.
     pub fn broke_down(&self, url: &CrawlUrl, how: &str) -> Vec<Sighting> {
-        let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
-        let fresh = || Broken { url: url.as_str().to_owned(), site: url.site(), count: 0 };
-        let broken = pages.entry(url.fingerprint()).or_insert_with(fresh);
+        let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
+        let site = url.site_text();
+        let fresh = || Broken { url: url.as_str().to_owned(), site: site.to_owned(), count: 0 };
+        let broken = list.pages.entry(url.fingerprint()).or_insert_with(fresh);
         broken.count += 1;
         let count = broken.count;
         self.any.store(true, Ordering::Release);
         let mut met = vec![Sighting::at(url, Hazard::PoisonousPage, Measure::Noted).of(how)];
         if count == BREAKDOWNS_MAX {
             met.push(Sighting::at(url, Hazard::Quarantine, Measure::Refused).of("page"));
-            if in_quarantine(&pages, &url.site()) == BREAKDOWNS_MAX {
+            let of_site = list.sites.entry(site.to_owned()).or_default();
+            *of_site += 1;
+            if *of_site == BREAKDOWNS_MAX {
                 met.push(Sighting::at(url, Hazard::Quarantine, Measure::SiteStopped).of("site"));
             }
         }
@@ -84,23 +95,41 @@ impl Quarantine {
         if !self.any.load(Ordering::Acquire) {
             return None;
         }
-        let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
-        pages.remove(&url.fingerprint())?;
-        self.any.store(!pages.is_empty(), Ordering::Release);
+        let fp = url.fingerprint();
+        // Nearly no page is in the list, and every gather thread asks for every page: only a hit keeps the others out.
+        if !self.list.read().unwrap_or_else(PoisonError::into_inner).pages.contains_key(&fp) {
+            return None;
+        }
+        let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
+        list.pages.remove(&fp)?;
+        list.count_sites();
+        self.any.store(!list.pages.is_empty(), Ordering::Release);
         Some(Sighting::at(url, Hazard::PoisonousPage, Measure::Mended).of(READ_WELL))
     }
 
     /// A page by its URL, or all pages of a site, may be read again.
     pub fn lift(&self, what: &str) {
-        let mut pages = self.pages.write().unwrap_or_else(PoisonError::into_inner);
-        pages.retain(|_, broken| broken.url != what && broken.site.as_str() != what);
-        self.any.store(!pages.is_empty(), Ordering::Release);
+        let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
+        list.pages.retain(|_, broken| broken.url != what && broken.site != what);
+        list.count_sites();
+        self.any.store(!list.pages.is_empty(), Ordering::Release);
     }
 }
 
-fn in_quarantine(pages: &HashMap<Fingerprint, Broken>, site: &SiteKey) -> u32 {
-    let is_in = |broken: &&Broken| broken.count >= BREAKDOWNS_MAX && broken.site == *site;
-    u32::try_from(pages.values().filter(is_in).count()).unwrap_or(u32::MAX)
+impl List {
+    /// After pages left the list, which is rare.
+    fn count_sites(&mut self) {
+        self.sites.clear();
+        for broken in self.pages.values().filter(|broken| broken.is_in()) {
+            *self.sites.entry(broken.site.clone()).or_default() += 1;
+        }
+    }
+}
+
+impl Broken {
+    fn is_in(&self) -> bool {
+        self.count >= BREAKDOWNS_MAX
+    }
 }
 
 #[cfg(test)]
@@ -149,5 +178,25 @@ mod tests {
         assert_eq!((mended.hazard, mended.measure), (Hazard::PoisonousPage, Measure::Mended));
         quarantine.broke_down(&page, ABORTED);
         assert_eq!(quarantine.refuses(&page), None);
+    }
+
+    #[test]
+    fn what_an_earlier_process_left_counts_for_its_site_until_a_page_is_read() {
+        let row = |n: u32, count| {
+            let (url, site) = (format!("http://a.example/{n}"), "a.example".to_owned());
+            let (how, times) = (PANICKED.to_owned(), model::Timestamp::default());
+            Breakdown { url, site, how, count, first: times, last: times }
+        };
+        let quarantine = Quarantine::default();
+        quarantine.load(&[row(1, 3), row(2, 4), row(3, 2)]);
+        let good = url("http://a.example/good");
+        assert_eq!(quarantine.refuses(&good), None);
+        quarantine.broke_down(&url("http://a.example/3"), PANICKED);
+        assert_eq!(quarantine.refuses(&good), Some(Refusal::quarantined(true)));
+        assert_eq!(quarantine.read_well(&good), None);
+        quarantine.read_well(&url("http://a.example/2")).unwrap();
+        assert_eq!(quarantine.refuses(&good), None);
+        let first = url("http://a.example/1");
+        assert_eq!(quarantine.refuses(&first), Some(Refusal::quarantined(false)));
     }
 }

@@ -1,6 +1,6 @@
 //! The watchdog: a stage that makes no progress is told of, with what it was doing, and begun anew.
 //!
-//! It looks at the marks of [`super::watch`] every few seconds and adds up for how long each has stood still, so that
+//! It looks at the marks of [`super::marks`] every few seconds and adds up for how long each has stood still, so that
 //! neither a clock that jumps nor a machine that slept is taken for a stage that hangs. A gather thread that hangs over
 //! a page is given up: the page is settled as one that cannot be read, its site goes on, another thread takes the place.
 //! The writer and the harvest loop cannot be replaced, because what they hold is the crawl's own: they are told of, and when

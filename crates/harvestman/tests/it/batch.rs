@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// What sockets and schedulers of a busy machine may take from a pause.
-const SLACK: Duration = Duration::from_millis(120);
+const SLACK: Duration = Duration::from_millis(400);
 
 /// A collection of a small web that has all its pages and wants to see them again, by profit.
 fn crawled(sites: usize, pages: usize) -> World {
@@ -74,7 +74,7 @@ const PLACES: &str = "SELECT count(DISTINCT url) FROM v_visits";
 fn a_batch_is_harvested_politely_elsewhere_and_comes_home_once() {
     let world = crawled(2, 6);
     // How home behaves goes along.
-    fs::write(world.folder.join("harvest.toml"), "etiquette.delay = \"250ms\"\n").unwrap();
+    fs::write(world.folder.join("harvest.toml"), "etiquette.delay = \"700ms\"\n").unwrap();
     let before = world.number(VISITS);
     let made = world.run(&["batch", "export", "b.jsonl", "--json"]).exits(0).json();
     let expected = urls(&world, "b.jsonl");
@@ -88,7 +88,7 @@ fn a_batch_is_harvested_politely_elsewhere_and_comes_home_once() {
     world.run(&["batch", "harvest", "b.jsonl", "--out", "away"]).exits(0).says(&["batch import"]);
     assert_eq!(visited(&world), expected.iter().cloned().collect::<Vec<_>>(), "each once");
     let log = world.log();
-    assert_eq!(checks::pauses(&log, Duration::from_millis(250), SLACK), []);
+    assert_eq!(checks::pauses(&log, Duration::from_millis(700), SLACK), []);
     assert_eq!(checks::connections_at_once(&log, 1), []);
     assert_eq!(log.len(), expected.len(), "robots.txt came along with the batch");
     // Going on with a batch that is done visits nothing.

@@ -2,13 +2,14 @@
 
 use std::{
     io::Write,
-    net::{IpAddr, Ipv6Addr},
+    net::{IpAddr, Ipv6Addr, SocketAddr},
     time::{Duration, Instant},
 };
 
 use model::{
     Exchange, FailureKind, Fetch, FetchFailure, FetchLimits, Hazard, Measure, Met, Stopped,
 };
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use super::server::*;
 
@@ -205,22 +206,48 @@ async fn bombs_of_every_coding_are_cut_and_named() {
 }
 
 #[tokio::test]
-async fn a_dead_address_of_one_family_costs_half_a_second_at_most() {
+async fn a_dead_address_of_one_family_is_not_waited_for() {
     let server = Server::always(vec![ok("here")]).await;
-    // Documentation addresses: no route, or no answer, but never a server.
-    let dead = [IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1)), [192, 0, 2, 1].into()];
-    for dead in dead {
-        let mut asked =
-            request(&format!("http://half.example:{}/", server.address.port()), limits());
+    let port = server.address.port();
+    for dead in [IpAddr::V6(Ipv6Addr::LOCALHOST), [127, 0, 0, 2].into()] {
+        let _dead = deaf(SocketAddr::new(dead, port)).await;
+        // Far more than a loaded machine takes for the rest: who waits for the dead one is found out. That the other is
+        // begun after a quarter of a second is the race's own promise.
+        let patience = Duration::from_secs(60);
+        let within = FetchLimits {
+            connect: patience,
+            first_byte: patience,
+            idle: patience,
+            total: 2 * patience,
+            ..limits()
+        };
+        let mut asked = request(&format!("http://half.example:{port}/"), within);
         asked.addresses = vec![dead, server.address.ip()];
-        let allow = vec!["127.0.0.0/8".parse().unwrap(), "192.0.2.0/24".parse().unwrap()];
         let fetcher = fetcher_with(|options| {
-            options.allow = allow;
-            options.allow.push("2001:db8::/32".parse().unwrap());
+            options.allow = vec!["127.0.0.0/8".parse().unwrap(), "::1/128".parse().unwrap()];
         });
         let began = Instant::now();
         let exchange = fetcher.fetch(asked).await.unwrap();
         assert_eq!(exchange.address, Some(server.address.ip()), "{dead}");
-        assert!(began.elapsed() < Duration::from_millis(1_500), "{dead}: {:?}", began.elapsed());
+        assert!(began.elapsed() < patience / 2, "{dead}: {:?}", began.elapsed());
     }
+}
+
+/// An address at which nobody answers: its queue of connections is full, so the system says nothing to one more.
+/// Where the machine does not have the address, it is dead anyway.
+async fn deaf(address: SocketAddr) -> Option<(TcpListener, Vec<TcpStream>)> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    };
+    let socket = socket.ok()?;
+    socket.bind(address).ok()?;
+    let listener = socket.listen(1).ok()?;
+    let mut queue = Vec::new();
+    while let Ok(Ok(stream)) =
+        tokio::time::timeout(Duration::from_millis(500), TcpStream::connect(address)).await
+    {
+        queue.push(stream);
+    }
+    Some((listener, queue))
 }

@@ -8,7 +8,7 @@ use model::{
 
 use seeder::Wildcards;
 
-use super::Harvest;
+use super::{Harvest, refusals};
 use crate::pipeline::{messages::Settle, settle};
 
 impl Harvest {
@@ -45,9 +45,8 @@ impl Harvest {
         if self.is_full(site, candidate.seed, max) {
             // Of one that may be known long since nobody can say that it was refused.
             if !unsure {
-                share.decisions.push(over_the_limit(&candidate, max));
                 let met = Sighting::at(&candidate.url, Hazard::SiteLimit, Measure::SiteStopped);
-                share.sightings.push(met);
+                refusals::refuse(share, over_the_limit(&candidate, max), met);
             }
             return false;
         }
@@ -209,7 +208,7 @@ fn limit_rule(max: u64) -> String {
 
 fn over_the_limit(candidate: &Candidate, max: u64) -> Decision {
     Decision {
-        site: candidate.url.site().as_str().to_owned(),
+        site: candidate.url.site_text().to_owned(),
         reason: RefusalReason::Limit,
         rule: limit_rule(max),
         count: 1,

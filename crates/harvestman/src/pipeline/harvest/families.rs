@@ -7,7 +7,7 @@ use model::{
 };
 use seeder::{Likeness, Worn, counter_pattern, family_of};
 
-use super::Harvest;
+use super::{Harvest, refusals};
 use crate::pipeline::messages::Settle;
 
 impl Harvest {
@@ -69,9 +69,10 @@ impl Harvest {
         let (more, rest): (Vec<Candidate>, Vec<Candidate>) =
             internal.into_iter().partition(is_more);
         for link in more.iter().filter(|link| known(link) == Known::No) {
-            share.decisions.push(refused(page, link, max));
+            let pattern = counter_pattern(&link.url);
+            let decision = refused(page, link, &pattern, max);
             let stopped = Sighting::at(&page.url, Hazard::NearDuplicates, Measure::PatternStopped);
-            share.sightings.push(Sighting { count: 0, ..stopped.of(counter_pattern(&link.url)) });
+            refusals::refuse(share, decision, Sighting { count: 0, ..stopped.of(pattern) });
         }
         rest
     }
@@ -80,13 +81,12 @@ impl Harvest {
 /// Up to here a family is written with every page that joins it, then with every page that makes another ten.
 const ALWAYS_WRITTEN: u32 = 10;
 
-fn refused(page: &Page, link: &Candidate, max: u32) -> Decision {
+fn refused(page: &Page, link: &Candidate, pattern: &str, max: u32) -> Decision {
     Decision {
         site: link.url.site_text().to_owned(),
         reason: RefusalReason::Trap,
         rule: format!(
-            "{} has given {max} near duplicates and more (hazards.near_duplicates)",
-            counter_pattern(&link.url)
+            "{pattern} has given {max} near duplicates and more (hazards.near_duplicates)"
         ),
         count: 1,
         example: link.url.as_str().to_owned(),

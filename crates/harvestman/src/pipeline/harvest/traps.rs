@@ -7,7 +7,7 @@ use model::{
 };
 use seeder::traps::{self, Found, Observation, TrapObjection, Tripped, pattern::Pattern, token};
 
-use super::Harvest;
+use super::{Harvest, refusals};
 use crate::pipeline::messages::{Order, Settle};
 
 /// Lifts of one crawl, typed by people; those of the last hour would do.
@@ -71,7 +71,8 @@ impl Harvest {
         let Some(objection) = found else { return false };
         traps::note_refusal(&mut held.traps.urls, &objection, &candidate.url, candidate.referrer);
         if !unsure {
-            refuse(share, candidate, &objection);
+            let (decision, met) = refused(candidate, &objection);
+            refusals::refuse(share, decision, met);
         }
         true
     }
@@ -225,31 +226,16 @@ fn soft_404(page: &Page) -> Sighting {
     Sighting::at(&page.url, model::Hazard::Soft404, Measure::Noted)
 }
 
-/// Links of one page into one trap are told together.
-fn refuse(share: &mut Settle, candidate: &Candidate, objection: &TrapObjection) {
+/// Why a link into a trap is refused, and what is told of the trap.
+fn refused(candidate: &Candidate, objection: &TrapObjection) -> (Decision, Sighting) {
     let Refusal { reason, rule } = objection.refusal();
-    let site = candidate.url.site_text();
-    let told = share.decisions.iter_mut().rev().take(4);
-    let mut told = told.filter(|told| told.rule == rule && told.site == site);
-    if let Some(told) = told.next() {
-        told.count += 1;
-    } else {
-        let example = candidate.url.as_str().to_owned();
-        let site = site.to_owned();
-        share.decisions.push(Decision { site, reason, rule, count: 1, example, referrer: None });
-    }
+    let (site, example) = (candidate.url.site_text().to_owned(), candidate.url.as_str().to_owned());
+    let decision = Decision { site, reason, rule, count: 1, example, referrer: None };
     let word = objection.hazard.word();
     let (what, measure) = match objection.pattern.as_str() {
         UrlTraps::SITE => ("", Measure::SiteStopped),
         pattern if pattern == word => ("", Measure::Refused),
         pattern => (pattern, Measure::PatternStopped),
     };
-    let met = Sighting::at(&candidate.url, objection.hazard, measure).of(what);
-    let is_same = |seen: &&mut Sighting| {
-        seen.hazard == met.hazard && seen.what == met.what && seen.site == met.site
-    };
-    match share.sightings.iter_mut().rev().take(4).find(is_same) {
-        Some(seen) => seen.count += 1,
-        None => share.sightings.push(met),
-    }
+    (decision, Sighting::at(&candidate.url, objection.hazard, measure).of(what))
 }
