@@ -122,7 +122,7 @@ pub struct Planner {
     pub(crate) own_rule_room: usize,
     /// Pages of the last check-out that were not due after all, or had to wait for their site.
     pub(crate) vain: usize,
-    /// The last choice kept nothing to see again.
+    /// The last choice kept nothing that is held to a budget.
     pub(crate) idle: bool,
 }
 
@@ -276,6 +276,11 @@ impl Planner {
             slack: self.slack,
             next: now.plus(wait),
         }
+    }
+
+    /// Something was found that waits for its payment: it is asked for as soon as one visit can be paid.
+    pub fn stir(&mut self) {
+        self.idle = false;
     }
 
     /// Whether the purse could pay for pages of this sort, if they came. Where some go by a rule of their own and

@@ -52,7 +52,9 @@ pub fn make(
     for (index, (lease, fates)) in leases.iter_mut().zip(&choice.fates).enumerate() {
         clear(index, lease, fates, planner.options.gated, &mut chosen);
     }
-    planner.idle = chosen.again == 0;
+    // First visits count where a budget holds them too: more of them are waiting, mostly.
+    let held = planner.accounts.iter().any(|account| account.purse.is_explicit());
+    planner.idle = chosen.again == 0 && !(held && chosen.firsts + chosen.left > 0);
     chosen
 }
 

@@ -491,3 +491,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn first_visits_that_a_budget_holds_are_asked_for_as_soon_as_one_can_be_paid() {
+    let mut planner = planner(Some(20_000.0), true);
+    let soon = NOW.plus(Duration::from_secs(5));
+    assert!(planner.ask(soon).firsts);
+    let new = |k| Page { state: PageState::Known, habit: Habit::default(), ..page(&url(k)) };
+    let mut leases = many(3, new);
+    let chosen = planner.choose(&mut leases, &stake, &endless, soon);
+    assert_eq!((chosen.firsts, chosen.again), (1, 0));
+    let next = planner.ask(soon).next;
+    assert!(next <= soon.plus(Duration::from_secs(5)), "in {:?}", next.since(soon));
+}

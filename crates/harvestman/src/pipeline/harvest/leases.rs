@@ -66,6 +66,9 @@ impl Harvest {
         self.spiders.stops.remove(site);
         held.keep_sessions(&self.state.sessions, now);
         self.refund_all(held.paid.values().copied());
+        if !held.waiting.is_empty() {
+            self.planning.stir();
+        }
         self.state.logins.retain(|(other, _), _| other != site);
         let clock = removed.as_ref().map(|removed| removed.clock);
         let full = removed.map(|removed| removed.full).unwrap_or_default();

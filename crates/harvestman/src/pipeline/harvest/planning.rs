@@ -140,6 +140,11 @@ impl Planning {
         ask
     }
 
+    /// A site is given back of which pages wait for their payment.
+    pub fn stir(&mut self) {
+        self.planner.stir();
+    }
+
     /// Whether visits are held to a budget.
     pub fn is_gated(&self) -> bool {
         self.gated
