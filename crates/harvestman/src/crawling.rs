@@ -16,6 +16,7 @@ use store::{
     census::{Census, DecisionEntry},
     collection::Collection,
     directory::Sitting,
+    frontier::BatchRow,
     runs::{RunId, RunState},
     spiders::SpiderRow,
 };
@@ -41,7 +42,7 @@ use crate::{
     signals,
     sittings::Sittings,
     steering::Steering,
-    summary::{Refused, Summary},
+    summary::{BatchOut, Refused, Summary},
     terminal::print,
     webhook::{Courier, Watch as Deliveries, Watched},
 };
@@ -147,10 +148,11 @@ impl Crawl<'_> {
         drop(watching);
         telling.into_iter().for_each(|telling| self.told_others(telling));
         let outcome = outcome?;
-        let finished = !matches!(outcome.ended, Ended::Fault(_) | Ended::Stopped | Ended::Rest);
+        let finished =
+            !matches!(outcome.ended, Ended::Fault(_) | Ended::Stopped | Ended::Rest { .. });
         // Without a visit nothing is other than when replicas were last looked for.
         let visited = sittings.is_resumed() || outcome.tally.requests > 0;
-        let exit = match matches!(outcome.ended, Ended::Rest) {
+        let exit = match matches!(outcome.ended, Ended::Rest { .. }) {
             true => self.pause(outcome, run, sittings, clock.now()).map(|()| None),
             false => {
                 self.farewell(outcome, run, sittings, &house.collection, clock.now()).map(Some)
@@ -176,6 +178,9 @@ impl Crawl<'_> {
         let stats = serde_json::to_value(&tally).unwrap_or_default();
         desk.end_run(run, (state, &reason), &stats, now)?;
         sittings.add(tally);
+        if let Ended::Rest { fetches } = ended {
+            sittings.fetches_asked = fetches;
+        }
         self.context.say("a pause: old versions are removed now, as once a day; then it goes on");
         Ok(())
     }
@@ -289,6 +294,8 @@ impl Crawl<'_> {
             forever: self.forever,
             deadline: sittings.deadline(),
             rest_at: sittings.thin_at(),
+            begun: Some(sittings.begun()),
+            fetches_asked: sittings.fetches_asked,
             fetches_max: self.config.etiquette.max_fetches,
             sites_in_hand: self.config.harvester.sites_in_hand,
             fetches_room: (2 * self.config.etiquette.max_fetches).max(1_000),
@@ -411,6 +418,7 @@ impl Crawl<'_> {
             waiting,
             collection: collection.dir().display().to_string(),
             next_due: next_due.map(|at| crate::times::until(at, now)),
+            out: batches_out(&census, now)?,
             resume: self.resume(),
             forever: self.forever,
             without_contact: self.config.etiquette.contact.is_none()
@@ -445,6 +453,18 @@ impl Crawl<'_> {
     }
 }
 
+/// Batches that keep sites from being visited here.
+fn batches_out(census: &Census, now: Timestamp) -> Result<Vec<BatchOut>, Failure> {
+    let rows = census.batches()?.into_iter().filter(|row| row.sites_out > 0 && row.until > now);
+    let out = |row: BatchRow| BatchOut {
+        id: row.id,
+        pages: row.pages,
+        sites: row.sites_out,
+        until: crate::times::until(row.until, now),
+    };
+    Ok(rows.map(out).collect())
+}
+
 /// As a shell reads it.
 fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
@@ -460,7 +480,7 @@ fn words(ended: &Ended) -> (RunState, String) {
         Ended::PagesLimit => (RunState::Limit, "page limit reached".to_owned()),
         Ended::BytesLimit => (RunState::Limit, "byte limit reached".to_owned()),
         Ended::TimeLimit => (RunState::Limit, "time limit reached".to_owned()),
-        Ended::Rest => (RunState::Done, "a pause to remove old versions".to_owned()),
+        Ended::Rest { .. } => (RunState::Done, "a pause to remove old versions".to_owned()),
         Ended::Stopped => (RunState::Stopped, "stopped".to_owned()),
         Ended::Fault(error) if error.is_disk_full() => (RunState::DiskFull, error.to_string()),
         Ended::Fault(error) => (RunState::Failed, error.to_string()),

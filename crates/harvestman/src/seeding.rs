@@ -253,7 +253,8 @@ impl<'a> Seeding<'a> {
             true => "the running crawl takes them up within seconds",
             false => "the next crawl begins with them",
         };
-        say(&format!("{} seeds taken{asides}; {when}", counts.taken));
+        let seeds = if counts.taken == 1 { "seed" } else { "seeds" };
+        say(&format!("{} {seeds} taken{asides}; {when}", counts.taken));
     }
 }
 

@@ -25,12 +25,14 @@ pub struct Sittings {
     thin_at: Option<Timestamp>,
     /// What the sittings before this one have counted.
     before: Option<Tally>,
+    /// Fetches at once, where the user has set them for the rest of the run.
+    pub fetches_asked: Option<u64>,
 }
 
 impl Sittings {
     pub fn new(time: Option<Duration>, now: Timestamp) -> Sittings {
         let deadline = time.map(|time| now.plus(time));
-        Sittings { begun: now, deadline, thin_at: None, before: None }
+        Sittings { begun: now, deadline, thin_at: None, before: None, fetches_asked: None }
     }
 
     /// This is not the first.
@@ -50,6 +52,11 @@ impl Sittings {
         let least = if self.is_resumed() { now.plus(LEAST) } else { now };
         self.thin_at = next.map(|at| at.max(least));
         Ok(())
+    }
+
+    /// When the first one began.
+    pub fn begun(&self) -> Timestamp {
+        self.begun
     }
 
     /// When the run is over.

@@ -14,6 +14,7 @@ use crate::{
 /// Reasons listed; the rest is summed up.
 const REASONS_SHOWN: usize = 6;
 const ERRORS_SHOWN: usize = 6;
+const BATCHES_SHOWN: usize = 3;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
@@ -38,12 +39,26 @@ pub struct Summary {
     pub collection: String,
     /// When the next page is due, in words (`in 6d`), if one ever is.
     pub next_due: Option<String>,
-    /// The command that goes on.
+    /// Batches whose sites nobody visits here meanwhile.
+    pub out: Vec<BatchOut>,
     /// `run`, which begins nothing afresh.
     pub forever: bool,
+    /// The command that goes on.
     pub resume: String,
     /// No contact is set: say in one line how to set one.
     pub without_contact: bool,
+}
+
+/// A batch that is harvested elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchOut {
+    pub id: i64,
+    /// As they were lent.
+    pub pages: u64,
+    /// Those that are still out.
+    pub sites: u64,
+    /// When the leases end, in words.
+    pub until: String,
 }
 
 /// URLs refused for one reason by one rule.
@@ -81,6 +96,7 @@ impl Summary {
         lines.extend(self.error_lines());
         lines.extend(self.refused_lines());
         lines.push(format!("where it is: {}", printable(&self.collection)));
+        lines.extend(self.batch_lines());
         lines.push(self.how_to_go_on());
         if self.without_contact {
             lines.push(
@@ -117,6 +133,9 @@ impl Summary {
             "refused": refused,
             "collection": self.collection,
             "next_due": self.next_due,
+            "batches": self.out.iter().map(|batch| json!({
+                "id": batch.id, "pages": batch.pages, "sites_out": batch.sites, "ends": batch.until,
+            })).collect::<Vec<_>>(),
             "resume": self.resume,
         })
     }
@@ -129,6 +148,24 @@ impl Summary {
             .take(ERRORS_SHOWN)
             .map(|(class, n)| format!("  {:>9}  {}", number(*n), printable(class)))
             .collect()
+    }
+
+    fn batch_lines(&self) -> Vec<String> {
+        let line = |batch: &BatchOut| {
+            let (pages, sites) = (some(batch.pages, "page"), some(batch.sites, "site"));
+            format!(
+                "batch {id} of {pages} is out, and with it {sites} that nobody visits here (the leases end \
+                 {until}); bring it home with `harvestman batch import DIR`, or end it with \
+                 `harvestman batch cancel {id}`",
+                id = batch.id,
+                until = batch.until
+            )
+        };
+        let mut lines: Vec<String> = self.out.iter().take(BATCHES_SHOWN).map(line).collect();
+        if let Some(more) = self.out.len().checked_sub(BATCHES_SHOWN).filter(|more| *more > 0) {
+            lines.push(format!("{} more are out: harvestman batch list", number(more as u64)));
+        }
+        lines
     }
 
     fn refused_lines(&self) -> Vec<String> {
@@ -169,6 +206,9 @@ impl Summary {
             // Only a single pass can begin afresh, and not that of a batch.
             None if self.forever => {
                 format!("no page waits for its first visit; to go on coming back: {resume}")
+            }
+            None if !self.out.is_empty() => {
+                format!("nothing else is left to fetch; when a batch is back: {resume}")
             }
             None if !self.resume.split(' ').any(|word| word == "crawl") => {
                 "nothing is left to fetch".to_owned()

@@ -2,8 +2,10 @@
 //! behind, in the order they were made, each as at the moment of its visit.
 //!
 //! A page whose last visit at home is not older than a record has that record, or a newer one: so what was taken
-//! is not taken again, however often an import is interrupted. A kill between archive and database leaves
-//! records that the next start of whatever command adopts.
+//! is not taken again, however often an import is interrupted or given again; what was harvested since is taken. A
+//! kill between archive and database leaves records that the next start of whatever command adopts.
+//!
+//! Sites with pages that are still to be visited stay out with the batch: two machines must not visit a site at once.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -20,15 +22,16 @@ use model::{
 use serde::Serialize;
 use store::{
     collection::Collection,
-    frontier::{BatchState, FailedVisit, SqliteFrontier},
+    frontier::{BatchRow, BatchState, FailedVisit, SqliteFrontier},
     warc::{Adopted, Pairs, ReadError, VolumeFileName, Volumes},
 };
 
-use super::{Home, Moment, file::Header, outpost};
+use super::{Home, Moment, file::Header, outpost, reach::Reach};
 use crate::{
     commands::Context,
     exit::Failure,
     pipeline::adopt::{self, Adopter, Adoptions},
+    progress::some,
 };
 
 /// Records that are synced together: a sync each would take longer than all else.
@@ -38,12 +41,12 @@ const RECORDS_AT_ONCE: usize = 64;
 #[derive(Debug, Default, Serialize)]
 pub struct Imported {
     pub batch: i64,
-    /// It was imported then, and nothing was done now.
+    /// It was imported then, and there was nothing new now.
     pub before: Option<Timestamp>,
     pub pages: u64,
     pub failed: u64,
     pub robots: u64,
-    /// Taken by an earlier import that was interrupted.
+    /// An earlier import has been through them.
     pub there: u64,
     /// Sites whose lease was over: given to somebody else, or given back.
     pub lost_sites: Vec<String>,
@@ -51,6 +54,12 @@ pub struct Imported {
     pub left: Vec<Left>,
     /// Pages of the batch that were not visited.
     pub not_visited: u64,
+    /// Sites of theirs that stay out with the batch, and until when.
+    pub sites_out: u64,
+    pub until: Timestamp,
+    /// Failed visits that were forgotten because no server of their site was ever reached, and their sites.
+    pub unreached: u64,
+    pub unreached_sites: BTreeSet<String>,
     pub damage: Vec<String>,
 }
 
@@ -73,34 +82,58 @@ pub fn import(
     partial: bool,
     now: Timestamp,
 ) -> Result<Imported, Failure> {
-    let away = Away::open(dir)?;
-    let not_visited = away.frontier.still_due_since(away.header.made)?;
+    let away = Away::open(dir, now)?;
+    let unfinished = away.frontier.still_due_since(away.header.made)?;
+    let not_visited = unfinished.iter().map(|(_, pages)| pages).sum();
     let moment = Arc::new(Moment::at(now));
     let clock: Arc<dyn Clock> = moment.clone();
     let mut home = Home::open(context, &clock)?;
     let row = known(&mut home, &away.header, context, now)?;
-    if row.state == BatchState::Imported {
-        return Ok(Imported {
-            batch: row.id,
-            before: row.ended.or(Some(now)),
-            ..Imported::default()
-        });
-    }
     if not_visited > 0 && !partial {
         return Err(Failure::usage(
-            format!("{not_visited} pages of the batch are still to be visited"),
+            format!("{} of the batch still to be visited", some_are(not_visited, "page")),
             "go on with harvestman batch harvest, or bring home what is there with --partial",
         ));
     }
-    let mut done = Imported { batch: row.id, not_visited, ..Imported::default() };
-    let out = home.house.frontier.close_batch(row.id, BatchState::Importing, now)?;
+    let (batch, until) = (row.id, row.until);
+    let mut done = Imported { batch, not_visited, until, ..Imported::default() };
+    let again = row.state == BatchState::Imported;
+    let out = match again {
+        true => BTreeSet::new(),
+        false => home.house.frontier.close_batch(batch, BatchState::Importing, now)?,
+    };
     if row.state != BatchState::Importing {
-        done.lost_sites = away.sites()?.difference(&out).map(ToString::to_string).collect();
+        let visited = away.sites(row.taken)?;
+        done.lost_sites = visited.difference(&out).map(ToString::to_string).collect();
     }
-    Importer::new(&mut home, &moment, &away, &mut done)?.run()?;
+    let newest = Importer::new(&mut home, &moment, &away, &row, &mut done)?.run()?;
     home.house.archive.seal()?;
-    home.house.frontier.close_batch(row.id, BatchState::Imported, now)?;
+    if again && done.is_nothing() {
+        done.before = row.ended.or(Some(now));
+        return Ok(done);
+    }
+    let frontier = &mut home.house.frontier;
+    if let Some(newest) = newest {
+        frontier.batch_taken(batch, newest, now)?;
+    }
+    // Of a batch that was cancelled or is over, nothing goes out again.
+    let stays = matches!(row.state, BatchState::Out | BatchState::Importing);
+    let sites: Vec<SiteKey> = unfinished.into_iter().map(|(site, _)| site).collect();
+    done.sites_out = frontier.keep_out(&row, if stays { &sites } else { &[] }, now)?;
     Ok(done)
+}
+
+/// `1 page is`, `2 pages are`.
+pub fn some_are(n: u64, one: &str) -> String {
+    format!("{} {}", some(n, one), if n == 1 { "is" } else { "are" })
+}
+
+impl Imported {
+    fn is_nothing(&self) -> bool {
+        self.pages + self.failed + self.robots == 0
+            && self.left.is_empty()
+            && self.damage.is_empty()
+    }
 }
 
 fn known(
@@ -108,7 +141,7 @@ fn known(
     header: &Header,
     context: &Context,
     now: Timestamp,
-) -> Result<store::frontier::BatchRow, Failure> {
+) -> Result<BatchRow, Failure> {
     let frontier = &mut home.house.frontier;
     let rows = frontier.batches()?;
     let same = frontier.collection_id(now)? == header.collection;
@@ -125,11 +158,12 @@ struct Away {
     header: Header,
     collection: Collection,
     frontier: SqliteFrontier,
+    reach: Reach,
     _lock: store::collection::CrawlLock,
 }
 
 impl Away {
-    fn open(dir: &Path) -> Result<Away, Failure> {
+    fn open(dir: &Path, now: Timestamp) -> Result<Away, Failure> {
         let collection = Collection::open(dir)?;
         let lock = collection.lock()?;
         let header = outpost::harvested(dir)?.ok_or_else(|| {
@@ -138,11 +172,19 @@ impl Away {
                 "name a folder that harvestman batch harvest has filled",
             )
         })?;
-        let frontier = SqliteFrontier::open(&collection.database())?;
-        Ok(Away { header, collection, frontier, _lock: lock })
+        let mut frontier = SqliteFrontier::open(&collection.database())?;
+        let reach = Reach::of(&frontier, header.made)?;
+        // A harvest that was killed has not done so itself.
+        reach.offer_again(&mut frontier, now)?;
+        Ok(Away { header, collection, frontier, reach, _lock: lock })
     }
 
-    fn sites(&self) -> Result<BTreeSet<SiteKey>, Failure> {
+    /// Its sites; after an earlier import those that were visited since, for the others were given back.
+    fn sites(&self, taken: Option<Timestamp>) -> Result<BTreeSet<SiteKey>, Failure> {
+        if let Some(taken) = taken {
+            let since = self.frontier.answers(taken)?;
+            return Ok(since.into_iter().map(|(site, _)| site).collect());
+        }
         let seeds = self.frontier.seeds()?;
         Ok(seeds.iter().map(|seed| seed.url.site()).collect())
     }
@@ -159,6 +201,9 @@ struct Importer<'a> {
     failed: HashMap<Fingerprint, Vec<FailedVisit>>,
     /// URLs of which a record was not taken.
     left: HashSet<String>,
+    /// How far an earlier import has come, and how far this one has.
+    before: Option<Timestamp>,
+    newest: Option<Timestamp>,
 }
 
 impl<'a> Importer<'a> {
@@ -166,24 +211,33 @@ impl<'a> Importer<'a> {
         home: &'a mut Home,
         moment: &'a Moment,
         away: &'a Away,
+        row: &BatchRow,
         done: &'a mut Imported,
     ) -> Result<Importer<'a>, Failure> {
         let mut failed: HashMap<Fingerprint, Vec<FailedVisit>> = HashMap::new();
         for visit in away.frontier.failed_visits(away.header.made)? {
+            if !away.reach.counts(&visit) {
+                done.unreached += 1;
+                done.unreached_sites.insert(visit.url.site().to_string());
+                continue;
+            }
             failed.entry(visit.url.fingerprint()).or_default().push(visit);
         }
         failed.values_mut().for_each(|visits| visits.sort_by_key(|visit| visit.at));
         let (taken, left) = (Vec::new(), HashSet::new());
-        Ok(Importer { home, moment, away, done, taken, failed, left })
+        let (before, newest) = (row.taken, None);
+        Ok(Importer { home, moment, away, done, taken, failed, left, before, newest })
     }
 
-    fn run(mut self) -> Result<(), Failure> {
+    /// The newest visit there is.
+    fn run(mut self) -> Result<Option<Timestamp>, Failure> {
         for volume in Volumes::new(self.away.collection.volumes()).list()? {
             self.volume(&volume)?;
         }
         self.settle()?;
         let rest: Vec<FailedVisit> = self.failed.drain().flat_map(|(_, visits)| visits).collect();
-        rest.iter().try_for_each(|visit| self.fail(visit))
+        rest.iter().try_for_each(|visit| self.fail(visit))?;
+        Ok(self.newest)
     }
 
     fn volume(&mut self, volume: &VolumeFileName) -> Result<(), Failure> {
@@ -279,12 +333,14 @@ impl<'a> Importer<'a> {
             self.leave(url, at, BLOCKED);
             return Ok(false);
         }
+        self.newest = self.newest.max(Some(at));
         let away = self.away.frontier.last_visit(url)?;
         match self.home.house.frontier.last_visit(url)? {
             None => self.leave(url, at, UNKNOWN),
             Some(last) if last < Some(at) => return Ok(true),
             // The newest of the batch is in, so those before it are.
             Some(last) if last == Some(at) || last == away.flatten() => self.done.there += 1,
+            Some(_) if Some(at) <= self.before => self.done.there += 1,
             Some(_) => self.leave(url, at, NEWER),
         }
         Ok(false)

@@ -20,7 +20,10 @@ use seeder::Block;
 use serde_json::Value;
 use store::{collection::Collection, frontier::SqliteFrontier, spiders::DEFAULT_SPIDER};
 
-use super::file::{BatchFile, Header, LastLine, PageLine, SiteLine};
+use super::{
+    file::{BatchFile, Header, LastLine, PageLine, SiteLine},
+    reach::{Offline, Reach},
+};
 use crate::{
     config::{Config, FILE_NAME, FlagValues, quoted, units::time_text},
     exit::{Failure, io_advice},
@@ -144,6 +147,16 @@ pub fn harvested(dir: &Path) -> Result<Option<Header>, Failure> {
     let frontier = SqliteFrontier::open(&Collection::open(dir)?.database())?;
     let text = frontier.harvested_batch()?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+}
+
+/// What a machine without a network has tried is to be tried again.
+pub fn try_again(dir: &Path, made: Timestamp, now: Timestamp) -> Result<(Reach, Offline), Failure> {
+    let collection = Collection::open(dir)?;
+    let _lock = collection.lock()?;
+    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let reach = Reach::of(&frontier, made)?;
+    let offline = reach.offer_again(&mut frontier, now)?;
+    Ok((reach, offline))
 }
 
 /// Hosts by the pause that is kept there.

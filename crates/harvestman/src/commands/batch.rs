@@ -16,7 +16,7 @@ use crate::{
     batch::{
         Home,
         choose::Choice,
-        file::{self, BatchFile, FORMAT, Header, SiteLine, VERSION},
+        file::{self, BatchFile, FORMAT, Header, VERSION},
         import::{self, Imported},
         outpost,
     },
@@ -24,7 +24,7 @@ use crate::{
     config::units,
     crawling::Crawl,
     exit::{Exit, Failure},
-    progress::number,
+    progress::{number, some},
     terminal::{print, printable},
     times,
 };
@@ -56,14 +56,13 @@ fn list(context: &Context) -> Result<Exit, Failure> {
     }
     let mut text = String::new();
     for row in rows {
-        let (sites, pages) = (number(row.sites), number(row.pages));
-        let _ =
-            write!(text, "{:>4}  {:<9}  {pages} pages of {sites} sites", row.id, row.state.word());
+        let (sites, pages) = (some(row.sites, "site"), some(row.pages, "page"));
+        let _ = write!(text, "{:>4}  {:<9}  {pages} of {sites}", row.id, row.state.word());
         let _ = match (row.state, row.ended) {
             (BatchState::Out, _) => writeln!(
                 text,
-                "; {} sites out, their leases end {}",
-                number(row.sites_out),
+                "; {} out until {}",
+                some(row.sites_out, "site"),
                 times::until(row.until, now)
             ),
             (_, Some(ended)) => writeln!(text, "; {}", times::ago(ended, now)),
@@ -124,16 +123,18 @@ fn export(context: &Context, args: &BatchExportArgs) -> Result<Exit, Failure> {
             manners,
             blocks,
         };
-        write(&args.file, &header, &sites)?;
+        if sites.is_empty() {
+            return Err(nothing_due());
+        }
+        // First, for a batch that does not say so is taken for one whose export was killed.
+        frontier.batch_holds(batch, (header.sites, header.pages), now)?;
+        file::write(&args.file, &header, &sites)?;
         Ok(header)
     });
     match lent {
-        Ok(header) => {
-            frontier.batch_holds(batch, (header.sites, header.pages), now)?;
-            exported(context, args, &header, now)
-        }
+        Ok(header) => exported(context, args, &header, now),
         Err(failure) => {
-            frontier.close_batch(batch, BatchState::Cancelled, now)?;
+            frontier.forget_batch(batch, now)?;
             Err(failure)
         }
     }
@@ -150,14 +151,11 @@ fn lease(text: &str) -> Result<Duration, Failure> {
     }
 }
 
-fn write(path: &Path, header: &Header, sites: &[SiteLine]) -> Result<(), Failure> {
-    if sites.is_empty() {
-        return Err(Failure::usage(
-            "no page is due that could go into a batch",
-            "harvestman status says when the next one is",
-        ));
-    }
-    file::write(path, header, sites)
+fn nothing_due() -> Failure {
+    Failure::usage(
+        "no page is due that could go into a batch",
+        "harvestman status says when the next one is",
+    )
 }
 
 fn spider(home: &Home, name: Option<&str>) -> Result<Option<SpiderId>, Failure> {
@@ -197,10 +195,10 @@ fn exported(
     }
     let (file, end) = (args.file.display(), times::until(header.until, now));
     context.say(&format!(
-        "batch {}: {} pages of {} sites; nobody else visits them until it is back (the leases end {end})",
+        "batch {}: {} of {}; nobody else visits them until it is back (the leases end {end})",
         header.batch,
-        number(header.pages),
-        number(header.sites)
+        some(header.pages, "page"),
+        some(header.sites, "site")
     ));
     context.say(&format!("harvest it:  harvestman batch harvest {file} --out DIR"));
     Ok(Exit::Done)
@@ -217,6 +215,7 @@ fn harvest(context: &Context, args: &BatchHarvestArgs) -> Result<Exit, Failure> 
         ));
     }
     let header = outpost::prepare(&args.out, batch, now)?;
+    outpost::try_again(&args.out, header.made, now)?;
     let context = Context { folder: args.out.clone(), named: true, ..context.clone() };
     let flags = outpost::flags(args.flags(), &header, now);
     let crawl = Crawl {
@@ -230,18 +229,47 @@ fn harvest(context: &Context, args: &BatchHarvestArgs) -> Result<Exit, Failure> 
         preview: None,
     };
     let exit = crawl.run();
+    if matches!(&exit, Err(failure) if failure.code != Exit::NothingFetched) {
+        return exit;
+    }
+    harvested(&context, args, &header, exit)
+}
+
+/// What is still to be visited; where no server could be reached, that is why.
+fn harvested(
+    context: &Context,
+    args: &BatchHarvestArgs,
+    header: &Header,
+    exit: Result<Exit, Failure>,
+) -> Result<Exit, Failure> {
+    let (reach, offline) = outpost::try_again(&args.out, header.made, RealClock::new().now())?;
     let frontier = SqliteFrontier::open(&Collection::open(&args.out)?.database())?;
-    let left = frontier.still_due_since(header.made)?;
-    let dir = args.out.display();
-    context.say(&match left {
-        0 => format!("the batch is harvested; bring it home:  harvestman batch import {dir}"),
-        left => format!(
-            "{} of {} pages are still to be visited; the same command goes on",
-            number(left),
-            number(header.pages)
-        ),
+    let left: u64 = frontier.still_due_since(header.made)?.iter().map(|(_, pages)| pages).sum();
+    if left == 0 {
+        let dir = args.out.display();
+        context
+            .say(&format!("the batch is harvested; bring it home:  harvestman batch import {dir}"));
+        return exit;
+    }
+    if reach.has_lately() {
+        let still = import::some_are(left, "page");
+        context.say(&format!(
+            "of {}, {still} still to be visited; the same command goes on",
+            some(header.pages, "page")
+        ));
+        return exit;
+    }
+    let trouble = offline.example.map_or(String::new(), |(url, kind)| {
+        format!("; the last trouble was {url}: {}", kind.word())
     });
-    exit
+    Err(Failure::nothing_fetched(
+        format!(
+            "no server answered{trouble}; {} still to be visited",
+            import::some_are(left, "page")
+        ),
+        "check the network, the name servers and the proxy of this machine, then give the same command again; \
+         nothing of this is taken for a failure of the sites",
+    ))
 }
 
 fn import(context: &Context, dir: &Path, partial: bool) -> Result<Exit, Failure> {
@@ -266,23 +294,25 @@ fn imported(context: &Context, dir: &Path, done: &Imported, now: Timestamp) {
     }
     let there = match done.there {
         0 => String::new(),
-        there => format!(" ({} more were there already)", number(there)),
+        there => format!(" ({} more had been brought home before)", number(there)),
+    };
+    let others = match done.sites_out {
+        0 => "its sites are given back".to_owned(),
+        _ => "sites that are done are given back".to_owned(),
     };
     context.say(&format!(
-        "batch {}: {} visits and {} failed ones taken{there}; its sites are given back",
+        "batch {}: {} and {} taken{there}; {others}",
         done.batch,
-        number(done.pages),
-        number(done.failed)
+        some(done.pages, "visit"),
+        some(done.failed, "failed one"),
     ));
-    if done.not_visited > 0 {
-        context.say(&format!("{} pages were not visited and stay due", number(done.not_visited)));
-    }
+    told_of_rest(context, done, now);
     for site in done.lost_sites.iter().take(NAMED) {
         context.say(&format!("the lease of {} was over", printable(site)));
     }
     if done.lost_sites.len() > NAMED {
         let more = number((done.lost_sites.len() - NAMED) as u64);
-        context.say(&format!("so were those of {more} more sites"));
+        context.say(&format!("so were those of {more} more"));
     }
     for left in done.left.iter().take(NAMED) {
         let at = times::iso(left.at);
@@ -295,6 +325,38 @@ fn imported(context: &Context, dir: &Path, done: &Imported, now: Timestamp) {
     done.damage.iter().for_each(|what| context.say(&printable(what)));
     if !(done.left.is_empty() && done.damage.is_empty()) {
         context.say(&format!("what was not taken stays in {}", dir.display()));
+    }
+}
+
+/// What was not visited, and what could not be.
+fn told_of_rest(context: &Context, done: &Imported, now: Timestamp) {
+    let (pages, id) = (import::some_are(done.not_visited, "page"), done.batch);
+    match done.sites_out {
+        0 if done.not_visited > 0 => {
+            context.say(&format!("{pages} not visited and due as before"));
+        }
+        0 => {}
+        sites => {
+            let (sites, end) = (some(sites, "site"), times::until(done.until, now));
+            context.say(&format!(
+                "{pages} still to be visited: {sites} out with the batch as before (the leases end {end})"
+            ));
+            context.say(&format!(
+                "go on with harvestman batch harvest and import it again, or end it: \
+                 harvestman batch cancel {id}"
+            ));
+        }
+    }
+    if done.unreached > 0 {
+        let (visits, sites) = (done.unreached, &done.unreached_sites);
+        let named: Vec<String> =
+            sites.iter().take(NAMED).map(|site| printable(site).into_owned()).collect();
+        let more = if sites.len() > NAMED { " and others" } else { "" };
+        context.say(&format!(
+            "{} not taken, for nothing of {}{more} could be reached from there: the pages are due as before",
+            some(visits, "failed visit"),
+            named.join(", ")
+        ));
     }
 }
 
@@ -315,7 +377,8 @@ fn cancel(context: &Context, id: i64) -> Result<Exit, Failure> {
     if context.json {
         print(&format!("{}\n", json!({ "batch": id, "sites": sites })))?;
     } else {
-        context.say(&format!("batch {id} is cancelled: {} sites given back", number(sites as u64)));
+        let sites = some(sites as u64, "site");
+        context.say(&format!("batch {id} is cancelled: {sites} given back"));
     }
     Ok(Exit::Done)
 }

@@ -18,7 +18,7 @@ use super::{Context, answer};
 use crate::{
     cli::{QuarantineArgs, QuarantineCommand},
     exit::{Exit, Failure},
-    progress::number,
+    progress::{number, some},
     terminal::{print, printable},
     times,
 };
@@ -48,9 +48,9 @@ fn list(context: &Context) -> Result<Exit, Failure> {
 fn line(row: &Breakdown, now: Timestamp) -> String {
     let state = if is_in(row) { "quarantine" } else { "noted" };
     let mut text = String::new();
-    let (times, when) = (number(u64::from(row.count)), times::ago(row.last, now));
+    let (times, when) = (some(u64::from(row.count), "time"), times::ago(row.last, now));
     let (url, how) = (printable(&row.url), printable(&row.how));
-    let _ = writeln!(text, "{state:<10}  {times} times, last {when}: {how}\n            {url}");
+    let _ = writeln!(text, "{state:<10}  {times}, last {when}: {how}\n            {url}");
     text
 }
 

@@ -146,13 +146,13 @@ impl Report {
             bytes(counts.bytes)
         );
         if let Some(last) = self.stalls.first() {
-            let (count, when) = (number(self.stalls.len() as u64), times::ago(last.at, self.now));
-            let what = printable(&last.text);
-            let _ = writeln!(text, "stalled     {count} times, last {when}: {what}");
+            let count = some(self.stalls.len() as u64, "time");
+            let (when, what) = (times::ago(last.at, self.now), printable(&last.text));
+            let _ = writeln!(text, "stalled     {count}, last {when}: {what}");
         }
         if self.down > 0 {
-            let down = number(self.down);
-            let _ = writeln!(text, "down        {down} sites do not answer: asked ever less often");
+            let down = some(self.down, "site");
+            let _ = writeln!(text, "down        {down} without an answer: asked ever less often");
         }
         if let Some(due) = self.next_due {
             let _ = writeln!(text, "next due    {}", times::until(due, self.now));
@@ -166,10 +166,14 @@ impl Report {
             let _ = writeln!(text, "budget      {}", spending.words());
         }
         if let Some(at) = self.waits_for_budget() {
-            let when = times::until(at, self.now);
+            // As the crawl last wrote it down: what is past is being made, or is put off again.
+            let when = match at <= self.now {
+                true => "is about to be made".to_owned(),
+                false => format!("can be made {}", times::until(at, self.now)),
+            };
             let _ = writeln!(
                 text,
-                "waiting     visits wait for the budget (revisit.*): the next can be made {when}"
+                "waiting     visits wait for the budget (revisit.*): the next {when}"
             );
         }
         self.write_spiders(&mut text);

@@ -83,6 +83,10 @@ pub struct Plan {
     pub deadline: Option<Timestamp>,
     /// Put everything down at this moment, for work that must not be done beside a crawl.
     pub rest_at: Option<Timestamp>,
+    /// When the run began that this goes on with: times of spiders count from there. `None`: now.
+    pub begun: Option<Timestamp>,
+    /// Set by the user for the rest of the run, over `fetches_max`.
+    pub fetches_asked: Option<u64>,
     pub fetches_max: usize,
     /// The most it can be raised to while the crawl runs: what the channels between the stages hold.
     pub fetches_room: usize,
@@ -104,8 +108,8 @@ pub enum Ended {
     BytesLimit,
     /// The user's limit on time.
     TimeLimit,
-    /// [`Plan::rest_at`]: the crawl is to go on.
-    Rest,
+    /// [`Plan::rest_at`]: the crawl is to go on, with [`Plan::fetches_asked`] as it is now.
+    Rest { fetches: Option<u64> },
     /// Ctrl-C, a signal, or `stop`.
     Stopped,
     /// Our own machine failed.
@@ -205,7 +209,11 @@ impl Harvest {
         let mut awake = self.clock.busy();
         self.state.started = self.clock.now();
         self.state.check_at = Some(self.state.started);
+        let asked = self.plan.fetches_asked;
         self.steer(self.state.started);
+        if let Some(fetches) = asked {
+            self.set_fetches(fetches);
+        }
         let ended = loop {
             let wake = self.advance();
             self.watch.harvest.turn(self.waits());
@@ -448,7 +456,7 @@ impl Harvest {
                 Stopping::Limit(LimitInAll::Bytes) => Ended::BytesLimit,
                 Stopping::Time => Ended::TimeLimit,
                 Stopping::Asked => Ended::Stopped,
-                Stopping::Rest => Ended::Rest,
+                Stopping::Rest => Ended::Rest { fetches: self.plan.fetches_asked },
             }),
             Some(_) => None,
             None if state.parts_only => self.parts_are_in(quiet).then_some(Ended::PagesLimit),

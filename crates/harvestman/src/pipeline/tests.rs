@@ -268,6 +268,8 @@ impl World {
 
 pub(super) fn plan() -> Plan {
     Plan {
+        begun: None,
+        fetches_asked: None,
         forever: false,
         deadline: None,
         rest_at: None,

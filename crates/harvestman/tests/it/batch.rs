@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs,
+    process::Command,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -16,7 +17,7 @@ use simweb::{PageCount, WebOptions, checks};
 
 use crate::{
     raw::{Raw, reply},
-    world::{PATIENCE, World},
+    world::{Done, PATIENCE, Running, World},
 };
 
 /// What sockets and schedulers of a busy machine may take from a pause.
@@ -271,7 +272,7 @@ fn what_was_visited_at_home_since_is_named_and_stays_away() {
     world.run(&["batch", "export", "b.jsonl"]).exits(0);
     let all = urls(&world, "b.jsonl");
     world.run(&["batch", "harvest", "b.jsonl", "--out", "away"]).exits(0);
-    world.run(&["batch", "cancel", "1"]).exits(0).says(&["1 sites given back"]);
+    world.run(&["batch", "cancel", "1"]).exits(0).says(&["1 site given back"]);
     world.run(&["batch", "cancel", "1"]).exits(2).says(&["not out"]);
     world.run(&["crawl", "--fresh"]).exits(0);
     let before = world.number(VISITS);
@@ -315,4 +316,133 @@ fn without_profit_a_batch_is_what_is_due_of_one_spider() {
     let host = world.web.host(0);
     assert!(urls(&world, "c.jsonl").iter().all(|url| url.contains(&host)));
     sound(&world);
+}
+
+/// The server sees each page once, and the history has each visit once, however the batch comes home.
+#[test]
+fn what_is_harvested_after_a_partial_import_is_taken_by_the_next_one() {
+    let world = crawled(2, 15).variable("HARVESTMAN_ETIQUETTE_DELAY", "150ms");
+    let before = world.number(VISITS);
+    world.run(&["batch", "export", "b.jsonl"]).exits(0);
+    let expected: Vec<String> = urls(&world, "b.jsonl").into_iter().collect();
+    let running = world.start(&["batch", "harvest", "b.jsonl", "--out", "away"]);
+    world.wait_for("some visits", |world| world.visits().len() > 4);
+    running.signal("TERM");
+    running.wait(PATIENCE).exits(0).says(&["still to be visited", "the same command goes on"]);
+    let first = world.run(&["batch", "import", "away", "--partial", "--json"]).exits(0).json();
+    let taken = first["pages"].as_i64().unwrap();
+    assert!(taken > 0 && taken < expected.len() as i64, "{first}");
+    assert_eq!(first["not_visited"], expected.len() as i64 - taken, "{first}");
+    assert_eq!(first["sites_out"], 2, "{first}");
+    assert_eq!(world.number(VISITS), before + taken);
+    // They are harvested elsewhere still, so nobody visits them here; whoever asks is told.
+    let seen = world.log().len();
+    let told = world.run(&["crawl", "--fresh"]);
+    told.exits(0).says(&["batch 1 of", "2 sites that nobody visits here", "batch cancel 1"]);
+    assert!(!told.err.contains("--fresh"), "{told}");
+    assert_eq!(world.log().len(), seen);
+    world.run(&["batch", "import", "away", "--partial"]).exits(0).says(&["batch cancel 1"]);
+    assert_eq!(world.number(VISITS), before + taken, "there is nothing new");
+    world.run(&["batch", "harvest", "b.jsonl", "--out", "away"]).exits(0).says(&["batch import"]);
+    assert_eq!(visited(&world), expected, "each once");
+    for after in [10, 60, 120] {
+        let running = world.start(&["batch", "import", "away"]);
+        sleep(Duration::from_millis(after));
+        running.kill();
+    }
+    let done = world.run(&["batch", "import", "away", "--json"]).exits(0).json();
+    assert_eq!((&done["left"], &done["lost_sites"]), (&Value::from([0; 0]), &Value::from([0; 0])));
+    assert_eq!(world.number(VISITS), before + expected.len() as i64);
+    assert_eq!(world.number("SELECT count(*) FROM pages WHERE visits > 2"), 0);
+    sound(&world);
+    world.run(&["batch", "import", "away"]).exits(0).says(&["was imported already"]);
+    assert_eq!(world.number(VISITS), before + expected.len() as i64);
+    assert_eq!(world.status()["batches"]["sites_out"], 0);
+}
+
+/// A harvest on a machine that reaches these hosts at these addresses.
+fn harvest_from(world: &World, rules: &[String]) -> Done {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_harvestman"));
+    command.current_dir(world.temp.path());
+    command.args(["batch", "harvest", "b.jsonl", "--out", "away"]);
+    command.args(["--allow-address", "127.0.0.0/8"]);
+    for rule in rules {
+        command.args(["--resolve", rule]);
+    }
+    Running::new(&mut command).wait(PATIENCE)
+}
+
+/// One that nobody listens at.
+fn nowhere() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
+
+fn hasty(world: World) -> World {
+    world
+        .variable("HARVESTMAN_ETIQUETTE_DELAY", "0")
+        .variable("HARVESTMAN_ETIQUETTE_BACKOFF_FIRST", "10ms")
+        .variable("HARVESTMAN_ETIQUETTE_BACKOFF_MAX", "20ms")
+}
+
+const FAILED: &str = "SELECT count(*) FROM visits WHERE failure IS NOT NULL";
+
+#[test]
+fn a_machine_without_a_network_harvests_nothing_and_blames_no_site() {
+    let world = hasty(crawled(2, 5));
+    let before = world.number(VISITS);
+    world.run(&["batch", "export", "b.jsonl"]).exits(0);
+    let expected: Vec<String> = urls(&world, "b.jsonl").into_iter().collect();
+    let dead: Vec<String> =
+        (0..2).map(|site| format!("{}={}", world.web.host(site), nowhere())).collect();
+    for _ in 0..2 {
+        harvest_from(&world, &dead).exits(1).says(&[
+            "no server answered",
+            &format!("{} pages are still to be visited", expected.len()),
+            "check the network",
+        ]);
+    }
+    world.run(&["batch", "import", "away"]).exits(2).says(&["still to be visited"]);
+    let done = world.run(&["batch", "import", "away", "--partial", "--json"]).exits(0).json();
+    assert_eq!((&done["pages"], &done["failed"]), (&0.into(), &0.into()), "{done}");
+    assert!(done["unreached"].as_u64() >= Some(expected.len() as u64), "{done}");
+    assert_eq!((world.number(VISITS), world.number(FAILED)), (before, 0));
+    // With a network the same folder is harvested as if nothing had been.
+    world.run(&["batch", "harvest", "b.jsonl", "--out", "away"]).exits(0).says(&["batch import"]);
+    assert_eq!(visited(&world), expected);
+    world.run(&["batch", "import", "away"]).exits(0);
+    let all = before + expected.len() as i64;
+    assert_eq!((world.number(VISITS), world.number(FAILED)), (all, 0));
+    sound(&world);
+}
+
+#[test]
+fn a_site_that_could_not_be_reached_from_elsewhere_stays_due_at_home() {
+    let world = hasty(crawled(2, 5));
+    let before = world.number(VISITS);
+    world.run(&["batch", "export", "b.jsonl"]).exits(0);
+    let hosts = [world.web.host(0), world.web.host(1)];
+    let rules =
+        [format!("{}={}", hosts[0], world.server().addr()), format!("{}={}", hosts[1], nowhere())];
+    harvest_from(&world, &rules).exits(0).says(&["batch import"]);
+    let seen = world.visits().len() as i64;
+    let done = world.run(&["batch", "import", "away"]);
+    done.exits(0).says(&[&hosts[1], "could be reached from there", "due as before"]);
+    assert_eq!((world.number(VISITS), world.number(FAILED)), (before + seen, 0));
+    assert_eq!(world.status()["pages"]["failed"], 0);
+    world.forget_log();
+    world.run(&["crawl", "--fresh"]).exits(0);
+    assert!(world.visits().iter().any(|entry| *entry.host == *hosts[1]), "home asks itself");
+}
+
+#[test]
+fn an_export_that_fails_leaves_no_batch() {
+    let world = crawled(1, 4);
+    world.run(&["batch", "export", "no/such/folder/b.jsonl"]).exits(2).says(&["cannot write"]);
+    assert_eq!(world.run(&["batch", "list", "--json"]).exits(0).json(), Value::from([0; 0]));
+    assert_eq!(world.status()["batches"]["sites_out"], 0);
+    world.run(&["batch", "export", "b.jsonl"]).exits(0);
+    world.run(&["batch", "export", "c.jsonl"]).exits(2).says(&["no page is due"]);
+    let listed = world.run(&["batch", "list", "--json"]).exits(0).json();
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
 }

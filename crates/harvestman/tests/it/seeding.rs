@@ -28,7 +28,7 @@ fn every_kind_of_list_is_recognised_and_its_seeds_are_crawled() {
     ] {
         let file = file(&world, name, text);
         let done = world.run(&["seed", "--file", &file]);
-        done.exits(0).says(&["1 seeds taken", "the next crawl begins with them"]);
+        done.exits(0).says(&["1 seed taken", "the next crawl begins with them"]);
     }
     let zone = "s5 A 192.0.2.1\n";
     let file = file(&world, "sim.test.zone", zone);
@@ -76,7 +76,7 @@ fn bad_lines_and_refused_seeds_are_named_up_to_twenty_and_counted() {
         "seed refused: http://s0.sim.test/private/19 (reject.patterns: /private/)",
         "… and 10 more lines",
         "… and 10 more seeds refused",
-        "1 seeds taken, 1 repeated, 30 refused, 30 bad",
+        "1 seed taken, 1 repeated, 30 refused, 30 bad",
     ]);
     assert!(!done.err.contains("private/20") && !done.err.contains("nonsense20"), "{done}");
     let json = world.run(&["seed", "--file", &list, "--json"]).json();

@@ -153,6 +153,8 @@ pub fn crawl(
         database: None,
     };
     let plan = Plan {
+        begun: None,
+        fetches_asked: None,
         forever: errand.until.is_some(),
         deadline: errand.until,
         rest_at: None,

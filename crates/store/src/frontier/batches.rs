@@ -5,12 +5,12 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use model::{CrawlUrl, FailureKind, Origin, SiteId, SiteKey, StoreError, Timestamp};
+use model::{CheckOut, CrawlUrl, FailureKind, Origin, SiteId, SiteKey, StoreError, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::{
-    check_out::take_back,
+    check_out::{check_out, rouse, take_back},
     rows::{Fault, damaged, span, stored_fp},
     sqlite::{SqliteFrontier, Work},
 };
@@ -36,6 +36,8 @@ pub struct BatchRow {
     pub sites_out: u64,
     /// When it was imported or cancelled.
     pub ended: Option<Timestamp>,
+    /// The newest of its visits that an import has been through: what is not newer was taken or named then.
+    pub taken: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -147,6 +149,61 @@ impl SqliteFrontier {
         })
     }
 
+    /// The batch was never made: its sites are given back, and nothing is left of it.
+    pub fn forget_batch(&mut self, id: i64, now: Timestamp) -> Result<(), StoreError> {
+        self.transact(now, |work| {
+            let out: Vec<SiteId> = sites_of(work.sql, id)?.into_iter().map(|(id, _)| id).collect();
+            take_back(work, &out)?;
+            work.sql.prepare_cached("DELETE FROM batches WHERE id = ?1")?.execute([id])?;
+            Ok(())
+        })
+    }
+
+    /// Part of the batch is in; these of its sites, if they are free, stay out with it until its leases end. So
+    /// many do: with none the batch is over.
+    pub fn keep_out(
+        &mut self,
+        row: &BatchRow,
+        sites: &[SiteKey],
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let (id, until) = (row.id, row.until);
+        self.transact(now, |work| {
+            let mut out = 0;
+            if until > now {
+                let only = Some(sites.to_vec());
+                let lease = until.since(now);
+                let holder = BatchRow::holder(id);
+                let request = CheckOut { lease, only, ..CheckOut::at(now, holder) };
+                out = check_out(work, &request)?.len() as u64;
+            }
+            let (state, ended) = match out {
+                0 => (BatchState::Imported, Some(now.0)),
+                _ => (BatchState::Out, None),
+            };
+            work.sql
+                .prepare_cached("UPDATE batches SET state = ?2, ended = ?3 WHERE id = ?1")?
+                .execute(params![id, state.word(), ended])?;
+            Ok(out)
+        })
+    }
+
+    /// An import has been through the visits of a batch up to this one.
+    pub fn batch_taken(
+        &mut self,
+        id: i64,
+        newest: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.change(now, |sql| {
+            sql.prepare_cached(
+                "UPDATE batches SET taken = max(coalesce(taken, ?2), ?2) WHERE id = ?1",
+            )?
+            .execute([id, newest.0])
+            .map(drop)
+        })
+    }
+
     /// When a page was last visited; the outer `None`: there is no such page.
     pub fn last_visit(&self, url: &CrawlUrl) -> Result<Option<Option<Timestamp>>, StoreError> {
         let mut read = self
@@ -178,15 +235,85 @@ impl SqliteFrontier {
         read().map_err(|e| self.error(e))
     }
 
-    /// Of pages that were due at `made`, how many are so still: of a folder that harvests a batch made then,
-    /// those that are still to be visited.
-    pub fn still_due_since(&self, made: Timestamp) -> Result<u64, StoreError> {
-        let query = "SELECT count(*) FROM pages WHERE due IS NOT NULL AND due <= ?1 \
-                     AND state BETWEEN 1 AND 5";
-        self.connection
-            .query_row(query, [made.0], |row| row.get::<_, i64>(0))
-            .map(|count| count.max(0) as u64)
-            .map_err(|e| self.error(e))
+    /// Of a folder that harvests a batch made then: how many pages of each site are still to be visited. Those
+    /// are that have been due since, and those that were put off without a visit.
+    pub fn still_due_since(&self, made: Timestamp) -> Result<Vec<(SiteKey, u64)>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<(SiteKey, u64)>> {
+            let mut statement = self.connection.prepare(
+                "SELECT s.key, count(*) FROM pages p JOIN sites s ON s.id = p.site \
+                 WHERE p.due IS NOT NULL AND p.state BETWEEN 1 AND 5 \
+                 AND (p.due <= ?1 OR p.visited IS NULL OR p.visited <= ?1) GROUP BY s.id",
+            )?;
+            let sites = statement.query_map([made.0], |row| {
+                let key = SiteKey::stored(row.get_ref(0)?.as_str()?);
+                Ok((key, row.get::<_, i64>(1)?.max(0) as u64))
+            })?;
+            sites.collect()
+        };
+        read().map_err(|e| self.error(e))
+    }
+
+    /// When each run began, the oldest first.
+    pub fn run_starts(&self) -> Result<Vec<Timestamp>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<Timestamp>> {
+            let mut statement = self.connection.prepare("SELECT started FROM runs ORDER BY id")?;
+            statement.query_map([], |row| row.get(0).map(Timestamp))?.collect()
+        };
+        read().map_err(|e| self.error(e))
+    }
+
+    /// Sites that have answered after `since`, and when: pages, refusals and robots.txt alike.
+    pub fn answers(&self, since: Timestamp) -> Result<Vec<(SiteKey, Timestamp)>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<(SiteKey, Timestamp)>> {
+            let mut statement = self.connection.prepare(
+                "SELECT s.key, v.last FROM visits v JOIN sites s ON s.id = v.site \
+                 WHERE v.last > ?1 AND v.failure IS NULL \
+                 UNION ALL SELECT s.key, r.fetched FROM robots r JOIN sites s ON s.id = r.site \
+                 WHERE r.fetched > ?1 AND r.answer <> 'unreachable' AND r.unreachable_since IS NULL",
+            )?;
+            let answers = statement.query_map([since.0], |row| {
+                Ok((SiteKey::stored(row.get_ref(0)?.as_str()?), Timestamp(row.get(1)?)))
+            })?;
+            answers.collect()
+        };
+        read().map_err(|e| self.error(e))
+    }
+
+    /// These pages have been due since `made` as if they had not been visited after it. What their sites' clocks
+    /// ask for stays; only where no server has answered (`false`) does a site wait for nothing else. `silent`: nobody
+    /// answered lately, so that nothing is known of robots.txt that could not be got.
+    pub fn due_again(
+        &mut self,
+        pages: &[(CrawlUrl, bool)],
+        silent: bool,
+        made: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.transact(now, |work| {
+            let mut sites = BTreeSet::new();
+            for (url, answered) in pages {
+                let mut find = work.sql.prepare_cached("SELECT id FROM sites WHERE key = ?1")?;
+                let id: i64 = find.query_row([url.site().as_str()], |row| row.get(0))?;
+                work.sql
+                    .prepare_cached(
+                        "UPDATE pages SET due = ?3, price = 0 WHERE site = ?1 AND fp = ?2",
+                    )?
+                    .execute(params![id, stored_fp(url.fingerprint()), made.0])?;
+                sites.insert((SiteId(id), *answered));
+            }
+            if silent {
+                sites.extend(ask_for_robots(work, now)?.into_iter().map(|id| (id, false)));
+            }
+            for (id, answered) in sites {
+                if !answered {
+                    work.sql
+                        .prepare_cached("UPDATE sites SET not_before = 0 WHERE id = ?1")?
+                        .execute([id.0])?;
+                }
+                rouse(work, id)?;
+            }
+            Ok(())
+        })
     }
 
     /// Visits after `since` that brought no answer, in the order they were made.
@@ -221,6 +348,7 @@ impl BatchRow {
             pages: row.get::<_, i64>(5)?.max(0) as u64,
             ended: row.get::<_, Option<i64>>(6)?.map(Timestamp),
             sites_out: row.get::<_, i64>(7)?.max(0) as u64,
+            taken: row.get::<_, Option<i64>>(8)?.map(Timestamp),
         })
     }
 }
@@ -228,14 +356,21 @@ impl BatchRow {
 pub(crate) fn list_batches(sql: &Connection) -> rusqlite::Result<Vec<BatchRow>> {
     let mut statement = sql.prepare_cached(
         "SELECT b.id, b.made, b.until, b.state, b.sites, b.pages, b.ended, \
-         (SELECT count(*) FROM sites WHERE leased = 1 AND holder = 'batch:' || b.id) \
+         (SELECT count(*) FROM sites WHERE leased = 1 AND holder = 'batch:' || b.id), b.taken \
          FROM batches b ORDER BY b.id DESC",
     )?;
     statement.query_map([], BatchRow::from_row)?.collect()
 }
 
-/// Leases of processes that are dead, and of batches whose time is over.
+/// Leases of processes that are dead, and of batches whose time is over or that were never made: an export that was
+/// killed has not said yet how much it lent, and nobody has its file.
 pub(super) fn release_others(work: &mut Work<'_>, now: Timestamp) -> Result<u64, Fault> {
+    work.sql.execute(
+        "UPDATE sites SET holder = NULL WHERE leased = 1 AND holder IN \
+         (SELECT 'batch:' || id FROM batches WHERE state = 'out' AND sites = 0)",
+        [],
+    )?;
+    work.sql.execute("DELETE FROM batches WHERE state = 'out' AND sites = 0", [])?;
     let over: Vec<SiteId> = {
         let mut statement = work.sql.prepare_cached(
             "SELECT id FROM sites WHERE leased = 1 \
@@ -245,6 +380,16 @@ pub(super) fn release_others(work: &mut Work<'_>, now: Timestamp) -> Result<u64,
         found.collect::<Result<_, _>>()?
     };
     take_back(work, &over)
+}
+
+/// Copies of robots.txt that could not be got are old; whose they are.
+fn ask_for_robots(work: &Work<'_>, now: Timestamp) -> Result<Vec<SiteId>, Fault> {
+    let mut statement = work.sql.prepare_cached(
+        "UPDATE robots SET expires = ?1 \
+         WHERE answer = 'unreachable' OR unreachable_since IS NOT NULL RETURNING site",
+    )?;
+    let sites = statement.query_map([now.0], |row| row.get(0).map(SiteId))?;
+    Ok(sites.collect::<Result<_, _>>()?)
 }
 
 fn sites_of(sql: &Connection, id: i64) -> Result<Vec<(SiteId, SiteKey)>, Fault> {
@@ -269,7 +414,7 @@ fn failed_visit(row: &Row<'_>) -> rusqlite::Result<FailedVisit> {
 
 #[cfg(test)]
 mod tests {
-    use model::{Candidate, CheckOut, Frontier, PageTerms, SpiderId};
+    use model::{Candidate, Frontier, PageTerms, SpiderId};
 
     use super::*;
 
@@ -302,6 +447,7 @@ mod tests {
     fn a_batch_outlives_the_process_and_ends_with_its_lease() {
         let mut frontier = with_sites(&["a.example", "b.example"]);
         let id = frontier.begin_batch(Timestamp(1), Timestamp(10_001)).unwrap();
+        frontier.batch_holds(id, (2, 2), Timestamp(1)).unwrap();
         assert_eq!(lend(&mut frontier, &BatchRow::holder(id), "a.example", Timestamp(1)), 1);
         assert_eq!(lend(&mut frontier, "process 1", "b.example", Timestamp(1)), 1);
         assert_eq!(frontier.recover_leases(Timestamp(2)).unwrap(), 1, "the process is dead");
@@ -315,6 +461,7 @@ mod tests {
     fn closing_a_batch_gives_back_what_is_still_its_own() {
         let mut frontier = with_sites(&["a.example", "b.example"]);
         let id = frontier.begin_batch(Timestamp(1), Timestamp(10_001)).unwrap();
+        frontier.batch_holds(id, (2, 2), Timestamp(1)).unwrap();
         for host in ["a.example", "b.example"] {
             lend(&mut frontier, &BatchRow::holder(id), host, Timestamp(1));
         }
@@ -328,6 +475,42 @@ mod tests {
         assert_eq!((row.state, row.ended), (BatchState::Cancelled, Some(Timestamp(10_003))));
         assert_eq!(lend(&mut frontier, "process 2", "a.example", Timestamp(10_004)), 1);
         assert_eq!(lend(&mut frontier, "process 3", "b.example", Timestamp(10_004)), 0);
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_batch_whose_export_was_killed_or_failed() {
+        let mut frontier = with_sites(&["a.example", "b.example"]);
+        let killed = frontier.begin_batch(Timestamp(1), Timestamp(10_001)).unwrap();
+        lend(&mut frontier, &BatchRow::holder(killed), "a.example", Timestamp(1));
+        assert_eq!(frontier.recover_leases(Timestamp(2)).unwrap(), 1);
+        let failed = frontier.begin_batch(Timestamp(3), Timestamp(10_001)).unwrap();
+        lend(&mut frontier, &BatchRow::holder(failed), "b.example", Timestamp(3));
+        frontier.forget_batch(failed, Timestamp(4)).unwrap();
+        assert_eq!(frontier.batches().unwrap(), []);
+        for host in ["a.example", "b.example"] {
+            assert_eq!(lend(&mut frontier, "process 2", host, Timestamp(5)), 1);
+        }
+    }
+
+    #[test]
+    fn sites_that_are_not_done_stay_out_with_the_batch_until_its_leases_end() {
+        let mut frontier = with_sites(&["a.example", "b.example"]);
+        let id = frontier.begin_batch(Timestamp(1), Timestamp(10_001)).unwrap();
+        frontier.batch_holds(id, (2, 2), Timestamp(1)).unwrap();
+        for host in ["a.example", "b.example"] {
+            lend(&mut frontier, &BatchRow::holder(id), host, Timestamp(1));
+        }
+        frontier.close_batch(id, BatchState::Importing, Timestamp(2)).unwrap();
+        let row = frontier.batches().unwrap().remove(0);
+        let left = [SiteKey::stored("b.example")];
+        assert_eq!(frontier.keep_out(&row, &left, Timestamp(3)).unwrap(), 1);
+        let kept = frontier.batches().unwrap().remove(0);
+        assert_eq!((kept.state, kept.sites_out, kept.ended), (BatchState::Out, 1, None));
+        assert_eq!(lend(&mut frontier, "process 2", "b.example", Timestamp(10_000)), 0);
+        assert_eq!(lend(&mut frontier, "process 2", "a.example", Timestamp(10_000)), 1);
+        assert_eq!(lend(&mut frontier, "process 2", "b.example", Timestamp(10_001)), 1);
+        assert_eq!(frontier.keep_out(&row, &left, Timestamp(10_002)).unwrap(), 0);
+        assert_eq!(frontier.batches().unwrap()[0].state, BatchState::Imported);
     }
 
     #[test]

@@ -139,6 +139,7 @@ impl Harvest {
         self.workbench.set_limits(course.pages_max, course.bytes_max);
         // The channels between the stages were made for so many.
         self.plan.fetches_max = course.fetches_max.min(self.plan.fetches_room);
+        self.plan.fetches_asked = None;
         self.workbench.set_fetches_max(self.plan.fetches_max);
         self.plan.seeded_first = course.seeded_first;
         let goes_by_value = |spider: &Arc<Spider>| {
@@ -162,6 +163,7 @@ impl Harvest {
     pub(super) fn set_fetches(&mut self, fetches: u64) -> String {
         let wanted = usize::try_from(fetches).unwrap_or(usize::MAX).max(1);
         self.plan.fetches_max = wanted.min(self.plan.fetches_room);
+        self.plan.fetches_asked = Some(fetches);
         self.workbench.set_fetches_max(self.plan.fetches_max);
         format!("{} fetches at once", self.plan.fetches_max)
     }
@@ -189,9 +191,10 @@ impl Harvest {
         }
     }
 
-    fn is_paused(&self, id: SpiderId, now: Timestamp) -> bool {
+    pub(super) fn is_paused(&self, id: SpiderId, now: Timestamp) -> bool {
         let Some(bounds) = self.state.bounds.get(&id) else { return true };
-        let over = |time| now >= self.state.started.plus(time);
+        let begun = self.plan.begun.unwrap_or(self.state.started);
+        let over = |time| now >= begun.plus(time);
         bounds.limits.paused || self.state.pausing.contains(&id) || bounds.time.is_some_and(over)
     }
 

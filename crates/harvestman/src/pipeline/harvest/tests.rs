@@ -91,9 +91,27 @@ fn a_rest_waits_for_room_on_the_disk_and_gives_way_to_whoever_stops_the_crawl() 
     harvest.advance();
     assert_eq!(harvest.state.stopping, Some(Stopping::Rest));
     harvest.state.unsettled = 0;
-    assert!(matches!(harvest.over(), Some(Ended::Rest)));
+    assert!(matches!(harvest.over(), Some(Ended::Rest { .. })));
     harvest.stop(Stopping::Asked);
     assert!(matches!(harvest.over(), Some(Ended::Stopped)));
+}
+
+#[test]
+fn what_was_set_and_reached_in_a_run_holds_after_its_daily_rest() {
+    let (mut harvest, clock, _orders) = harvest(16);
+    let time = Some(Duration::from_secs(60));
+    let (limits, spent) = (workbench::SpiderLimits::default(), model::Spent::default());
+    let bounds = Bounds { time, limits, spent };
+    harvest.state.started = clock.now();
+    harvest.state.bounds.insert(SpiderId(1), bounds);
+    assert!(!harvest.is_paused(SpiderId(1), clock.now()), "its time has just begun");
+    harvest.plan.begun = Some(clock.now().minus(Duration::from_secs(61)));
+    assert!(harvest.is_paused(SpiderId(1), clock.now()), "it was over before the rest");
+    harvest.set_fetches(7);
+    harvest.stop(Stopping::Rest);
+    harvest.state.released = true;
+    let Some(Ended::Rest { fetches }) = harvest.over() else { panic!("it goes on") };
+    assert_eq!(fetches, Some(7));
 }
 
 #[test]

@@ -377,7 +377,8 @@ CREATE TABLE batches (
     state TEXT NOT NULL CHECK (state IN ('out', 'importing', 'imported', 'cancelled')),
     sites INTEGER NOT NULL DEFAULT 0,     -- as they were lent
     pages INTEGER NOT NULL DEFAULT 0,
-    ended INTEGER                         -- when it was imported or cancelled
+    ended INTEGER,                        -- when it was imported or cancelled
+    taken INTEGER                         -- the newest of its visits that an import has been through
 );
 
 -- What `status` shows, kept in step by every transaction.
