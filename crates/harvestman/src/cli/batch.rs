@@ -45,7 +45,7 @@ With revisit.policy = \"profit\" the pages are those whose visit adds most; else
         #[arg(value_name = "DIR")]
         dir: PathBuf,
 
-        /// Although pages of it are still to be visited: they stay due here
+        /// Although pages of it are still to be visited: their sites stay out with the batch
         #[arg(long)]
         partial: bool,
     },

@@ -378,6 +378,20 @@ fn nowhere() -> String {
     listener.local_addr().unwrap().to_string()
 }
 
+/// The copy of this host's robots.txt has expired on the way.
+fn robots_are_old(world: &World, host: &str) {
+    let path = world.temp.path().join("b.jsonl");
+    let mut text = String::new();
+    for line in fs::read_to_string(&path).unwrap().lines() {
+        let mut site: Value = serde_json::from_str(line).unwrap();
+        if site["key"].as_str() == Some(host) {
+            site["robots"][0]["expires"] = 0.into();
+        }
+        text += &format!("{site}\n");
+    }
+    fs::write(&path, text).unwrap();
+}
+
 fn hasty(world: World) -> World {
     world
         .variable("HARVESTMAN_ETIQUETTE_DELAY", "0")
@@ -393,6 +407,7 @@ fn a_machine_without_a_network_harvests_nothing_and_blames_no_site() {
     let before = world.number(VISITS);
     world.run(&["batch", "export", "b.jsonl"]).exits(0);
     let expected: Vec<String> = urls(&world, "b.jsonl").into_iter().collect();
+    robots_are_old(&world, &world.web.host(1));
     let dead: Vec<String> =
         (0..2).map(|site| format!("{}={}", world.web.host(site), nowhere())).collect();
     for _ in 0..2 {
@@ -405,7 +420,7 @@ fn a_machine_without_a_network_harvests_nothing_and_blames_no_site() {
     world.run(&["batch", "import", "away"]).exits(2).says(&["still to be visited"]);
     let done = world.run(&["batch", "import", "away", "--partial", "--json"]).exits(0).json();
     assert_eq!((&done["pages"], &done["failed"]), (&0.into(), &0.into()), "{done}");
-    assert!(done["unreached"].as_u64() >= Some(expected.len() as u64), "{done}");
+    assert!(done["unreached"].as_u64() > Some(0), "{done}");
     assert_eq!((world.number(VISITS), world.number(FAILED)), (before, 0));
     // With a network the same folder is harvested as if nothing had been.
     world.run(&["batch", "harvest", "b.jsonl", "--out", "away"]).exits(0).says(&["batch import"]);

@@ -28,6 +28,8 @@ const TICK_MAX: Duration = Duration::from_secs(60);
 const OWN_RULE_EVERY: Duration = Duration::from_secs(1);
 /// How often the planner's state is written down: what a crash costs is a minute's lateness.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
+/// How often it is told anew until when visits wait for the budget: `status` shows it, and what was paid for.
+const WAITS_EVERY: Duration = Duration::from_secs(2);
 /// Pages from which the price to start with is reckoned.
 pub const SAMPLE_PAGES: usize = 2_000;
 /// Of a site without pauses (one's own): as good as no bound.
@@ -53,7 +55,7 @@ pub struct Planning {
     unpaid: Option<Timestamp>,
     saved: Timestamp,
     /// It was written down that visits wait for the budget.
-    saved_unpaid: bool,
+    saved_unpaid: Option<Timestamp>,
     /// When each spider's last batch was made.
     batches: BTreeMap<SpiderId, Timestamp>,
     spending: BTreeMap<PurseId, Spending>,
@@ -112,7 +114,7 @@ impl Planning {
             sampling: false,
             unpaid: None,
             saved: now,
-            saved_unpaid: false,
+            saved_unpaid: None,
             batches,
             spending,
         }
@@ -410,12 +412,17 @@ impl Harvest {
     /// What is to be written down with this heartbeat, if it is time.
     pub(super) fn planner_state(&mut self, last: bool, now: Timestamp) -> Option<String> {
         let waits = self.waits_for_budget().filter(|_| !last);
-        let turned = waits.is_some() != self.planning.saved_unpaid;
-        if !last && !turned && now.since(self.planning.saved) < SAVE_EVERY {
+        let before = self.planning.saved_unpaid;
+        let every = match (before, waits) {
+            (Some(_), None) | (None, Some(_)) => Duration::ZERO,
+            (Some(told), Some(at)) if told != at => WAITS_EVERY,
+            _ => SAVE_EVERY,
+        };
+        if !last && now.since(self.planning.saved) < every {
             return None;
         }
         self.planning.saved = now;
-        self.planning.saved_unpaid = waits.is_some();
+        self.planning.saved_unpaid = waits;
         serde_json::to_string(&Saved { waits, ..self.planning.save() }).ok()
     }
 

@@ -115,6 +115,22 @@ fn what_was_set_and_reached_in_a_run_holds_after_its_daily_rest() {
 }
 
 #[test]
+fn until_when_visits_wait_for_the_budget_is_told_anew_as_it_moves() {
+    let (mut harvest, clock, _orders) = harvest_with_purse(visits(24.0));
+    let told = |harvest: &mut Harvest, now: Timestamp| {
+        harvest.planning.cannot_pay(now);
+        let text = harvest.planner_state(false, now)?;
+        serde_json::from_str::<Saved>(&text).unwrap().waits
+    };
+    let first = told(&mut harvest, clock.now()).expect("visits begin to wait");
+    assert_eq!(told(&mut harvest, clock.now()), None, "nothing is new");
+    clock.advance(Duration::from_secs(2 * 3600));
+    assert!(told(&mut harvest, clock.now()).expect("it has moved") > first);
+    clock.advance(Duration::from_secs(1));
+    assert_eq!(told(&mut harvest, clock.now()), None, "not with every beat");
+}
+
+#[test]
 fn a_seed_that_comes_while_the_crawl_runs_takes_the_normal_form_of_the_collection() {
     let (mut harvest, _clock, orders) = harvest(16);
     let form = NormalForm { strip_query: vec!["utm_*".to_owned()], ..NormalForm::default() };
