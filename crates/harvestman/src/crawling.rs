@@ -410,7 +410,7 @@ impl Crawl<'_> {
             refused,
             waiting,
             collection: collection.dir().display().to_string(),
-            next_due: next_due.map(|at| crate::times::until(at, now)),
+            next_due: next_due.map(|at| (at, crate::times::until(at, now))),
             resume: self.resume(),
             forever: self.forever,
             without_contact: self.config.etiquette.contact.is_none()

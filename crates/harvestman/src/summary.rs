@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use model::RefusalReason;
+use model::{RefusalReason, Timestamp};
 use serde_json::json;
 
 use crate::{
     progress::{bytes, clock, number, some},
     terminal::printable,
+    times,
 };
 
 /// Reasons listed; the rest is summed up.
@@ -36,11 +37,11 @@ pub struct Summary {
     /// Pages that still wait.
     pub waiting: u64,
     pub collection: String,
-    /// When the next page is due, in words (`in 6d`), if one ever is.
-    pub next_due: Option<String>,
-    /// The command that goes on.
+    /// When the next page is due, also in words (`in 6d`), if one ever is.
+    pub next_due: Option<(Timestamp, String)>,
     /// `run`, which begins nothing afresh.
     pub forever: bool,
+    /// The command that goes on.
     pub resume: String,
     /// No contact is set: say in one line how to set one.
     pub without_contact: bool,
@@ -116,7 +117,7 @@ impl Summary {
                 .collect::<serde_json::Map<_, _>>(),
             "refused": refused,
             "collection": self.collection,
-            "next_due": self.next_due,
+            "next_due": self.next_due.as_ref().map(|(at, _)| times::iso(*at)),
             "resume": self.resume,
         })
     }
@@ -165,7 +166,9 @@ impl Summary {
             return format!("to go on: {resume} ({} {wait})", some(self.waiting, "page"));
         }
         match &self.next_due {
-            Some(when) => format!("to go on: {resume} (the next page is due {})", printable(when)),
+            Some((_, when)) => {
+                format!("to go on: {resume} (the next page is due {})", printable(when))
+            }
             // Only a single pass can begin afresh, and not that of a batch.
             None if self.forever => {
                 format!("no page waits for its first visit; to go on coming back: {resume}")

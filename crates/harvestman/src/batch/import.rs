@@ -29,6 +29,7 @@ use crate::{
     commands::Context,
     exit::Failure,
     pipeline::adopt::{self, Adopter, Adoptions},
+    progress::some,
 };
 
 /// Records that are synced together: a sync each would take longer than all else.
@@ -88,7 +89,7 @@ pub fn import(
     }
     if not_visited > 0 && !partial {
         return Err(Failure::usage(
-            format!("{not_visited} pages of the batch are still to be visited"),
+            format!("still to be visited: {} of the batch", some(not_visited, "page")),
             "go on with harvestman batch harvest, or bring home what is there with --partial",
         ));
     }

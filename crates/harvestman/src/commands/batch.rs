@@ -24,7 +24,8 @@ use crate::{
     config::units,
     crawling::Crawl,
     exit::{Exit, Failure},
-    progress::number,
+    progress::{number, some},
+    results,
     terminal::{print, printable},
     times,
 };
@@ -56,14 +57,13 @@ fn list(context: &Context) -> Result<Exit, Failure> {
     }
     let mut text = String::new();
     for row in rows {
-        let (sites, pages) = (number(row.sites), number(row.pages));
-        let _ =
-            write!(text, "{:>4}  {:<9}  {pages} pages of {sites} sites", row.id, row.state.word());
+        let (sites, pages) = (some(row.sites, "site"), some(row.pages, "page"));
+        let _ = write!(text, "{:>4}  {:<9}  {pages} of {sites}", row.id, row.state.word());
         let _ = match (row.state, row.ended) {
             (BatchState::Out, _) => writeln!(
                 text,
-                "; {} sites out, their leases end {}",
-                number(row.sites_out),
+                "; {} out until the leases end {}",
+                some(row.sites_out, "site"),
                 times::until(row.until, now)
             ),
             (_, Some(ended)) => writeln!(text, "; {}", times::ago(ended, now)),
@@ -83,6 +83,12 @@ fn row_json(row: &BatchRow) -> Value {
 
 fn export(context: &Context, args: &BatchExportArgs) -> Result<Exit, Failure> {
     let lease = lease(&args.lease)?;
+    if results::is_stdout(&args.file) {
+        return Err(Failure::usage(
+            "a batch cannot be written to standard output: it is named when it is harvested",
+            "name a file, such as monday.batch; one that is called so is ./-",
+        ));
+    }
     if args.file.exists() {
         return Err(Failure::usage(
             format!("{} is there already", args.file.display()),
@@ -197,16 +203,17 @@ fn exported(
     }
     let (file, end) = (args.file.display(), times::until(header.until, now));
     context.say(&format!(
-        "batch {}: {} pages of {} sites; nobody else visits them until it is back (the leases end {end})",
+        "batch {}: {} of {}; nobody else visits there until it is back (the leases end {end})",
         header.batch,
-        number(header.pages),
-        number(header.sites)
+        some(header.pages, "page"),
+        some(header.sites, "site")
     ));
     context.say(&format!("harvest it:  harvestman batch harvest {file} --out DIR"));
     Ok(Exit::Done)
 }
 
 fn harvest(context: &Context, args: &BatchHarvestArgs) -> Result<Exit, Failure> {
+    results::folder("--out", &args.out)?;
     let now = RealClock::new().now();
     let batch = BatchFile::open(&args.file)?;
     if batch.header.until <= now {
@@ -236,9 +243,9 @@ fn harvest(context: &Context, args: &BatchHarvestArgs) -> Result<Exit, Failure> 
     context.say(&match left {
         0 => format!("the batch is harvested; bring it home:  harvestman batch import {dir}"),
         left => format!(
-            "{} of {} pages are still to be visited; the same command goes on",
+            "still to be visited: {} of {}; the same command goes on",
             number(left),
-            number(header.pages)
+            some(header.pages, "page")
         ),
     });
     exit
@@ -248,7 +255,9 @@ fn import(context: &Context, dir: &Path, partial: bool) -> Result<Exit, Failure>
     let now = RealClock::new().now();
     let done = import::import(context, dir, partial, now)?;
     if context.json {
-        let answer = serde_json::to_value(&done).unwrap_or_default();
+        let mut answer = times::iso_fields(json!(done), &["before"]);
+        let left = done.left.iter().map(|left| times::iso_fields(json!(left), &["at"]));
+        answer["left"] = left.collect();
         return print(&format!("{answer}\n")).map(|()| Exit::Done);
     }
     imported(context, dir, &done, now);
@@ -269,13 +278,13 @@ fn imported(context: &Context, dir: &Path, done: &Imported, now: Timestamp) {
         there => format!(" ({} more were there already)", number(there)),
     };
     context.say(&format!(
-        "batch {}: {} visits and {} failed ones taken{there}; its sites are given back",
+        "batch {}: {} and {} failed taken{there}; its sites are given back",
         done.batch,
-        number(done.pages),
+        some(done.pages, "visit"),
         number(done.failed)
     ));
     if done.not_visited > 0 {
-        context.say(&format!("{} pages were not visited and stay due", number(done.not_visited)));
+        context.say(&format!("not visited and still due: {}", some(done.not_visited, "page")));
     }
     for site in done.lost_sites.iter().take(NAMED) {
         context.say(&format!("the lease of {} was over", printable(site)));
@@ -315,7 +324,7 @@ fn cancel(context: &Context, id: i64) -> Result<Exit, Failure> {
     if context.json {
         print(&format!("{}\n", json!({ "batch": id, "sites": sites })))?;
     } else {
-        context.say(&format!("batch {id} is cancelled: {} sites given back", number(sites as u64)));
+        context.say(&format!("batch {id} is cancelled: {} given back", some(sites as u64, "site")));
     }
     Ok(Exit::Done)
 }

@@ -146,13 +146,14 @@ impl Report {
             bytes(counts.bytes)
         );
         if let Some(last) = self.stalls.first() {
-            let (count, when) = (number(self.stalls.len() as u64), times::ago(last.at, self.now));
+            let count = some(self.stalls.len() as u64, "time");
+            let when = times::ago(last.at, self.now);
             let what = printable(&last.text);
-            let _ = writeln!(text, "stalled     {count} times, last {when}: {what}");
+            let _ = writeln!(text, "stalled     {count}, last {when}: {what}");
         }
         if self.down > 0 {
-            let down = number(self.down);
-            let _ = writeln!(text, "down        {down} sites do not answer: asked ever less often");
+            let down = some(self.down, "site");
+            let _ = writeln!(text, "down        {down} without an answer: asked ever less often");
         }
         if let Some(due) = self.next_due {
             let _ = writeln!(text, "next due    {}", times::until(due, self.now));
@@ -216,8 +217,9 @@ impl Report {
             number(tally.failed)
         );
         if tally.requisites + tally.requisites_failed > 0 {
-            let (fetched, failed) = (number(tally.requisites), number(tally.requisites_failed));
-            let _ = writeln!(text, "            {fetched} parts of pages, {failed} failed");
+            let (fetched, failed) =
+                (some(tally.requisites, "part"), number(tally.requisites_failed));
+            let _ = writeln!(text, "            {fetched} of pages, {failed} failed");
         }
         let shares =
             tally.time.shares().map(|(name, share)| format!("{name} {:.1} %", share * 100.0));

@@ -271,7 +271,7 @@ fn what_was_visited_at_home_since_is_named_and_stays_away() {
     world.run(&["batch", "export", "b.jsonl"]).exits(0);
     let all = urls(&world, "b.jsonl");
     world.run(&["batch", "harvest", "b.jsonl", "--out", "away"]).exits(0);
-    world.run(&["batch", "cancel", "1"]).exits(0).says(&["1 sites given back"]);
+    world.run(&["batch", "cancel", "1"]).exits(0).says(&["1 site given back"]);
     world.run(&["batch", "cancel", "1"]).exits(2).says(&["not out"]);
     world.run(&["crawl", "--fresh"]).exits(0);
     let before = world.number(VISITS);

@@ -174,12 +174,12 @@ fn show_gives_text_html_and_headers_of_the_latest_version() {
 fn seeds_come_from_arguments_files_and_standard_input() {
     let world =
         World::new(WebOptions { sites: 3, pages: PageCount::Fixed(2), ..WebOptions::default() });
-    world.run(&["seed", "http://s0.sim.test/"]).exits(0).says(&["1 seeds taken"]);
+    world.run(&["seed", "http://s0.sim.test/"]).exits(0).says(&["1 seed taken"]);
     let file = world.temp.path().join("seeds.txt");
     std::fs::write(&file, "# remark\nhttp://s1.sim.test/\n\nnot a url at all\n").unwrap();
     let from_file = world.run(&["seed", "--file", file.to_str().unwrap()]);
-    from_file.exits(0).says(&["line 4", "1 seeds taken"]);
-    world.run_with_input(&["seed", "-"], "s2.sim.test\n").exits(0).says(&["1 seeds taken"]);
+    from_file.exits(0).says(&["line 4", "1 seed taken"]);
+    world.run_with_input(&["seed", "-"], "s2.sim.test\n").exits(0).says(&["1 seed taken"]);
     assert_eq!(world.log(), [], "seed asks nobody");
     world.run(&["crawl", "--delay", "0"]).exits(0);
     assert_eq!(world.status()["pages"]["fetched"], 6, "{:?}", world.visited());
@@ -195,7 +195,7 @@ fn a_running_crawl_takes_up_new_seeds() {
     let crawl = world.start(&["crawl", HOME, "--delay", "200ms"]);
     world.wait_for("a visit", |world| !world.visits().is_empty());
     let seeded = world.run(&["seed", "http://s1.sim.test/"]);
-    seeded.exits(0).says(&["the running crawl takes them up"]);
+    seeded.exits(0).says(&["the running crawl takes it up"]);
     world.wait_for("the new seed is visited", |world| {
         world.visited().contains(&"s1.sim.test/".to_owned())
     });
