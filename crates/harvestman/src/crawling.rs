@@ -417,7 +417,7 @@ impl Crawl<'_> {
             refused,
             waiting,
             collection: collection.dir().display().to_string(),
-            next_due: next_due.map(|at| crate::times::until(at, now)),
+            next_due: next_due.map(|at| (at, crate::times::until(at, now))),
             out: batches_out(&census, now)?,
             resume: self.resume(),
             forever: self.forever,
@@ -460,7 +460,7 @@ fn batches_out(census: &Census, now: Timestamp) -> Result<Vec<BatchOut>, Failure
         id: row.id,
         pages: row.pages,
         sites: row.sites_out,
-        until: crate::times::until(row.until, now),
+        until: (row.until, crate::times::until(row.until, now)),
     };
     Ok(rows.map(out).collect())
 }

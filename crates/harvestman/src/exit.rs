@@ -63,6 +63,17 @@ impl Failure {
         )
     }
 
+    /// Where it stops nobody: the same two lines, as a warning.
+    pub fn warning(&self) -> String {
+        let sentence = format!("warning: {}", self.sentence);
+        Failure { sentence, ..self.clone() }.to_string()
+    }
+
+    pub fn warning_json(&self) -> String {
+        json!({ "warning": { "sentence": self.sentence, "what_to_do": self.what_to_do } })
+            .to_string()
+    }
+
     /// One JSON object on one line.
     pub fn json(&self) -> String {
         json!({ "error": {

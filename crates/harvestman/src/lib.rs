@@ -18,6 +18,7 @@ mod moments;
 pub mod pipeline;
 pub mod progress;
 mod replicas;
+mod results;
 pub mod revisiting;
 mod seeding;
 mod setup;

@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use jiff::{civil, tz::TimeZone};
+use jiff::civil;
 use model::Timestamp;
 
-use crate::config::units::parse_time;
+use crate::{config::units::parse_time, times::EPOCH};
 
 const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;
@@ -58,14 +58,12 @@ impl Moment {
 fn calendar(text: &str) -> Option<Moment> {
     if text.len() == "2026-11-16".len() {
         let date: civil::Date = text.parse().ok()?;
-        return Some(Moment::of(in_utc(date.at(0, 0, 0, 0))?, DAY));
+        return Some(Moment::of(in_utc(date.at(0, 0, 0, 0)), DAY));
     }
-    let from = match text.parse::<jiff::Timestamp>() {
-        Ok(at) => at.as_millisecond(),
-        Err(_) => in_utc(text.parse().ok()?)?,
-    };
-    let time = text.get(11..).filter(|_| text.is_char_boundary(10))?;
-    let clock = time.split(['Z', 'z', '+', '-']).next()?;
+    let time = text.get(11..)?;
+    let (clock, zone) = time.split_at(time.find(['Z', 'z', '+', '-']).unwrap_or(time.len()));
+    let local = in_utc(text[..11 + clock.len()].trim_end().parse().ok()?);
+    let from = local - zone_of(zone)?;
     let length = match (clock.matches(':').count(), clock.contains('.')) {
         (_, true) => 1,
         (2.., false) => SECOND,
@@ -74,8 +72,30 @@ fn calendar(text: &str) -> Option<Moment> {
     Some(Moment::of(from, length))
 }
 
-fn in_utc(at: civil::DateTime) -> Option<i64> {
-    Some(at.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond())
+fn in_utc(at: civil::DateTime) -> i64 {
+    at.duration_since(EPOCH).as_millis() as i64
+}
+
+/// By how much its clocks are ahead: `Z`, `+02:00`, `-0330` or `+02`, as far as RFC 3339 goes.
+fn zone_of(text: &str) -> Option<i64> {
+    let ahead = match text.as_bytes().first() {
+        None | Some(b'Z' | b'z') => return (text.len() <= 1).then_some(0),
+        Some(b'-') => -1,
+        Some(_) => 1,
+    };
+    let (hours, minutes) = match text[1..].split_once(':') {
+        Some(parts) => parts,
+        None if text.len() == 3 => (&text[1..], "00"),
+        None => text[1..].split_at_checked(2)?,
+    };
+    let (hours, minutes) = (below(24, hours)?, below(60, minutes)?);
+    Some(ahead * (hours * 60 + minutes) * MINUTE)
+}
+
+/// A number of two digits.
+fn below(end: i64, digits: &str) -> Option<i64> {
+    let two = digits.len() == 2 && digits.bytes().all(|b| b.is_ascii_digit());
+    digits.parse().ok().filter(|number| two && *number < end)
 }
 
 /// `3 days`, `1 hour 30 minutes`, and what the configuration takes: `2h30m`.
@@ -126,6 +146,10 @@ mod tests {
         check("2026-11-16T20:00:05", "2026-11-16T20:00:05Z", SECOND);
         check("2026-11-16T20:00:05Z", "2026-11-16T20:00:05Z", SECOND);
         check("2026-11-16T20:00:05+02:00", "2026-11-16T18:00:05Z", SECOND);
+        check("2026-11-16T20:00:05-0330", "2026-11-16T23:30:05Z", SECOND);
+        check("2026-11-16T20:00+02", "2026-11-16T18:00:00Z", MINUTE);
+        check("9999-12-31", "9999-12-31T00:00:00Z", DAY);
+        check("9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z", SECOND);
         check("2026-11-16T20:00:05.250Z", "2026-11-16T20:00:05Z", 1);
         check("today", "2026-11-16T00:00:00Z", DAY);
         check("Yesterday", "2026-11-15T00:00:00Z", DAY);
@@ -140,6 +164,10 @@ mod tests {
     fn what_is_no_moment_is_refused_with_an_example() {
         for text in ["", "soon", "2026-13-01", "2026-11-16T25:00:00Z", "ago", "3 ago", "5"] {
             assert!(Moment::parse(text, NOW).is_err(), "{text}");
+        }
+        for zone in ["+25:00", "-24:00", "+02:60", "+2:00", "+", "Zulu", "+02:00:00", "+0:200"] {
+            let text = format!("2026-11-16T20:00:00{zone}");
+            assert!(Moment::parse(&text, NOW).is_err(), "{text}");
         }
         assert!(Moment::parse("3d", NOW).unwrap_err().contains("3d ago"));
     }

@@ -21,6 +21,7 @@ use store::{
 use crate::{
     commands::Context,
     exit::{Exit, Failure},
+    progress::some,
     terminal::{print, printable},
 };
 
@@ -249,12 +250,12 @@ impl<'a> Seeding<'a> {
             asides.push_str(&format!(", {known} known before"));
         }
         let is_crawled = self.collection.as_ref().is_some_and(Collection::is_crawled);
+        let them = if counts.taken == 1 { "it" } else { "them" };
         let when = match self.left && is_crawled {
-            true => "the running crawl takes them up within seconds",
-            false => "the next crawl begins with them",
+            true => format!("the running crawl takes {them} up within seconds"),
+            false => format!("the next crawl begins with {them}"),
         };
-        let seeds = if counts.taken == 1 { "seed" } else { "seeds" };
-        say(&format!("{} {seeds} taken{asides}; {when}", counts.taken));
+        say(&format!("{} taken{asides}; {when}", some(counts.taken, "seed")));
     }
 }
 

@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use model::RefusalReason;
+use model::{RefusalReason, Timestamp};
 use serde_json::json;
 
 use crate::{
     progress::{bytes, clock, number, some},
     terminal::printable,
+    times,
 };
 
 /// Reasons listed; the rest is summed up.
@@ -37,8 +38,8 @@ pub struct Summary {
     /// Pages that still wait.
     pub waiting: u64,
     pub collection: String,
-    /// When the next page is due, in words (`in 6d`), if one ever is.
-    pub next_due: Option<String>,
+    /// When the next page is due, also in words (`in 6d`), if one ever is.
+    pub next_due: Option<(Timestamp, String)>,
     /// Batches whose sites nobody visits here meanwhile.
     pub out: Vec<BatchOut>,
     /// `run`, which begins nothing afresh.
@@ -57,8 +58,8 @@ pub struct BatchOut {
     pub pages: u64,
     /// Those that are still out.
     pub sites: u64,
-    /// When the leases end, in words.
-    pub until: String,
+    /// When the leases end, also in words.
+    pub until: (Timestamp, String),
 }
 
 /// URLs refused for one reason by one rule.
@@ -132,9 +133,9 @@ impl Summary {
                 .collect::<serde_json::Map<_, _>>(),
             "refused": refused,
             "collection": self.collection,
-            "next_due": self.next_due,
+            "next_due": self.next_due.as_ref().map(|(at, _)| times::iso(*at)),
             "batches": self.out.iter().map(|batch| json!({
-                "id": batch.id, "pages": batch.pages, "sites_out": batch.sites, "ends": batch.until,
+                "id": batch.id, "pages": batch.pages, "sites_out": batch.sites, "until": times::iso(batch.until.0),
             })).collect::<Vec<_>>(),
             "resume": self.resume,
         })
@@ -158,7 +159,7 @@ impl Summary {
                  {until}); bring it home with `harvestman batch import DIR`, or end it with \
                  `harvestman batch cancel {id}`",
                 id = batch.id,
-                until = batch.until
+                until = batch.until.1
             )
         };
         let mut lines: Vec<String> = self.out.iter().take(BATCHES_SHOWN).map(line).collect();
@@ -202,7 +203,9 @@ impl Summary {
             return format!("to go on: {resume} ({} {wait})", some(self.waiting, "page"));
         }
         match &self.next_due {
-            Some(when) => format!("to go on: {resume} (the next page is due {})", printable(when)),
+            Some((_, when)) => {
+                format!("to go on: {resume} (the next page is due {})", printable(when))
+            }
             // Only a single pass can begin afresh, and not that of a batch.
             None if self.forever => {
                 format!("no page waits for its first visit; to go on coming back: {resume}")

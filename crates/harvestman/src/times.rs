@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use jiff::{SignedDuration, civil};
 use model::Timestamp;
+use serde_json::Value;
 
 use crate::config::units::time_text;
 
@@ -23,8 +25,29 @@ pub fn ago(at: Timestamp, now: Timestamp) -> String {
 
 /// UTC, to the second: `2026-11-15T20:00:00Z`.
 pub fn iso(at: Timestamp) -> String {
-    jiff::Timestamp::from_millisecond(at.0)
-        .map_or_else(|_| at.0.to_string(), |at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+    let at = EPOCH.saturating_add(SignedDuration::from_millis(at.0));
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// 1970, in the calendar: it has every day up to the end of 9999, which moments of jiff have not.
+pub const EPOCH: civil::DateTime = civil::datetime(1970, 1, 1, 0, 0, 0, 0);
+
+/// A row as the collection has it, for programs: moments in these fields are told as everywhere.
+pub fn iso_fields(mut row: Value, names: &[&str]) -> Value {
+    for name in names {
+        match row.get_mut(*name) {
+            Some(Value::Array(moments)) => moments.iter_mut().for_each(tell_iso),
+            Some(moment) => tell_iso(moment),
+            None => {}
+        }
+    }
+    row
+}
+
+fn tell_iso(moment: &mut Value) {
+    if let Some(ms) = moment.as_i64() {
+        *moment = iso(Timestamp(ms)).into();
+    }
 }
 
 /// `3d`, `1h12m`. The two largest units at most: nobody needs the seconds of a week.
@@ -50,5 +73,16 @@ mod tests {
         assert_eq!(until(now.plus(Duration::from_secs(7 * 86_400 + 5)), now), "in 7d");
         assert_eq!(ago(now.minus(Duration::from_secs(3_700)), now), "1h1m ago");
         assert_eq!(iso(Timestamp(0)), "1970-01-01T00:00:00Z");
+        assert_eq!(iso(Timestamp(253_402_300_799_000)), "9999-12-31T23:59:59Z");
+        assert_eq!(iso(Timestamp(i64::MAX)), "9999-12-31T23:59:59Z");
+    }
+
+    #[test]
+    fn moments_of_a_row_become_text_and_nothing_else_does() {
+        let row = serde_json::json!({ "at": 0, "seq": 0, "all": [0, 1_000], "none": null });
+        let told = iso_fields(row, &["at", "all", "none", "missing"]);
+        let all = ["1970-01-01T00:00:00Z", "1970-01-01T00:00:01Z"];
+        let wanted = serde_json::json!({ "at": all[0], "seq": 0, "all": all, "none": null });
+        assert_eq!(told, wanted);
     }
 }

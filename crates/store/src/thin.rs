@@ -54,7 +54,8 @@ pub struct Thinned {
     pub volumes_rewritten: u64,
     /// Versions that stay and had their payload in one that went: they have it themselves now.
     pub made_whole: u64,
-    /// Bytes of the versions that stay.
+    /// Bytes of the versions that stay, as they were before: with `bytes`, all there was. Of these, a record that is
+    /// written anew for one that goes may have another length afterwards.
     pub left_bytes: u64,
     /// Those that lost most first.
     pub sites: Vec<ThinnedSite>,
@@ -85,7 +86,10 @@ pub fn thin(
         let frontier = SqliteFrontier::open(&collection.database())?;
         let chosen = frontier.choose_versions(keep, now, PASS_VISITS_MAX)?;
         drop(frontier);
-        done.left_bytes = chosen.left_bytes;
+        done.left_bytes = match pass {
+            0 => chosen.left_bytes,
+            _ => done.left_bytes.saturating_sub(chosen.bytes),
+        };
         if chosen.rows.is_empty() {
             break;
         }

@@ -13,7 +13,7 @@ pub struct DecisionsArgs {
     pub site: Option<String>,
 
     /// Rules shown, those that refused most first
-    #[arg(long, value_name = "N", default_value_t = 30)]
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 }
 

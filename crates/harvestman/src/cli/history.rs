@@ -40,8 +40,8 @@ pub struct ShowArgs {
     pub at: Option<String>,
 
     /// The version of this number, as harvestman history counts them
-    #[arg(long, value_name = "N")]
-    pub version: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub version: Option<u32>,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -61,7 +61,7 @@ pub struct DiffArgs {
     #[arg(long)]
     pub source: bool,
 
-    /// Write a page for a browser into this file
+    /// Write a page for a browser into this file; - for standard output
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 

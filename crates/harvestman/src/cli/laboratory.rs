@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::whole;
+
 #[derive(Clone, Debug, Args)]
 pub struct SimulateArgs {
     /// Pages of each population [default: 5000]
-    #[arg(long, value_name = "N", conflicts_with = "full")]
+    #[arg(long, value_name = "N", conflicts_with = "full", value_parser = whole::<usize>)]
     pub pages: Option<usize>,
 
     /// Sites they are on [default: one for 50 pages]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub sites: Option<usize>,
 
     /// Days to live through [default: 100]
@@ -23,7 +25,7 @@ pub struct SimulateArgs {
     pub full: bool,
 
     /// Another draw of everything that is left to chance
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole::<u64>)]
     pub seed: u64,
 
     /// How often a policy may choose what to visit
@@ -44,7 +46,7 @@ pub struct SimulateArgs {
     pub budget: Vec<String>,
 
     /// How much important pages change more often, -1 to 1
-    #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", default_value_t = 0.0)]
     pub correlation: f64,
 
     /// Some hosts announce changes in their sitemaps, and some of these lie
@@ -71,7 +73,7 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["population", "pages", "full", "sites", "days"])]
     pub csv: Option<PathBuf>,
 
-    /// Draw freshness by day into this file
+    /// Draw freshness by day into this file; - for standard output, instead of the table
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
 }

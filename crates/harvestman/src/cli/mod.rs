@@ -4,7 +4,9 @@
 //! Flags that set a key of the configuration are plain texts here; the key's own rules read them, so
 //! that a mistake is told in the same words whether it stands in a file, a variable or a flag.
 
-use clap::{Parser, Subcommand};
+use std::str::FromStr;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 mod ask;
 mod batch;
@@ -76,6 +78,29 @@ pub struct Cli {
 
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// What was typed; a mistake ends the program with a sentence about it.
+    pub fn typed() -> Cli {
+        Cli::from_arg_matches(&taking_negatives(Cli::command()).get_matches())
+            .unwrap_or_else(|error| error.exit())
+    }
+}
+
+/// `--limit -1` is a wrong value, of which can be said what is allowed, and no unknown flag.
+fn taking_negatives(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|arg| {
+            let takes = arg.get_action().takes_values();
+            arg.allow_negative_numbers(takes)
+        })
+        .mut_subcommands(taking_negatives)
+}
+
+/// A whole number of a type for which clap has no words of its own.
+fn whole<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "give a whole number, 0 or more".to_owned())
 }
 
 #[derive(Clone, Debug, Subcommand)]

@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use super::whole;
+
 #[derive(Clone, Debug, Args)]
 pub struct SimwebArgs {
     /// Address and port to listen on; port 0 takes a free one
@@ -17,7 +19,7 @@ pub struct SimwebArgs {
     pub site_pages: u32,
 
     /// The number from which the whole web is computed
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>)]
     pub seed: u64,
 }
 
@@ -28,6 +30,6 @@ pub struct DemoArgs {
     pub sites: u32,
 
     /// The number from which the simulated web is computed
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>)]
     pub seed: u64,
 }

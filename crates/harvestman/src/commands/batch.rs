@@ -25,6 +25,7 @@ use crate::{
     crawling::Crawl,
     exit::{Exit, Failure},
     progress::{number, some},
+    results,
     terminal::{print, printable},
     times,
 };
@@ -61,7 +62,7 @@ fn list(context: &Context) -> Result<Exit, Failure> {
         let _ = match (row.state, row.ended) {
             (BatchState::Out, _) => writeln!(
                 text,
-                "; {} out until {}",
+                "; {} out (the leases end {})",
                 some(row.sites_out, "site"),
                 times::until(row.until, now)
             ),
@@ -82,6 +83,12 @@ fn row_json(row: &BatchRow) -> Value {
 
 fn export(context: &Context, args: &BatchExportArgs) -> Result<Exit, Failure> {
     let lease = lease(&args.lease)?;
+    if results::is_stdout(&args.file) {
+        return Err(Failure::usage(
+            "a batch cannot be written to standard output: it is named when it is harvested",
+            "name a file, such as monday.batch; one that is called so is ./-",
+        ));
+    }
     if args.file.exists() {
         return Err(Failure::usage(
             format!("{} is there already", args.file.display()),
@@ -205,6 +212,7 @@ fn exported(
 }
 
 fn harvest(context: &Context, args: &BatchHarvestArgs) -> Result<Exit, Failure> {
+    results::folder("--out", &args.out)?;
     let now = RealClock::new().now();
     let batch = BatchFile::open(&args.file)?;
     if batch.header.until <= now {
@@ -276,7 +284,9 @@ fn import(context: &Context, dir: &Path, partial: bool) -> Result<Exit, Failure>
     let now = RealClock::new().now();
     let done = import::import(context, dir, partial, now)?;
     if context.json {
-        let answer = serde_json::to_value(&done).unwrap_or_default();
+        let mut answer = times::iso_fields(json!(done), &["before"]);
+        let left = done.left.iter().map(|left| times::iso_fields(json!(left), &["at"]));
+        answer["left"] = left.collect();
         return print(&format!("{answer}\n")).map(|()| Exit::Done);
     }
     imported(context, dir, &done, now);

@@ -24,7 +24,7 @@ use super::{Context, answer};
 use crate::{
     cli::BlockArgs,
     exit::{Exit, Failure, io_advice},
-    progress::number,
+    progress::{number, some},
     setup,
     terminal::{print, printable},
     times,
@@ -200,28 +200,39 @@ impl Intake {
     }
 
     fn sentence(&self, running: bool, in_force: bool) -> String {
-        let (taken, changed) = (number(self.taken), number(self.changed));
-        let others = self.taken - self.changed.min(self.taken);
+        let blocks = |n: u64, one: &str, more: &str| match n {
+            1 => format!("1 block {one}"),
+            n => format!("{} blocks {more}", number(n)),
+        };
+        let were = |n: u64, what: &str| match n {
+            0 => String::new(),
+            1 => format!(" (1 was {what})"),
+            n => format!(" ({} were {what})", number(n)),
+        };
+        let (taken, changed) = (self.taken, self.changed);
+        let others = taken - changed.min(taken);
         match (running, in_force, self.remove) {
-            (true, true, false) => format!("{taken} blocks are in force in the running crawl"),
-            (true, true, true) => format!("{taken} blocks are lifted in the running crawl"),
+            (true, true, false) => {
+                let blocks = blocks(taken, "is in force", "are in force");
+                format!("{blocks} in the running crawl")
+            }
+            (true, true, true) => {
+                let blocks = blocks(taken, "is lifted", "are lifted");
+                format!("{blocks} in the running crawl")
+            }
             (true, false, _) => {
-                format!("{taken} handed over; the running crawl takes them up when it can")
+                let blocks = blocks(taken, "handed over", "handed over");
+                format!("{blocks}; the running crawl takes that up when it can")
             }
             (false, _, false) => {
-                let known = match others {
-                    0 => String::new(),
-                    n => format!(" ({} were on the list already)", number(n)),
-                };
-                format!("{changed} blocks added{known}; they hold for every crawl from now on")
+                let known = were(others, "on the list already");
+                let added = blocks(changed, "added", "added");
+                format!("{added}{known}; in force for every crawl from now on")
             }
             (false, _, true) => {
-                let unknown = match others {
-                    0 => String::new(),
-                    n => format!(" ({} were not on the list)", number(n)),
-                };
-                let pages = number(self.pages);
-                format!("{changed} blocks removed{unknown}; {pages} pages are judged again")
+                let unknown = were(others, "not on the list");
+                let removed = blocks(changed, "removed", "removed");
+                format!("{removed}{unknown}; judged again: {}", some(self.pages, "page"))
             }
         }
     }

@@ -23,6 +23,7 @@ use crate::{
     exit::{Exit, Failure},
     moments::Moment,
     progress::{bytes, number, some},
+    results::{is_stdout, not_beside_json},
     terminal::{fit, print, printable},
     times,
 };
@@ -39,11 +40,17 @@ pub fn run(context: &Context, args: &ChangesArgs) -> Result<Exit, Failure> {
     let asked = Asked::new(context, args)?;
     match &args.atom {
         Some(path) => {
+            not_beside_json("--atom", path, context.json)?;
             let told = asked.page(args.limit.unwrap_or(LIMIT))?;
             atom::write(&asked, &told.entries, path)?;
-            if path.as_os_str() != "-" {
-                let count = told.entries.len() as u64;
-                context.say(&format!("{} written to {}", some(count, "change"), path.display()));
+            let (count, file) = (told.entries.len() as u64, path.display().to_string());
+            if context.json {
+                let mut answer = cursor(told.reached, told.later);
+                answer["file"] = file.into();
+                answer["changes"] = count.into();
+                print(&format!("{answer}\n"))?;
+            } else if !is_stdout(path) {
+                context.say(&format!("{} written to {file}", some(count, "change")));
             }
         }
         None if context.json => asked.print_lines(args.limit)?,
@@ -92,7 +99,6 @@ struct Page {
 
 impl Asked<'_> {
     fn new<'a>(context: &Context, args: &'a ChangesArgs) -> Result<Asked<'a>, Failure> {
-        let config = context.config(Vec::new())?;
         let collection = Collection::open(&context.folder)?;
         let census = Census::open(&collection)?;
         let since = args.since.as_deref().map(moment).transpose()?;
@@ -108,7 +114,7 @@ impl Asked<'_> {
             (None, None) => 0,
         };
         let upto = census.last_seq()?.max(after);
-        let bytes_max = config.fetch.body_bytes_max;
+        let bytes_max = context.config_to_read().0.fetch.body_bytes_max;
         Ok(Asked { args, census, collection, filter, after, upto, bytes_max })
     }
 
@@ -162,7 +168,7 @@ impl Asked<'_> {
         if let Some(limit) = limit {
             let page = self.page(limit)?;
             let lines: String = page.entries.iter().map(Told::line).collect();
-            return print(&format!("{lines}{}", cursor(page.reached, page.later)));
+            return print(&format!("{lines}{}\n", cursor(page.reached, page.later)));
         }
         let mut after = self.after;
         while after < self.upto {
@@ -174,7 +180,7 @@ impl Asked<'_> {
             print(&lines)?;
             after = piece.reached;
         }
-        print(&cursor(self.upto, false))
+        print(&format!("{}\n", cursor(self.upto, false)))
     }
 
     fn told(&self, entry: ChangeEntry) -> Result<Told, Failure> {
@@ -250,8 +256,8 @@ fn readable(exchange: Result<Exchange, Failure>) -> Result<Option<Gathered>, Fai
     }
 }
 
-fn cursor(reached: i64, more: bool) -> String {
-    format!("{}\n", json!({ "next_after": reached, "more": more }))
+fn cursor(reached: i64, more: bool) -> Value {
+    json!({ "next_after": reached, "more": more })
 }
 
 fn moment(text: &str) -> Result<Timestamp, Failure> {

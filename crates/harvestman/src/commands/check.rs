@@ -14,7 +14,7 @@ use super::{Context, finish_forgetting};
 use crate::{
     cli::CheckArgs,
     exit::{Exit, Failure},
-    progress::number,
+    progress::some,
     terminal::{print, printable},
 };
 
@@ -52,7 +52,8 @@ fn check_records(
         let length = volumes.find(volume)?.and_then(|found| found.path.metadata().ok());
         match length.map(|metadata| metadata.len()) {
             None => findings.push(format!(
-                "volumes: volume {volume} is not there; {records} visits have their records in it"
+                "volumes: volume {volume} is not there; in it are the records of {}",
+                some(records, "visit")
             )),
             Some(length) if length < end => findings.push(format!(
                 "volumes: volume {volume} ends at {length}, but visits have records up to {end} in it"
@@ -131,12 +132,17 @@ fn tell(
     }
     text.push_str(&match (findings.len(), repaired) {
         (0, _) => format!(
-            "sound: {} records in {volumes} volumes; database, volumes and links agree\n",
-            number(records)
+            "sound: {} in {}; database, volumes and links agree\n",
+            some(records, "record"),
+            some(volumes as u64, "volume")
         ),
-        (n, true) => format!("{n} findings; counters and dues were set to what the rows say\n"),
+        (n, true) => format!(
+            "{}; counters and dues were set to what the rows say\n",
+            some(n as u64, "finding")
+        ),
         (n, false) => format!(
-            "{n} findings; nothing was changed (--repair sets counters right, damaged files need a copy)\n"
+            "{}; nothing was changed (--repair sets counters right, damaged files need a copy)\n",
+            some(n as u64, "finding")
         ),
     });
     print(&text)

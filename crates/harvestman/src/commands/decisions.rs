@@ -17,6 +17,7 @@ use crate::{
     progress::{number, some},
     summary::{advice, how_to_lift},
     terminal::{print, printable},
+    times,
 };
 
 pub fn run(context: &Context, args: &DecisionsArgs) -> Result<Exit, Failure> {
@@ -25,6 +26,9 @@ pub fn run(context: &Context, args: &DecisionsArgs) -> Result<Exit, Failure> {
     let census = Census::open(&Collection::open(&context.folder)?)?;
     let word = reason.map(RefusalReason::word);
     let mut counts = census.refusal_counts(site.as_deref())?;
+    if let (true, Some(site)) = (counts.is_empty(), &site) {
+        known_site(&census, site)?;
+    }
     counts.retain(|(found, _)| word.is_none_or(|word| word == found));
     let entries = census.refusals_of(word, site.as_deref(), args.limit)?;
     let listing = Listing { counts, entries };
@@ -82,7 +86,7 @@ impl Listing {
             .collect();
         let total: u64 = self.counts.iter().map(|(_, count)| count).sum();
         let decision = |entry: &DecisionEntry| {
-            let mut row = json!(entry);
+            let mut row = times::iso_fields(json!(entry), &["last"]);
             row["how_to_lift"] = lift_by(entry).into();
             row
         };

@@ -1,6 +1,6 @@
 //! `diff`: what changed between two versions of a page, for a terminal, a browser or a program.
 
-use std::{fmt::Write, fs};
+use std::fmt::Write;
 
 use encoding_rs::Encoding;
 use gatherer::{GatherProblem, Gathered};
@@ -13,8 +13,9 @@ use crate::{
     archived::gathered,
     cli::{Colour, DiffArgs},
     diff::{Diff, page},
-    exit::{Exit, Failure, cannot_write},
+    exit::{Exit, Failure},
     progress::{number, some},
+    results::{is_stdout, not_beside_json, write_markup},
     terminal::{print, printable, wants_colour},
     times::iso,
     versions::{Picked, Which},
@@ -24,6 +25,9 @@ use crate::{
 const SOURCE_LINE_MAX: usize = 200;
 
 pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, Failure> {
+    if let Some(path) = &args.html {
+        not_beside_json("--html", path, context.json)?;
+    }
     let story = Story::find(context, &args.url)?;
     let (old, new) = picks(&story, args)?;
     let (old, new) =
@@ -31,9 +35,10 @@ pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, Failure> {
     let diff = Diff::of(&old.lines(), &new.lines(), usize::from(args.context));
     let told = Told { url: story.url.to_string(), old, new, diff, source: args.source };
     if let Some(path) = &args.html {
-        fs::write(path, page(&told.url, &told.facts(), &told.diff))
-            .map_err(|error| cannot_write(path, &error))?;
-        context.say(&format!("written to {}", path.display()));
+        write_markup(path, &page(&told.url, &told.facts(), &told.diff))?;
+        if !is_stdout(path) {
+            context.say(&format!("written to {}", path.display()));
+        }
     }
     if context.json {
         print(&format!("{:#}\n", told.json()))?;

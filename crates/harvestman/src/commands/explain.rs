@@ -9,7 +9,7 @@ use model::{
     SignalSource, Timestamp, UrlTraps,
 };
 use seeder::{
-    Block, Blocks, RuleStep, SeedSet, StepVerdict, Wildcards, parse_seed,
+    Block, Blocks, RuleStep, SeedSet, SpiderRules, StepVerdict, Wildcards, parse_seed,
     traps::{self, TrapRules},
 };
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ use store::{
 use super::{Context, alike::Alike, known_as, outlook::Outlook};
 use crate::{
     cli::ExplainArgs,
-    config::{Config, SpiderConfig},
+    config::{Config, OwnLimits, SpiderConfig},
     exit::{Exit, Failure},
     progress::some,
     setup,
@@ -36,8 +36,8 @@ const DECISIONS_SHOWN: u32 = 20;
 
 pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
     let url = parse_seed(&args.url).map_err(|why| Failure::bad_url(&args.url, &why))?;
-    let config = context.config(Vec::new())?;
     let census = Census::open(&Collection::open(&context.folder)?)?;
+    let (config, mut mistakes) = context.config_to_read();
     let blocks = Blocks::default();
     census.each_block(|entry| {
         blocks.add(Block::parse(&entry.pattern));
@@ -47,17 +47,33 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
     let decisions = census.decisions_on(url.site().as_str(), DECISIONS_SHOWN)?;
     let now = RealClock::new().now();
     let case = Case { context, census: &census, config: &config, blocks: &blocks, url: &url, now };
-    let mut opinions = Vec::new();
-    for row in asked(census.spiders()?, args.spider.as_deref(), story.as_ref())? {
-        opinions.push(case.opinion(&row, story.as_ref(), &decisions)?);
+    let asked = asked(census.spiders()?, args.spider.as_deref(), story.as_ref())?;
+    // By rules that are not the ones that were meant nothing is judged.
+    let (mut opinions, is_sound) = (Vec::new(), mistakes.is_empty());
+    for row in asked.iter().filter(|_| is_sound) {
+        match case.bench(row) {
+            Ok(bench) => opinions.push(case.opinion(row, &bench, story.as_ref(), &decisions)?),
+            Err(mistake) => mistakes.push(mistake),
+        }
     }
+    let unjudged = mistakes.into_iter().next();
     let replica = census.replica(url.site_text())?;
     let alike = story.as_ref().and_then(|story| story.facts.as_ref());
     let alike = alike.map(|facts| Alike::of(&census, &url, facts)).transpose()?.flatten();
     let canonical = census.canonical(&url)?;
     let down = census.site_traps(url.site_text())?.down;
-    let explanation =
-        Explanation { url, story, opinions, decisions, replica, alike, canonical, down, now };
+    let explanation = Explanation {
+        url,
+        story,
+        opinions,
+        unjudged,
+        decisions,
+        replica,
+        alike,
+        canonical,
+        down,
+        now,
+    };
     print(&match context.json {
         true => format!("{:#}\n", explanation.json()),
         false => explanation.text(),
@@ -91,6 +107,13 @@ struct Case<'a> {
     now: Timestamp,
 }
 
+/// What a spider judges by.
+struct Bench {
+    config: Config,
+    own: OwnLimits,
+    rules: SpiderRules,
+}
+
 /// What one spider says.
 struct Opinion {
     spider: String,
@@ -104,14 +127,21 @@ struct Opinion {
 }
 
 impl Case<'_> {
+    /// The mistake in the settings, where there is one.
+    fn bench(&self, row: &SpiderRow) -> Result<Bench, Failure> {
+        let SpiderConfig { config, own } = self.config.for_spider(&row.name, &row.settings)?;
+        let rules = setup::spider_rules(&config, &self.context.folder, &row.name, self.blocks)?;
+        Ok(Bench { config, own, rules })
+    }
+
     fn opinion(
         &self,
         row: &SpiderRow,
+        bench: &Bench,
         story: Option<&PageStory>,
         decisions: &[DecisionEntry],
     ) -> Result<Opinion, Failure> {
-        let SpiderConfig { config, own } = self.config.for_spider(&row.name, &row.settings)?;
-        let rules = setup::spider_rules(&config, &self.context.folder, &row.name, self.blocks)?;
+        let Bench { config, own, rules } = bench;
         let mine = self.census.seeds()?.into_iter().filter(|seed| seed.spider == row.id);
         let urls: Vec<CrawlUrl> = mine.map(|seed| seed.url).collect();
         let seeds: SeedSet = urls.iter().collect();
@@ -148,7 +178,7 @@ impl Case<'_> {
         let outlook = match story {
             Some(story) if story.page.spider == row.id => {
                 let who = (row.id, row.name.as_str());
-                Outlook::new(self.census, self.url, who, (&config, &own), self.now)?
+                Outlook::new(self.census, self.url, who, (config, own), self.now)?
             }
             _ => None,
         };
@@ -213,8 +243,9 @@ fn answered_type(story: &PageStory) -> Option<&str> {
 struct Explanation {
     url: CrawlUrl,
     story: Option<PageStory>,
-    /// At least one: a collection has its first spider.
     opinions: Vec<Opinion>,
+    /// A mistake in the settings, for which a spider, or all of them, cannot judge.
+    unjudged: Option<Failure>,
     decisions: Vec<DecisionEntry>,
     /// Its site is, or was, taken for the same as another.
     replica: Option<ReplicaRow>,
@@ -225,10 +256,10 @@ struct Explanation {
 }
 
 impl Explanation {
-    /// The spider that would take it, or else the first.
-    fn opinion(&self) -> &Opinion {
+    /// That of the spider that would take it, or else the first.
+    fn opinion(&self) -> Option<&Opinion> {
         let taker = self.opinions.iter().find(|opinion| !opinion.refuses());
-        taker.unwrap_or(&self.opinions[0])
+        taker.or(self.opinions.first())
     }
 
     fn notice(&self) -> Option<SignalSource> {
@@ -254,18 +285,26 @@ impl Explanation {
             "site": self.url.site().as_str(),
             "verdict": self.verdict(),
             "known": self.story.is_some(),
-            "page": self.story.as_ref().map(|story| &story.page),
+            "unjudged": self.unjudged.as_ref().map(|mistake| &mistake.sentence),
+            "page": self.story.as_ref().map(|story| {
+                times::iso_fields(json!(story.page), &["found", "visited", "due"])
+            }),
             "facts": self.story.as_ref().and_then(|story| story.facts.as_ref()),
-            "visits": self.story.as_ref().map(|story| &story.visits),
-            "spider": self.opinion().spider,
-            "rules": self.opinion().json(),
+            "visits": self.story.as_ref().map(|story| {
+                let row = |visit| times::iso_fields(json!(visit), &["times", "record_date"]);
+                story.visits.iter().map(row).collect::<Vec<Value>>()
+            }),
+            "spider": self.opinion().map(|opinion| &opinion.spider),
+            "rules": self.opinion().map_or_else(|| json!([]), Opinion::json),
             "spiders": spiders,
             "alike": self.alike.as_ref().map(Alike::json),
             "canonical": self.canonical.as_ref().map(canonical_words),
             "site_down_since": self.down.map(|down| times::iso(down.since)),
-            "decisions_on_site": self.decisions,
+            "decisions_on_site": self.decisions.iter()
+                .map(|entry| times::iso_fields(json!(entry), &["last"])).collect::<Vec<Value>>(),
             "coming_back": self.outlook().map(Outlook::json),
-            "replica": self.replica,
+            "replica": self.replica.as_ref()
+                .map(|row| times::iso_fields(json!(row), &["since", "looked"])),
         })
     }
 
@@ -277,6 +316,7 @@ impl Explanation {
         if let Some(story) = &self.story {
             self.write_story(&mut text, story);
         }
+        text.extend(self.unjudged.as_ref().map(unjudged_line));
         let several = self.opinions.len() > 1;
         for opinion in &self.opinions {
             match several {
@@ -299,6 +339,16 @@ impl Explanation {
             }
         }
         text
+    }
+
+    /// What is recorded, without the rules.
+    fn no_verdict(&self) -> String {
+        let known = match self.story.as_ref().map(|story| story.page.visits) {
+            None => "no link or seed has led to it yet",
+            Some(0) => "known, and not visited yet",
+            Some(_) => "known, and visited before",
+        };
+        format!("{known}; whether it is crawled cannot be said: the settings have a mistake")
     }
 
     fn write_story(&self, text: &mut String, story: &PageStory) {
@@ -333,10 +383,10 @@ impl Explanation {
         if let Some(down) = self.down {
             let _ = writeln!(
                 text,
-                "its site has not answered since {} ({} tries): asked ever less often, at least \
+                "its site has not answered since {} (asked {}): asked ever less often, at least \
                  once a month; crawl --fresh asks at once",
                 times::iso(down.since),
-                down.tries
+                some(u64::from(down.tries), "time")
             );
         }
         let next = match page.due {
@@ -350,7 +400,7 @@ impl Explanation {
     }
 
     fn verdict(&self) -> String {
-        let steps = &self.opinion().steps;
+        let Some(Opinion { steps, .. }) = self.opinion() else { return self.no_verdict() };
         let refused = steps.iter().find(|step| step.verdict == StepVerdict::Decided);
         let open = steps.iter().find(|step| step.verdict == StepVerdict::Open);
         match (refused, &self.story) {
@@ -383,6 +433,12 @@ impl Explanation {
             },
         }
     }
+}
+
+/// What a spider whose settings are wrong would say is not known.
+fn unjudged_line(mistake: &Failure) -> String {
+    let (what, advice) = (printable(&mistake.sentence), printable(&mistake.what_to_do));
+    format!("cannot be judged by all rules: {what}\n  {advice}\n")
 }
 
 fn replica_line(row: &ReplicaRow, url: &CrawlUrl) -> String {

@@ -1,6 +1,10 @@
 //! `export`: what the collection holds in the forms that other programs take.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::HashMap,
+    path::{Component, Path, PathBuf},
+    time::Duration,
+};
 
 use harvester::clock::RealClock;
 use model::{Clock, CrawlUrl, Fingerprint, StoreError, Timestamp};
@@ -12,13 +16,14 @@ use store::{
     history::Canonical,
 };
 
-use super::Context;
+use super::{Context, decisions::known_site};
 use crate::{
     archived::{Archived, gathered},
     cli::{ExportArgs, ExportDirectoryArgs, ExportForm},
     exit::{Exit, Failure, cannot_write},
     moments::Moment,
-    progress::{bytes, number, some},
+    progress::{bytes, some},
+    results,
     terminal::print,
     times::iso,
 };
@@ -50,9 +55,11 @@ const UNREADABLE_MAX: usize = 20;
 
 fn directory(context: &Context, args: &ExportDirectoryArgs) -> Result<Exit, Failure> {
     let clock = RealClock::new();
-    let config = context.config(Vec::new())?;
+    results::folder("--out", &args.out)?;
     let collection = Collection::open(&context.folder)?;
+    outside(&collection, &args.out)?;
     let census = Census::open(&collection)?;
+    let (config, _) = context.config_to_read();
     let span = span(&census, args, clock.now())?;
     let directory = Directory::new(args.out.clone(), census.sittings()?);
     let archived = Archived::new(&collection, &census, config.fetch.body_bytes_max);
@@ -92,6 +99,43 @@ fn directory(context: &Context, args: &ExportDirectoryArgs) -> Result<Exit, Fail
         }
     }
     tell(context, args, &written)
+}
+
+/// Files of pages among those of the collection would be taken for its own, or written over them.
+fn outside(collection: &Collection, out: &Path) -> Result<(), Failure> {
+    let own = [collection.volumes(), collection.links(), collection.directory()];
+    let out_real = real(out);
+    let inside = out_real == real(collection.dir())
+        || own.iter().any(|folder| out_real.starts_with(real(folder)));
+    match inside {
+        false => Ok(()),
+        true => Err(Failure::usage(
+            format!("{} is where the collection keeps its own files", out.display()),
+            "name another folder with --out, such as ./pages",
+        )),
+    }
+}
+
+/// Where a path leads when all links are followed, also one whose end is not there yet.
+fn real(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut there = whole.as_path();
+    loop {
+        match (there.canonicalize(), there.parent()) {
+            (Ok(mut real), _) => {
+                // Of what is not there nothing is a link: names alone say where it will be.
+                for part in whole.strip_prefix(there).unwrap_or(Path::new("")).components() {
+                    match part {
+                        Component::ParentDir => drop(real.pop()),
+                        part => real.push(part),
+                    }
+                }
+                return real;
+            }
+            (Err(_), Some(parent)) => there = parent,
+            (Err(_), None) => return whole,
+        }
+    }
 }
 
 /// Pages that another stands for (their canonical one), as far as they were asked about.
@@ -153,14 +197,7 @@ fn span(census: &Census, args: &ExportDirectoryArgs, now: Timestamp) -> Result<S
             "`harvestman spider` lists those there are",
         ));
     }
-    if let Some(site) = &args.site
-        && census.site(site)?.is_none()
-    {
-        return Err(Failure::usage(
-            format!("there is no site {site:?}"),
-            "give a host as `harvestman status` lists them, such as example.org",
-        ));
-    }
+    let site = args.site.as_deref().map(|site| known_site(census, site)).transpose()?;
     let from = moment(args.from.as_deref(), now)?.map(|moment| moment.from);
     let to = moment(args.to.as_deref(), now)?.map(|moment| moment.to);
     if let (Some(first), Some(last)) = (from, to)
@@ -171,7 +208,7 @@ fn span(census: &Census, args: &ExportDirectoryArgs, now: Timestamp) -> Result<S
             "give the earlier time with --from and the later one with --to",
         ));
     }
-    Ok(Span { from, to, spider: args.spider.clone(), site: args.site.clone() })
+    Ok(Span { from, to, spider: args.spider.clone(), site })
 }
 
 fn moment(text: Option<&str>, now: Timestamp) -> Result<Option<Moment>, Failure> {
@@ -203,9 +240,9 @@ fn tell(context: &Context, args: &ExportDirectoryArgs, written: &Written) -> Res
         ));
         if written.folded > 0 {
             context.say(&format!(
-                "{} versions of pages that name another as their canonical one were left out \
-                 (--unfolded has them too)",
-                number(written.folded)
+                "{} of pages that name another as their canonical one left out (--unfolded has \
+                 them too)",
+                some(written.folded, "version")
             ));
         }
     }

@@ -18,7 +18,7 @@ use super::Context;
 use crate::{
     cli::ForgetArgs,
     exit::{Exit, Failure},
-    progress::{bytes, number},
+    progress::{bytes, number, some},
     setup,
     terminal::{print, printable},
     times,
@@ -190,19 +190,23 @@ fn sentence(removed: &Removed, dry_run: bool) -> String {
         false => ("removed", "it stays out from now on (forget --undo lets it in again)"),
     };
     let mut text = format!(
-        "{verb}: {} pages with {} visits, {} records ({size}) from {} volumes, {} links",
-        number(*pages),
-        number(*visits),
-        number(*records),
-        number(*volumes_rewritten),
-        number(*links),
+        "{verb}: {} with {}, {} ({size}) from {}, {}",
+        some(*pages, "page"),
+        some(*visits, "visit"),
+        some(*records, "record"),
+        some(*volumes_rewritten, "volume"),
+        some(*links, "link"),
     );
     if *made_whole > 0 {
         let _ = write!(
             text,
-            "; {} contents that other pages share with it {} theirs",
-            number(*made_whole),
-            if dry_run { "would become" } else { "are now" },
+            "; {} that other pages share with it {} theirs",
+            some(*made_whole, "content"),
+            match (dry_run, made_whole) {
+                (true, _) => "would become",
+                (false, 1) => "is now",
+                (false, _) => "are now",
+            },
         );
     }
     format!("{text}; {then}")

@@ -11,7 +11,7 @@ use clap_mangen::Man;
 use crate::{
     cli::{Cli, ManArgs},
     exit::{Exit, Failure, cannot_write},
-    terminal,
+    results, terminal,
 };
 
 pub fn run(args: &ManArgs) -> Result<Exit, Failure> {
@@ -21,6 +21,7 @@ pub fn run(args: &ManArgs) -> Result<Exit, Failure> {
         terminal::print(program)?;
         return Ok(Exit::Done);
     };
+    results::folder("--out", folder)?;
     fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
     for (name, page) in pages {
         let path = folder.join(name);

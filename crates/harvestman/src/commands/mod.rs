@@ -4,7 +4,6 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use clap::Parser;
 use model::CrawlUrl;
 use seeder::UrlForm;
 use store::census::{Census, PageStory};
@@ -59,6 +58,9 @@ pub use webhook::courier;
 /// Where a collection lives when nobody says otherwise.
 pub const COLLECTION: &str = "./harvest";
 
+/// Mistakes of the settings named by a command that reads in spite of them; `config check` has all.
+const MISTAKES_TOLD: usize = 3;
+
 /// What every command is told besides its own arguments.
 #[derive(Clone, Debug)]
 pub struct Context {
@@ -97,6 +99,29 @@ impl Context {
         Config::load(&self.folder, flags)
     }
 
+    /// The same for commands that only read what was collected: a mistake in the settings keeps nobody from
+    /// it. What is wrong is left out, told, and given back.
+    pub fn config_to_read(&self) -> (Config, Vec<Failure>) {
+        let (config, mistakes) = Config::examine(&self.folder, Vec::new());
+        self.warn(&mistakes);
+        (config, mistakes)
+    }
+
+    fn warn(&self, mistakes: &[Failure]) {
+        for mistake in mistakes.iter().take(MISTAKES_TOLD) {
+            self.say(&if self.json { mistake.warning_json() } else { mistake.warning() });
+        }
+        if mistakes.is_empty() || self.json {
+            return;
+        }
+        if let Some(more @ 1..) = mistakes.len().checked_sub(MISTAKES_TOLD) {
+            self.say(&format!("            … and {more} more: harvestman config check"));
+        }
+        self.say(
+            "            read without it; what acts by the settings refuses until it is mended",
+        );
+    }
+
     /// A remark for people: nothing with `--quiet`.
     pub fn say(&self, line: &str) {
         if !self.quiet {
@@ -125,7 +150,7 @@ fn known_as(
 /// The whole program.
 pub fn main() -> ExitCode {
     tame_panics();
-    let cli = Cli::parse();
+    let cli = Cli::typed();
     let json = cli.json;
     match run(cli) {
         Ok(exit) => exit.into(),
@@ -196,7 +221,7 @@ fn start_log(verbose: u8) {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::{CommandFactory, Parser};
 
     use super::*;
 

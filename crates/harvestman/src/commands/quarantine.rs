@@ -18,7 +18,7 @@ use super::{Context, answer};
 use crate::{
     cli::{QuarantineArgs, QuarantineCommand},
     exit::{Exit, Failure},
-    progress::{number, some},
+    progress::some,
     terminal::{print, printable},
     times,
 };
@@ -67,7 +67,7 @@ fn is_in(row: &Breakdown) -> bool {
 
 fn lift(context: &Context, what: &[String]) -> Result<Exit, Failure> {
     let collection = Collection::open(&context.folder)?;
-    let mut pages = 0;
+    let (mut pages, mut missing) = (0, Vec::new());
     for what in what {
         // As the collection writes it: a site as it stands there, else a URL.
         let name = match what.contains('/') {
@@ -76,14 +76,25 @@ fn lift(context: &Context, what: &[String]) -> Result<Exit, Failure> {
             }
             false => what.to_lowercase(),
         };
-        pages += lift_one(&collection, &name)?;
+        let lifted = lift_one(&collection, &name)?;
+        pages += lifted;
+        if lifted == 0 {
+            missing.push(what.as_str());
+        }
+    }
+    if pages == 0 {
+        return Err(Failure::usage(
+            format!("nothing of {} was noted", missing.join(", ")),
+            "give a URL or a site as it is listed by: harvestman quarantine",
+        ));
     }
     if context.json {
         print(&format!("{}\n", json!({ "pages": pages })))?;
-    } else if pages == 0 {
-        context.say("nothing of it was noted; see: harvestman quarantine");
     } else {
-        context.say(&format!("{} pages may be read again", number(pages)));
+        for what in missing {
+            context.say(&format!("nothing of {} was noted", printable(what)));
+        }
+        context.say(&format!("{} may be read again", some(pages, "page")));
     }
     Ok(Exit::Done)
 }

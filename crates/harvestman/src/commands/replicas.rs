@@ -18,7 +18,7 @@ use crate::{
     cli::{ReplicasArgs, ReplicasCommand},
     config::Replicas,
     exit::{Exit, Failure},
-    progress::number,
+    progress::some,
     replicas::{in_parts, review},
     terminal::{print, printable},
     times,
@@ -69,7 +69,7 @@ fn find(context: &Context) -> Result<Exit, Failure> {
     if context.json {
         print(&format!("{}\n", json!({ "found": found })))?;
     } else {
-        context.say(&format!("{} replicas were found or hold still", number(found)));
+        context.say(&format!("found, or holding still: {}", some(found, "replica")));
     }
     Ok(Exit::Done)
 }

@@ -14,6 +14,7 @@ use super::Context;
 use crate::{
     cli::{SeedArgs, SeedSource},
     exit::{Exit, Failure, io_advice},
+    progress::some,
     seeding::Seeding,
     setup,
 };
@@ -104,7 +105,8 @@ fn read(
             Err(SeedError::Io { line, source }) => {
                 let taken = seeding.deliver()?;
                 let what = format!(
-                    "cannot read {name} after line {line}: {source}; {taken} seeds before it are taken"
+                    "cannot read {name} after line {line}: {source}; taken before it: {}",
+                    some(taken, "seed")
                 );
                 return Err(Failure::usage(what, "mend the file and give the same command again"));
             }

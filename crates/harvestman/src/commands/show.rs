@@ -58,7 +58,7 @@ fn pick<'a>(story: &'a Story, args: &ShowArgs) -> Result<Picked<'a>, Failure> {
     let versions = story.versions();
     let which = match (&args.at, args.version) {
         (Some(text), _) => Some(Which::at(text, RealClock::new().now())?),
-        (None, Some(number)) => Some(Which::Number(number)),
+        (None, Some(number)) => Some(Which::Number(usize::try_from(number).unwrap_or(usize::MAX))),
         (None, None) => None,
     };
     let newest = versions.newest().ok_or_else(|| story.never_fetched());

@@ -19,6 +19,7 @@ use crate::{
         recorded, table,
     },
     progress::Mode,
+    results::{is_stdout, not_beside_json, write_markup},
     terminal::{print, remark},
 };
 
@@ -37,6 +38,9 @@ pub fn run(context: &Context, args: &SimulateArgs) -> Result<Exit, Failure> {
     let contenders = contenders(&args.policy)?;
     let cases = cases(context, args)?;
     if let Some(path) = &args.svg {
+        not_beside_json("--svg", path, context.json)?;
+    }
+    if let Some(path) = args.svg.as_ref().filter(|path| !is_stdout(path)) {
         // Better now than after the work.
         let file = fs::File::options().append(true).create(true).open(path);
         file.map_err(|error| cannot_write(path, &error))?;
@@ -48,11 +52,11 @@ pub fn run(context: &Context, args: &SimulateArgs) -> Result<Exit, Failure> {
             .map_err(fault)?;
     show.end();
     if let Some(path) = &args.svg {
-        fs::write(path, curve::svg(&cases, &scores)).map_err(|error| cannot_write(path, &error))?;
+        write_markup(path, &curve::svg(&cases, &scores))?;
     }
     if context.json {
         print(&format!("{:#}\n", table::json(&cases, &scores)))?;
-    } else {
+    } else if !args.svg.as_deref().is_some_and(is_stdout) {
         print(&table::text(&cases, &scores))?;
     }
     Ok(Exit::Done)

@@ -220,8 +220,9 @@ impl Report {
             number(tally.failed)
         );
         if tally.requisites + tally.requisites_failed > 0 {
-            let (fetched, failed) = (number(tally.requisites), number(tally.requisites_failed));
-            let _ = writeln!(text, "            {fetched} parts of pages, {failed} failed");
+            let (fetched, failed) =
+                (some(tally.requisites, "part"), number(tally.requisites_failed));
+            let _ = writeln!(text, "            {fetched} of pages, {failed} failed");
         }
         let shares =
             tally.time.shares().map(|(name, share)| format!("{name} {:.1} %", share * 100.0));

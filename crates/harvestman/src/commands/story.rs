@@ -32,9 +32,9 @@ pub struct Story {
 impl Story {
     pub fn find(context: &Context, typed: &str) -> Result<Story, Failure> {
         let url = parse_seed(typed).map_err(|why| Failure::bad_url(typed, &why))?;
-        let config = context.config(Vec::new())?;
         let collection = Collection::open(&context.folder)?;
         let census = Census::open(&collection)?;
+        let (config, _) = context.config_to_read();
         let (url, story) = known_as(&census, &setup::form(&config)?, url)?;
         let Some(story) = story else { return Err(unknown(&census, &url)?) };
         let bytes_max = match story.page.requisite {

@@ -96,7 +96,7 @@ fn keep(config: &Config) -> Result<Option<Keep>, Failure> {
     Ok((keep.rule.is_some() || keep.versions_bytes_max.is_some()).then_some(keep))
 }
 
-const EXAMPLE: &str = "write it such as \"all 30d, then 1 per 7d\"";
+const EXAMPLE: &str = "write it such as \"all 30d, then 1 per 7d\", or \"none\" to be without";
 
 fn told(
     context: &Context,

@@ -20,13 +20,13 @@ use crate::{
 };
 
 pub fn run(context: &Context, args: &WebhookArgs) -> Result<Exit, Failure> {
-    let config = context.config(Vec::new())?;
+    let config = || context.config(Vec::new());
     match args.command.as_ref().unwrap_or(&WebhookCommand::List) {
-        WebhookCommand::List => list(context, &config),
-        WebhookCommand::Deliver => deliver(context, &config),
+        WebhookCommand::List => list(context, &context.config_to_read().0),
+        WebhookCommand::Deliver => deliver(context, &config()?),
         WebhookCommand::Dead => dead(context),
-        WebhookCommand::Retry { ids, .. } => retry(context, &config, ids),
-        WebhookCommand::Test { name } => test(context, &config, name.as_deref()),
+        WebhookCommand::Retry { ids, .. } => retry(context, &config()?, ids),
+        WebhookCommand::Test { name } => test(context, &config()?, name.as_deref()),
     }
 }
 

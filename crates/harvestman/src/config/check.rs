@@ -19,6 +19,14 @@ pub struct Wrong {
     pub instead: String,
 }
 
+impl Wrong {
+    /// Of a key that may be without a value.
+    pub fn or_none(self) -> Wrong {
+        let instead = format!("{}, or \"none\" to be without", self.instead);
+        Wrong { instead, ..self }
+    }
+}
+
 pub fn wrong<T>(what: impl Into<String>, instead: impl Into<String>) -> Result<T, Wrong> {
     Err(Wrong { what: what.into(), instead: instead.into() })
 }

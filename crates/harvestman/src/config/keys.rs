@@ -63,8 +63,10 @@ pub enum Kind {
         min: u64,
     },
     Time,
-    /// A time above zero.
+    /// A time above zero, after which something is done again.
     Period,
+    /// A time above zero, after which something ends.
+    Limit,
     Factor {
         max: f64,
     },

@@ -28,7 +28,7 @@ pub const CHANGES: &[&str] = &["text", "bytes", "size"];
 
 pub static KEYS: &[Key] = &[
     // What is crawled, and how much of it.
-    Key::none("crawl.pages", COUNT)
+    Key::none("crawl.pages", AT_LEAST_ONE)
         .doc("Most pages to fetch in all; the crawl ends exactly there.")
         .example("10000")
         .flag("pages")
@@ -72,7 +72,7 @@ pub static KEYS: &[Key] = &[
         .example("3")
         .reach(Reach::Page)
         .live(),
-    Key::none("crawl.for", Kind::Time)
+    Key::none("crawl.for", Kind::Limit)
         .doc("End after this time: what is in flight is finished and settled.")
         .example("\"2h\"")
         .flag("for")

@@ -172,7 +172,12 @@ fn wrong_values_are_told_with_file_line_key_value_and_what_to_write() {
     refused(
         "[crawl]\npages = -1\n",
         &format!("{at} 2: crawl.pages = -1: it is no whole number"),
-        "0 or more",
+        "1 or more, or \"none\" to be without",
+    );
+    refused(
+        "[crawl]\nfor = '0s'\n",
+        &format!("{at} 2: crawl.for = \"0s\": it is zero, and nothing would be done"),
+        "above zero",
     );
     refused(
         "[etiquette]\nconnections = 0\n",

@@ -42,11 +42,19 @@ impl Value {
         if key.optional && matches!(raw, Raw::Text(text) if text == "none") {
             return Ok(Value::None);
         }
+        Value::some(key, raw).map_err(|wrong| match key.optional {
+            true => wrong.or_none(),
+            false => wrong,
+        })
+    }
+
+    fn some(key: &Key, raw: &Raw) -> Result<Value, Wrong> {
         match key.kind {
             Kind::Count { min, max } => count(raw, min, max),
             Kind::Size { min } => size(raw, min),
             Kind::Time => time(raw),
             Kind::Period => period(raw, key),
+            Kind::Limit => limit(raw),
             Kind::Factor { max } => factor(raw, max),
             Kind::Rate { max } => rate(raw, max, key),
             Kind::Flag => flag(raw),
@@ -243,11 +251,20 @@ fn period(raw: &Raw, key: &Key) -> Result<Value, Wrong> {
     }
 }
 
+fn limit(raw: &Raw) -> Result<Value, Wrong> {
+    match time(raw)? {
+        Value::Time(time) if time.is_zero() => wrong(
+            "it is zero, and nothing would be done",
+            "write a time above zero such as 30s or 2h",
+        ),
+        limit => Ok(limit),
+    }
+}
+
 fn rate(raw: &Raw, max: f64, key: &Key) -> Result<Value, Wrong> {
     match factor(raw, max)? {
         Value::Factor(0.0) => {
-            let none = if key.optional { ", or \"none\" to set no such limit" } else { "" };
-            let instead = format!("write a number above 0 such as {}{none}", key.example);
+            let instead = format!("write a number above 0 such as {}", key.example);
             wrong("it is zero, and nothing would ever be visited again", instead)
         }
         rate => Ok(rate),

@@ -18,7 +18,7 @@ const CRAWL: [&str; 6] = ["crawl", HOME, "--scope", "domain", "--delay", "0"];
 fn a_blocked_host_is_asked_for_nothing_and_the_refusal_is_told_everywhere() {
     let world = world(3, 15);
     let done = world.run(&["block", "s1.sim.test", "--reason", "their own wish"]);
-    done.exits(0).says(&["1 blocks added"]);
+    done.exits(0).says(&["1 block added"]);
     world.run(&CRAWL).exits(0).says(&["refused", "block: s1.sim.test"]);
     assert_eq!(hosts(&world), ["s0.sim.test", "s2.sim.test"], "not even robots.txt");
     assert!(world.status()["refused"]["blocked"].as_u64().unwrap() > 0);
@@ -86,7 +86,7 @@ fn a_block_takes_force_in_a_running_crawl_and_its_removal_too() {
     world.wait_for("five requests", |world| asked(world) >= 5);
     let begun = Instant::now();
     let done = world.run(&["block", "s1.sim.test"]);
-    done.exits(0).says(&["1 blocks are in force in the running crawl"]);
+    done.exits(0).says(&["1 block is in force in the running crawl"]);
     assert!(begun.elapsed() < Duration::from_secs(5), "{done}");
     // What was asked before may still be answered.
     std::thread::sleep(Duration::from_millis(300));
@@ -147,7 +147,7 @@ fn addresses_are_kept_away_from_whatever_names_lead_to_them_until_that_is_lifted
     assert!(world.status()["refused"]["blocked"].as_u64().unwrap() > 0);
 
     let lifted = world.run(&["block", "127.0.0.0/8", "--remove"]);
-    lifted.exits(0).says(&["1 blocks removed", "1 pages are judged again"]);
+    lifted.exits(0).says(&["1 block removed", "judged again: 1 page"]);
     let told = world.run(&["explain", HOME]);
     assert!(told.out.contains("crawled: every rule lets it pass"), "{told}");
     world.run(&["crawl", "--scope", "domain", "--delay", "0"]).exits(0);
@@ -195,7 +195,7 @@ fn lists_come_from_files_and_standard_input_and_bad_lines_are_named() {
     world
         .run_with_input(&["block", "-"], "ads.example\nlate.example\n")
         .exits(0)
-        .says(&["1 blocks added", "1 were on the list already"]);
+        .says(&["1 block added", "1 was on the list already"]);
     assert_eq!(world.number("SELECT count(*) FROM blocks"), 20_003);
     let list = world.run(&["block", "--list"]);
     list.exits(0);
@@ -206,7 +206,7 @@ fn lists_come_from_files_and_standard_input_and_bad_lines_are_named() {
     world
         .run(&["block", "late.example", "gone.example", "--remove"])
         .exits(0)
-        .says(&["1 blocks removed", "1 were not on the list"]);
+        .says(&["1 block removed", "1 was not on the list"]);
     world.run(&["block", "*.example"]).exits(2).says(&["write .example.org"]);
     world.run(&["block", "--file", "no-such-file"]).exits(2).says(&["no-such-file"]);
     assert_eq!(world.log(), [], "block asks nobody");

@@ -195,7 +195,7 @@ fn a_running_crawl_takes_up_new_seeds() {
     let crawl = world.start(&["crawl", HOME, "--delay", "200ms"]);
     world.wait_for("a visit", |world| !world.visits().is_empty());
     let seeded = world.run(&["seed", "http://s1.sim.test/"]);
-    seeded.exits(0).says(&["the running crawl takes them up"]);
+    seeded.exits(0).says(&["the running crawl takes it up"]);
     world.wait_for("the new seed is visited", |world| {
         world.visited().contains(&"s1.sim.test/".to_owned())
     });

@@ -168,7 +168,7 @@ fn a_single_url_goes_and_its_site_stays() {
     crawl(&raw, &world, &[]).exits(0);
     let url = "http://gone.raw.test/shared";
     let done = world.run(&["forget", url]);
-    done.exits(0).says(&["removed: 1 pages with 1 visits", "2 records", "are now theirs"]);
+    done.exits(0).says(&["removed: 1 page with 1 visit", "2 records", "is now theirs"]);
     assert_eq!(grep(&world.folder, "gone.raw.test/shared"), [] as [PathBuf; 0]);
     world.run(&["check"]).exits(0);
     world.run(&["show", url]).exits(2);

@@ -35,6 +35,7 @@ mod notices;
 mod politeness;
 mod proxy;
 mod raw;
+mod reading;
 mod redirects;
 mod replicas;
 mod requisites;

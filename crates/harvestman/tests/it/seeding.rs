@@ -28,7 +28,7 @@ fn every_kind_of_list_is_recognised_and_its_seeds_are_crawled() {
     ] {
         let file = file(&world, name, text);
         let done = world.run(&["seed", "--file", &file]);
-        done.exits(0).says(&["1 seed taken", "the next crawl begins with them"]);
+        done.exits(0).says(&["1 seed taken", "the next crawl begins with it"]);
     }
     let zone = "s5 A 192.0.2.1\n";
     let file = file(&world, "sim.test.zone", zone);
@@ -128,7 +128,7 @@ fn a_running_crawl_is_left_long_seeds_in_commands_that_fit() {
         let _ = writeln!(text, "http://s1.sim.test/{n}/{}", "a".repeat(1_500));
     }
     let done = world.run(&["seed", "--file", &file(&world, "seeds.txt", &text)]);
-    done.exits(0).says(&["2000 seeds taken", "the running crawl takes them up"]);
+    done.exits(0).says(&["2,000 seeds taken", "the running crawl takes them up"]);
     let seeded = "SELECT count(*) FROM pages WHERE seed = 1";
     world.wait_for("the seeds are taken", |world| world.number(seeded) == 2_001);
     crawl.signal("INT");

@@ -64,7 +64,7 @@ fn a_page_on_which_the_parser_fails_costs_that_page_and_is_left_alone_after_thre
     // Lifted, and mended meanwhile.
     let world = world.variable(POISON, "none:");
     let site = format!("127.0.0.1:{}", raw.port);
-    world.run(&["quarantine", "lift", &site]).exits(0).says(&["1 pages may be read again"]);
+    world.run(&["quarantine", "lift", &site]).exits(0).says(&["1 page may be read again"]);
     crawl(&world, &raw, &[]).exits(0);
     assert_eq!(fetched(&world), 5);
     assert_eq!(world.run(&["quarantine", "--json"]).json(), Value::from(Vec::<Value>::new()));

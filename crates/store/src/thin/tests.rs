@@ -162,7 +162,9 @@ fn stopped_at_any_step_it_comes_to_the_same_end() {
     let would = would_thin(&collection, &collection.lock().unwrap(), &rule(), end()).unwrap();
     let done = run(whole.path(), &rule(), usize::MAX).unwrap();
     let after = state(whole.path());
-    let said = |told: &Thinned| (told.versions, told.copies, told.bytes, told.sites.clone());
+    let said = |told: &Thinned| {
+        (told.versions, told.copies, told.bytes, told.left_bytes, told.sites.clone())
+    };
     assert_eq!(said(&would), said(&done), "what was foretold is what happens");
     assert_eq!(done.sites.iter().map(|site| site.bytes).sum::<u64>(), done.bytes);
     assert!(done.records_bytes > done.bytes, "requests and visits that saw it again: {done:?}");

@@ -4,29 +4,17 @@
 //! the feed is written and whatever is thinned or moved meanwhile; the feed's id of when the collection
 //! began and what was asked for.
 
-use std::{fmt::Write, fs, path::Path};
+use std::{fmt::Write, path::Path};
 
 use harvester::clock::RealClock;
 use model::{Clock, Timestamp};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{Asked, Told};
-use crate::{
-    exit::{Failure, cannot_write},
-    terminal::print,
-    times,
-};
+use crate::{exit::Failure, results::write_markup, times};
 
 pub fn write(asked: &Asked<'_>, entries: &[Told], path: &Path) -> Result<(), Failure> {
-    let text = feed(asked, entries)?;
-    if path.as_os_str() == "-" {
-        return print(&text);
-    }
-    // Readers of the old feed never see half of the new one.
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let done = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
-    done.map_err(|error| cannot_write(path, &error))
+    write_markup(path, &feed(asked, entries)?)
 }
 
 fn feed(asked: &Asked<'_>, entries: &[Told]) -> Result<String, Failure> {

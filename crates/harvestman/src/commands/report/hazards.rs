@@ -13,7 +13,7 @@ use super::super::{Context, decisions::known_site};
 use crate::{
     cli::HazardsArgs,
     exit::{Exit, Failure},
-    progress::number,
+    progress::{number, some},
     terminal::{print, printable},
 };
 
@@ -57,7 +57,7 @@ fn listing(entries: &[HazardEntry], shown: usize, limit: u32) -> String {
             continue;
         }
         let count: u64 = met.iter().map(|entry| entry.count).sum();
-        let _ = writeln!(text, "{}: {} times; {}", hazard.word(), number(count), hazard.meaning());
+        let _ = writeln!(text, "{}: {}; {}", hazard.word(), some(count, "time"), hazard.meaning());
         for entry in met.iter().take(shown) {
             write_entry(&mut text, entry);
         }

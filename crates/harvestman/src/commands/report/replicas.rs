@@ -11,7 +11,7 @@ use super::super::Context;
 use crate::{
     cli::ReplicaReportArgs,
     exit::{Exit, Failure},
-    progress::number,
+    progress::some,
     replicas::{Found, Group, LISTED_BY, find},
     terminal::{print, printable},
 };
@@ -42,10 +42,10 @@ fn as_text(heuristic: Heuristic, found: &Found, limit: usize) -> String {
     let replicas: usize = found.groups.iter().map(|group| group.replicas.len()).sum();
     let Trust { paper_precision, .. } = heuristic.trust();
     let mut text = format!(
-        "{} replicas of {} sites by {}; of 100 such pairs {paper_precision} still held after 98 days in VN's study \
+        "{} of {} by {}; of 100 such pairs {paper_precision} still held after 98 days in VN's study \
          of the Portuguese web\n",
-        number(replicas as u64),
-        number(found.groups.len() as u64),
+        some(replicas as u64, "replica"),
+        some(found.groups.len() as u64, "site"),
         heuristic.word(),
     );
     for group in found.groups.iter().take(limit) {
@@ -55,8 +55,8 @@ fn as_text(heuristic: Heuristic, found: &Found, limit: usize) -> String {
         }
     }
     if found.groups.len() > limit {
-        let more = number((found.groups.len() - limit) as u64);
-        let _ = writeln!(text, "… and {more} more groups: --limit N");
+        let more = some((found.groups.len() - limit) as u64, "more group");
+        let _ = writeln!(text, "… and {more}: --limit N");
     }
     if found.cut {
         text.push_str("… there was more than could be looked at\n");
