@@ -2,7 +2,8 @@
 //!
 //! - At most two codings on top of each other; more is nobody's honest page.
 //! - The decoded size is bounded, and so is its ratio to the wire once past 1 MB: a bomb costs at most
-//!   the limit in memory (beside the decoder's own window: 8 MB for zstd, 16 MB for brotli).
+//!   the limit in memory ([`Out::make_room`]), and the decoder's own window: 32 KB for gzip and deflate; for
+//!   zstd and brotli what the stream asks for, up to 8 and 16 MB, of which no more is touched than is decoded.
 //! - A stream that is cut or damaged keeps what could be decoded.
 //! - A body that does not begin as its label says (plain text labelled gzip) is whole as it is, and
 //!   taken so. Brotli has no mark to see that by: when nothing at all could be decoded and the bytes
@@ -22,6 +23,10 @@ const RATIO_FROM: u64 = 1 << 20;
 /// the size limit before its ratio shows.
 const RATIO_STEP_BYTES: usize = 4 * 1024;
 const CODINGS_MAX: usize = 2;
+/// Up to here the room for decoded bytes doubles: most pages end before.
+const DOUBLING_BYTES: usize = 128 * 1024;
+/// Beyond it, room for this much (or the limit, where that is less) is made at once.
+const ROOM_BYTES: usize = 4 << 20;
 /// What a decoder may put out in one step.
 const STEP_BYTES: usize = 16 * 1024;
 /// The longest beginning that tells a coding and its window: the head of a zstd frame.
@@ -157,10 +162,23 @@ impl Out {
     fn take(&mut self, data: &[u8]) -> Flow {
         let room = self.body_bytes_max.saturating_sub(self.bytes.len() as u64);
         let fits = usize::try_from(room).unwrap_or(usize::MAX).min(data.len());
+        self.make_room(fits);
         self.bytes.extend_from_slice(&data[..fits]);
         let size = self.bytes.len() as u64;
         self.bomb |= size > RATIO_FROM && size > self.wire.saturating_mul(self.ratio_max.into());
         if fits < data.len() || self.bomb { Flow::Full } else { Flow::Go }
+    }
+
+    /// Never room for more than the limit, and no two large rooms one after the other, as doubling makes them: the
+    /// smaller is still in memory while the larger is filled. Room that is never filled costs no memory.
+    fn make_room(&mut self, more: usize) {
+        let (room, needed) = (self.bytes.capacity(), self.bytes.len() + more);
+        if needed <= room {
+            return;
+        }
+        let most = usize::try_from(self.body_bytes_max).unwrap_or(usize::MAX);
+        let wanted = if room < DOUBLING_BYTES { 2 * room } else { (2 * room).max(ROOM_BYTES) };
+        self.bytes.reserve_exact(wanted.min(most).max(needed) - self.bytes.len());
     }
 }
 

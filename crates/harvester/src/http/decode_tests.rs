@@ -177,6 +177,32 @@ fn bombs_are_cut_at_the_limit() {
     }
 }
 
+/// Counted as if nothing that was outgrown were ever given back.
+#[test]
+fn all_room_made_for_a_body_is_its_limit_and_a_megabyte_at_most() {
+    for limit in [1_000, 100_000, 2_000_000, 4_000_000] {
+        let mut out = Out {
+            bytes: Vec::new(),
+            wire: 1,
+            body_bytes_max: limit,
+            ratio_max: u32::MAX,
+            bomb: false,
+        };
+        let mut rooms = vec![0];
+        let mut flow = Flow::Go;
+        while flow == Flow::Go {
+            flow = out.take(&[b'x'; STEP_BYTES]);
+            if rooms.last() != Some(&out.bytes.capacity()) {
+                rooms.push(out.bytes.capacity());
+            }
+        }
+        assert_eq!(out.bytes.len() as u64, limit);
+        let sum = rooms.iter().sum::<usize>() as u64;
+        assert!(sum <= limit + (1 << 20), "{limit}: {rooms:?}");
+        assert!(rooms.len() <= 7, "{limit}: {rooms:?}");
+    }
+}
+
 #[test]
 fn a_body_of_exactly_the_limit_is_whole() {
     let body = vec![b'x'; LIMIT as usize];

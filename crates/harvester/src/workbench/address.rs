@@ -1,8 +1,8 @@
 //! Addresses shared by several sites have a pause of their own; who must wait stands in line here.
 //!
 //! The pause lies between visits of *different* sites: those of one site are already apart by its clock. It is
-//! measured from when a request went out, which is known with its answer: until that comes, the next site waits up to
-//! twice the pause. So a visit that was slow to begin brings no two requests together.
+//! measured from when a request arrived (`lateness.rs`), which is known with its answer: until that comes, the next
+//! site waits up to twice the pause. So a visit that was slow to begin brings no two requests together.
 //! Every address a name resolves to counts, because nobody knows which one the connection will take.
 
 use std::{
@@ -83,17 +83,17 @@ impl Addresses {
         }
     }
 
-    /// The visit of `site` went out at `started`. `true` when somebody stands in line who may go earlier now.
+    /// The visit of `site` arrived at `arrived`. `true` when somebody stands in line who may go earlier now.
     pub fn answered(
         &mut self,
         site: &SiteKey,
         address: IpAddr,
         pause: Duration,
-        started: Timestamp,
+        arrived: Timestamp,
     ) -> bool {
         let line = self.lines.get_mut(&address).filter(|line| line.last == *site);
         let Some(line) = line else { return false };
-        line.free = line.free.max(started.plus(pause));
+        line.free = line.free.max(arrived.plus(pause));
         line.unanswered = None;
         let until = line.until();
         let earlier = line.watched.is_some_and(|at| at > until);

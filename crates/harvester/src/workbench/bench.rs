@@ -14,7 +14,7 @@ use std::{
 
 use model::{
     Exchange, FetchFailure, Fingerprint, Gate, OpenGate, Origin, Page, Resolution, SiteKey,
-    SiteLease, Spent, Timestamp,
+    SiteLease, Spent, Timestamp, Timing,
 };
 
 use super::{
@@ -229,18 +229,20 @@ impl Workbench {
         let mut notes = Vec::new();
         let after = self.judge(&flight.errand, answer, now);
         let retry_after = self.retry_after(answer, now, &mut notes);
-        let (connecting, response) = times(answer);
-        let started = match answer {
-            Ok(exchange) => exchange.started,
-            Err(_) => flight.started.plus(connecting),
-        };
-        let ended = Ended { started, response, step: after.site, retry_after };
+        let timing = timing_of(answer);
         let host = self.hosts.get_mut(&flight.host).expect("a host with visits is never forgotten");
+        let arrived = match answer {
+            Ok(exchange) => host.pace.arrived(exchange.started, timing.first_byte, host.gap),
+            // Nobody knows when a request without an answer arrived, if it did: perhaps just now.
+            Err(_) => now,
+        };
+        let response = timing.first_byte + timing.download;
+        let ended = Ended { arrived, response, step: after.site, retry_after };
         host.in_flight -= 1;
         host.pace.ended(ended, host.gap.is_zero(), &self.options, now);
         if let Name::Resolved(resolution) = &host.name {
             let addresses = resolution.addresses.clone();
-            self.answered_at(&flight.host, &addresses, started.min(now));
+            self.answered_at(&flight.host, &addresses, arrived.min(now));
         }
         // A robots.txt that lies elsewhere kept another site busy.
         let here = flight.host == flight.site.key;
@@ -345,11 +347,9 @@ impl Workbench {
     }
 }
 
-/// Time spent connecting, and time the server took to answer.
-fn times(answer: Result<&Exchange, &FetchFailure>) -> (Duration, Duration) {
-    let timing = match answer {
+fn timing_of(answer: Result<&Exchange, &FetchFailure>) -> Timing {
+    match answer {
         Ok(exchange) => exchange.timing,
         Err(failure) => failure.timing,
-    };
-    (timing.connect + timing.tls, timing.first_byte + timing.download)
+    }
 }

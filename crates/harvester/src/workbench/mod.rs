@@ -18,7 +18,7 @@
 //!   is forgotten (heritrix3#203 was a queue that nobody woke).
 //!
 //! Read `bench.rs` for what can be asked and told, `choose.rs` for the flow, `frontier.rs`
-//! and `lane.rs` for the order of pages, `pace.rs` for the clock, `account.rs` and `lines.rs` for limits and who
+//! and `lane.rs` for the order of pages, `pace.rs` and `lateness.rs` for the clock, `account.rs` and `lines.rs` for limits and who
 //! waits for them, `entrance.rs` for logins, `terms.rs` and `steer.rs` for what may differ and change.
 
 mod account;
@@ -29,6 +29,7 @@ mod conclude;
 mod entrance;
 mod frontier;
 mod lane;
+mod lateness;
 mod lines;
 mod options;
 mod pace;

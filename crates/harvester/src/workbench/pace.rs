@@ -1,17 +1,19 @@
 //! The politeness clock of one host: every signal joined into one next polite moment.
 //!
-//! The moment is the maximum of: the last start plus the gap (courtesy pause or `Crawl-delay`), the end of
-//! the last answer plus a multiple of the time it took, the back-off's wait after it, and `Retry-After`.
+//! The moment is the maximum of: when the server had the last request plus the gap (courtesy pause or
+//! `Crawl-delay`), the end of the last answer plus a multiple of the time it took, the back-off's wait after it,
+//! and `Retry-After`. When the server had it is not when it was sent: see `lateness.rs`.
 
 use std::time::Duration;
 
 use model::{Headers, SiteClock, Timestamp, limits::CLOCK_LOAD_MAX};
 
-use super::Options;
+use super::{Options, lateness::Lateness};
 use crate::failure::{SiteStep, TROUBLE_STEPS_MAX};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pace {
+    /// When the last visit began; once it is answered, by when the server had the request.
     last_start: Option<Timestamp>,
     /// The gap in force when it started: it holds until the next, even if its spider has nothing more here.
     last_gap: Duration,
@@ -23,13 +25,14 @@ pub(super) struct Pace {
     /// Good answers in a row since the last step.
     good: u8,
     last_response: Duration,
+    lateness: Lateness,
 }
 
 /// What a visit showed of its host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
-    /// When the request went out, as far as is known: later than the assignment when connecting was slow.
-    pub started: Timestamp,
+    /// By when the server had the request ([`Pace::arrived`]).
+    pub arrived: Timestamp,
     pub response: Duration,
     pub step: SiteStep,
     pub retry_after: Option<Duration>,
@@ -58,9 +61,14 @@ impl Pace {
         (self.last_start, self.last_gap) = (Some(now), gap);
     }
 
+    /// By when the server had a request that was sent at `sent` and answered `first_byte` later.
+    pub fn arrived(&mut self, sent: Timestamp, first_byte: Duration, gap: Duration) -> Timestamp {
+        sent.plus(self.lateness.of(first_byte, gap))
+    }
+
     /// `own`: a site that wants no pauses ([`Options::with_pause`]).
     pub fn ended(&mut self, visit: Ended, own: bool, options: &Options, now: Timestamp) {
-        self.last_start = self.last_start.max(Some(visit.started.min(now)));
+        self.last_start = self.last_start.max(Some(visit.arrived.min(now)));
         self.last_response = visit.response;
         self.step(visit.step, own, options);
         let factor = if own { 0.0 } else { options.response_factor };

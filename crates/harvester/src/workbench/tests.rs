@@ -282,6 +282,43 @@ fn a_slow_connection_does_not_bring_two_requests_together() {
 }
 
 #[test]
+fn a_request_that_may_have_come_late_moves_the_next_by_as_much() {
+    let pages = ["/1", "/2", "/3", "/4", "/5", "/6", "/7"];
+    let mut bench = Bench::with(vec![open_lease("a.example", &pages, "")]);
+    let took = [20, 20, 20, 20, 20, 33].map(Duration::from_millis);
+    let (mut now, mut gaps) = (START, Vec::new());
+    for took in took {
+        let visit = bench.visit(now);
+        let end = now.plus(took);
+        bench.answer_with(&visit, 200, &[], took, end);
+        let next = bench.wait(end);
+        gaps.push(next.since(now).as_millis());
+        now = next;
+    }
+    assert_eq!(gaps, [2020, 2020, 2020, 2020, 2010, 2023], "the first few count from their answer");
+}
+
+#[test]
+fn a_visit_without_an_answer_counts_from_its_end() {
+    let mut bench = Bench::with(vec![open_lease("a.example", &["/1", "/2"], "")]);
+    let first = bench.visit(START);
+    bench.fail(&first, FailureKind::BadHttp, at(700));
+    assert_eq!(bench.wait(at(700)), at(2700), "nobody knows when it arrived");
+}
+
+#[test]
+fn a_request_that_may_have_come_late_moves_the_line_of_its_address() {
+    let leases = ["a", "b"].map(|name| open_lease(&format!("{name}.example"), &["/1"], ""));
+    let mut bench = Bench::with(leases.into());
+    bench.shared = Some(address(1));
+    let first = bench.visit(START);
+    let took = Duration::from_millis(30);
+    bench.answer_with(&first, 200, &[], took, at(40));
+    assert_eq!(bench.wait(at(40)), at(280), "a quarter of a second after it may have arrived");
+    bench.visit(at(280));
+}
+
+#[test]
 fn a_longer_crawl_delay_replaces_the_pause_and_is_capped_with_a_note() {
     let delay = |seconds: &str| format!("User-agent: *\nCrawl-delay: {seconds}\n");
     let check = |seconds: &str, expected: u64, capped: bool| {

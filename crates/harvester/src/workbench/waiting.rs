@@ -142,11 +142,11 @@ impl Workbench {
         }
     }
 
-    /// A visit of the host went out at `started`: who stands in line at its addresses may have to wait longer, or less.
-    pub(super) fn answered_at(&mut self, host: &SiteKey, addresses: &[IpAddr], started: Timestamp) {
+    /// A visit of the host arrived at `arrived`: who stands in line at its addresses may have to wait longer, or less.
+    pub(super) fn answered_at(&mut self, host: &SiteKey, addresses: &[IpAddr], arrived: Timestamp) {
         let pause = self.options.address_pause();
         for address in addresses {
-            if self.addresses.answered(host, *address, pause, started) {
+            if self.addresses.answered(host, *address, pause, arrived) {
                 self.watch(*address);
             }
         }
