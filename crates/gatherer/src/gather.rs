@@ -15,7 +15,7 @@ use crate::{
     requisites::RequisiteSink,
     resolve::{Resolver, foreign_scheme},
     robots::Robots,
-    simhash::simhash,
+    simhash::WordPrints,
     words::Words,
 };
 
@@ -153,7 +153,8 @@ fn judge_text(
     if words.wordless {
         gathered.problems.push(GatherProblem::WordlessText);
     }
-    gathered.simhash = simhash(&words.text);
+    let prints = WordPrints::of(&words.text);
+    (gathered.simhash, gathered.skeleton) = (prints.simhash, prints.skeleton);
     if options.language {
         let declared = parts.language.as_deref().into_iter().chain(fields.language);
         gathered.language = language::judge(&words.text, declared);

@@ -35,5 +35,5 @@ pub use options::{GatherOptions, LinkTags};
 pub use page::LongPiece;
 pub use part::gather_part;
 pub use selection::Selection;
-pub use simhash::{has_words, simhash, simhash_distance};
+pub use simhash::{WordPrints, has_words, simhash, simhash_distance};
 pub use sketch::{Comparison, compare_with_sketch, sketch};

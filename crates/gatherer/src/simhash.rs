@@ -5,25 +5,36 @@
 //! Hangul) count each character as a word. Digits count for nothing: pages that differ by a counter,
 //! a date or a price are the same, however short they are.
 //!
-//! Made to be cheap. Where words end cannot be foreseen by a processor, so the loop over bytes has
-//! no branch: each byte goes into the running hash, and a space stores it. The 64 counters are
-//! bit-sliced, so that adding a shingle is one binary addition for all 64 at once.
+//! Made to be cheap: a word is hashed eight bytes at a time, where it ends is found in the same eight
+//! bytes without a branch for each, and the 64 counters are bit-sliced, so that adding a shingle is one
+//! binary addition for all 64 at once. The same words make the skeleton.
 
 /// 0 for a text without words.
 pub fn simhash(text: &str) -> u64 {
-    let mut counters = Counters::default();
-    let mut shingle = Shingle::default();
-    let bytes = text.as_bytes();
-    if bytes.iter().any(|&b| b >= UNSPACED_LEAD) {
-        for word in bytes.split(|&b| is_space(b)) {
-            let hashes = unspaced_words(word).map(hash_word).filter(|&hash| hash != 0);
-            hashes.for_each(|hash| shingle.push(hash, &mut counters));
-        }
-    } else {
-        each_word(bytes, |word| shingle.push(word, &mut counters));
+    WordPrints::of(text).simhash
+}
+
+/// What the words of a text, without their digits and their case, leave behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WordPrints {
+    /// Near duplicates differ in few bits.
+    pub simhash: u64,
+    /// The same only where all words are: two months of a calendar. 0 for a text without words.
+    pub skeleton: u64,
+}
+
+impl WordPrints {
+    pub fn of(text: &str) -> WordPrints {
+        let mut counters = Counters::default();
+        let mut shingle = Shingle::default();
+        let mut skeleton = 0u64;
+        each_word(text.as_bytes(), |word| {
+            skeleton = (skeleton.rotate_left(9) ^ word).wrapping_mul(WORD_FACTOR);
+            shingle.push(word, &mut counters);
+        });
+        shingle.finish(&mut counters);
+        WordPrints { simhash: counters.majority(), skeleton }
     }
-    shingle.finish(&mut counters);
-    counters.majority()
 }
 
 /// Whether the text has at least so many words that count. Stops there.
@@ -38,41 +49,107 @@ pub fn simhash_distance(one: u64, other: u64) -> u32 {
     (one ^ other).count_ones()
 }
 
-/// Bytes whose words are collected before they are used.
-const BLOCK: usize = 64;
-
-/// Hands the hash of each word to `push`.
+/// Hands the hash of each word that counts to `push`.
 fn each_word(bytes: &[u8], mut push: impl FnMut(u64)) {
-    let mut words = [0u64; BLOCK];
-    let mut hash = 0u64;
-    for block in bytes.chunks(BLOCK) {
-        let mut ended = 0;
-        for &byte in block {
-            let space = is_space(byte);
-            // At most one word a byte ends, so this stays inside; without a space it is
-            // overwritten.
-            words[ended % BLOCK] = hash;
-            ended += usize::from(space & (hash != 0));
-            let keep = u64::from(space).wrapping_sub(1);
-            hash = add_byte(hash, byte) & keep;
+    let mut rest = bytes;
+    while let Some((word, plain, behind)) = next_word(rest) {
+        rest = behind;
+        match plain {
+            Some(0) => {}
+            Some(hash) => push(hash),
+            None => {
+                let hashes = unspaced_words(word).map(hash_word).filter(|&hash| hash != 0);
+                hashes.for_each(&mut push);
+            }
         }
-        words[..ended].iter().for_each(|&word| push(word));
-    }
-    if hash != 0 {
-        push(hash);
     }
 }
 
-fn hash_word(word: &[u8]) -> u64 {
-    word.iter().fold(0, |hash, &byte| add_byte(hash, byte))
-}
-
-/// Seven bits a byte: nine ASCII letters before they overlap; [`mix`] does the mixing.
+/// The bytes before the next space, their hash unless they need a closer look (a digit, an unspaced script),
+/// and what stands behind the space.
 #[inline]
-fn add_byte(hash: u64, byte: u8) -> u64 {
-    let with = hash.rotate_left(7) ^ u64::from(byte | 0x20);
-    if byte.is_ascii_digit() { hash } else { with }
+fn next_word(bytes: &[u8]) -> Option<(&[u8], Option<u64>, &[u8])> {
+    if bytes.is_empty() {
+        return None;
+    }
+    let (mut hash, mut odd, mut at) = (0u64, 0u64, 0);
+    loop {
+        let eight = load(&bytes[at..]);
+        let space = first_space(eight);
+        // 8 when there is none.
+        let length = (space.trailing_zeros() / 8) as usize;
+        let piece = if length == 8 { eight } else { eight & ((1 << (8 * length)) - 1) };
+        odd |= odd_bytes(piece);
+        if length > 0 {
+            hash = add_piece(hash, piece);
+        }
+        at += length;
+        if length < 8 || at >= bytes.len() {
+            let end = at.min(bytes.len());
+            let behind = bytes.get(end + 1..).unwrap_or(&[]);
+            return Some((&bytes[..end], (odd == 0).then_some(hash), behind));
+        }
+    }
 }
+
+/// The next eight bytes; spaces where there are no more.
+#[inline]
+fn load(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk::<8>() {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => {
+            let mut eight = [b' '; 8];
+            eight[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(eight)
+        }
+    }
+}
+
+const ONES: u64 = u64::from_le_bytes([1; 8]);
+const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
+
+/// The lowest bit that is set belongs to the first byte that is a space or a line's end.
+#[inline]
+fn first_space(eight: u64) -> u64 {
+    zero_bytes(eight ^ (ONES * b' ' as u64)) | zero_bytes(eight ^ (ONES * b'\n' as u64))
+}
+
+/// Not 0 if and only if a byte is zero; the lowest bit that is set belongs to the first of them.
+#[inline]
+fn zero_bytes(eight: u64) -> u64 {
+    eight.wrapping_sub(ONES) & !eight & HIGHS
+}
+
+/// Not 0 if a byte may be a digit (0x30 to 0x3f) or begins a character of an unspaced script (0xe0 and up).
+#[inline]
+fn odd_bytes(piece: u64) -> u64 {
+    let digit = zero_bytes((piece & (ONES * 0xf0)) ^ (ONES * 0x30));
+    let lead = piece & (piece << 1) & (piece << 2) & HIGHS;
+    digit | lead
+}
+
+/// The same hash as [`next_word`] makes of bytes without digits.
+fn hash_word(word: &[u8]) -> u64 {
+    let (mut hash, mut piece, mut filled) = (0, 0u64, 0);
+    for &byte in word.iter().filter(|byte| !byte.is_ascii_digit()) {
+        piece |= u64::from(byte) << (8 * filled);
+        filled += 1;
+        if filled == 8 {
+            hash = add_piece(hash, piece);
+            (piece, filled) = (0, 0);
+        }
+    }
+    if filled > 0 { add_piece(hash, piece) } else { hash }
+}
+
+/// Upper and lower case of ASCII letters are the same.
+#[inline]
+fn add_piece(hash: u64, piece: u64) -> u64 {
+    (hash.rotate_left(23) ^ (piece | (ONES * 0x20))).wrapping_mul(WORD_FACTOR)
+}
+
+/// Odd, with its bits spread.
+const WORD_FACTOR: u64 = 0x9fb2_1c65_1e98_df25;
 
 #[inline]
 fn is_space(byte: u8) -> bool {
@@ -192,7 +269,10 @@ fn mix(bits: u64) -> u64 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Counters, has_words, simhash, simhash_distance};
+    use super::{
+        Counters, WordPrints, each_word, has_words, hash_word, is_space, simhash, simhash_distance,
+        unspaced_words,
+    };
 
     /// A number in letters, for digits do not count.
     fn word(number: usize) -> String {
@@ -214,6 +294,15 @@ mod tests {
             simhash("Month nine\nNothing happens in month nine. next: ten")
         );
         assert_eq!(simhash("1 2 3 4"), 0);
+    }
+
+    #[test]
+    fn a_skeleton_is_the_words_in_their_order_without_digits() {
+        let skeleton = |text: &str| WordPrints::of(text).skeleton;
+        assert_eq!(skeleton("May 2026: 31 days"), skeleton("May 1999: 30 days"));
+        assert_ne!(skeleton("May 2026: 31 days"), skeleton("days May 2026: 31"));
+        assert_ne!(skeleton("May 2026: 31 days"), skeleton("June 2026: 31 days"));
+        assert_eq!(skeleton("1 2 3"), 0);
     }
 
     #[test]
@@ -295,6 +384,17 @@ mod tests {
                 bits | (u64::from(set * 2 > hashes.len()) << bit)
             });
             prop_assert_eq!(counters.majority(), expected);
+        }
+
+        #[test]
+        fn words_hashed_by_eights_are_those_hashed_byte_by_byte(
+            text in "[ a-zA-Z0-9:?é漢\u{10348}\n\u{0}]{0,60}|([a-z]{0,17}[ \n]){0,6}",
+        ) {
+            let mut found = Vec::new();
+            each_word(text.as_bytes(), |word| found.push(word));
+            let words = text.as_bytes().split(|&b| is_space(b)).flat_map(unspaced_words);
+            let expected: Vec<u64> = words.map(hash_word).filter(|&hash| hash != 0).collect();
+            prop_assert_eq!(found, expected);
         }
 
         #[test]

@@ -16,8 +16,9 @@ pub const STEP_PER_DAY_MAX: f64 = 1.2;
 /// No visit is free: from zero a price could not rise by a factor.
 pub const PRICE_MIN: f64 = 1e-12;
 
-/// Halvings for the start: from 1e-12 to 1e12 they leave a millionth.
-const STEPS: u32 = 40;
+/// Halvings for the start, on a scale of logarithms: from 1e-12 to 1e12 they leave a five-thousandth, and the price
+/// moves on from there anyway.
+const STEPS: u32 = 18;
 /// Where the budget is more than all pages could take, the price is the one at which they take nearly all that:
 /// a lower one would change nothing, and be far off when there are more pages.
 const NEARLY_ALL: f64 = 0.95;

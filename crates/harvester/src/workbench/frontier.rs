@@ -10,6 +10,7 @@ use std::{
     sync::Arc,
 };
 
+use foldhash::fast::RandomState;
 use model::{
     CrawlUrl, Fingerprint, Page, SiteKey, SpiderId, Timestamp, limits::KNOWN_IN_MEMORY_MAX,
 };
@@ -71,10 +72,10 @@ pub(super) struct LocalFrontier {
     lanes: Vec<Lane>,
     /// Not before their moment: retries, and pages of an origin whose robots.txt is unreachable.
     later: BTreeMap<(Timestamp, u64), Page>,
-    places: HashMap<Fingerprint, (usize, Place)>,
-    open: HashMap<Fingerprint, (usize, u16)>,
+    places: HashMap<Fingerprint, (usize, Place), RandomState>,
+    open: HashMap<Fingerprint, (usize, u16), RandomState>,
     /// Not those of requisites: one that is linked to becomes a page.
-    known: HashSet<Fingerprint>,
+    known: HashSet<Fingerprint, RandomState>,
     /// `known` holds every URL of the site.
     complete: bool,
     /// Pages of this level and above may lie in the Global Frontier.
@@ -95,8 +96,8 @@ impl LocalFrontier {
             terms,
             lanes: Vec::new(),
             later: BTreeMap::new(),
-            places: HashMap::new(),
-            open: HashMap::new(),
+            places: HashMap::default(),
+            open: HashMap::default(),
             complete: known.is_some(),
             known: known.unwrap_or_default().into_iter().collect(),
             more_from: None,

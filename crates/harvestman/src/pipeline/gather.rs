@@ -491,7 +491,7 @@ fn looks_of(gathered: &Gathered) -> Looks {
     Looks {
         content: gathered.content_hash,
         text: gathered.text_hash,
-        skeleton: traps::skeleton(&gathered.text),
+        skeleton: gathered.skeleton,
         text_bytes: gathered.text.len() as u64,
     }
 }
