@@ -3,6 +3,8 @@
 //! Reading, listing, the commented `harvest.toml`, the suggestions for mistyped names and the check of
 //! `docs/configuration.md` all go by the one table [`KEYS`].
 
+use std::time::Duration;
+
 use super::check::Check;
 pub use super::table::KEYS;
 
@@ -65,6 +67,11 @@ pub enum Kind {
     Time,
     /// A time above zero.
     Period,
+    /// A time from `min` to `max`.
+    Span {
+        min: Duration,
+        max: Duration,
+    },
     Factor {
         max: f64,
     },

@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use serde_json::json;
 
 use super::{
-    check::{Wrong, wrong},
+    check::{Wrong, veiled_header, wrong},
     keys::{Key, Kind},
     units::{parse_size, parse_time, size_text, time_text},
 };
@@ -47,6 +47,7 @@ impl Value {
             Kind::Size { min } => size(raw, min),
             Kind::Time => time(raw),
             Kind::Period => period(raw, key),
+            Kind::Span { min, max } => span(raw, min, max),
             Kind::Factor { max } => factor(raw, max),
             Kind::Rate { max } => rate(raw, max, key),
             Kind::Flag => flag(raw),
@@ -124,6 +125,7 @@ impl Raw {
     pub fn shown(&self, key: &Key) -> Raw {
         match self {
             Raw::Text(text) if key.secret => Raw::Text(veiled(text)),
+            Raw::Text(text) if key.name == "etiquette.headers" => Raw::Text(veiled_header(text)),
             other => other.clone(),
         }
     }
@@ -240,6 +242,16 @@ fn period(raw: &Raw, key: &Key) -> Result<Value, Wrong> {
             ),
         ),
         period => Ok(period),
+    }
+}
+
+fn span(raw: &Raw, min: Duration, max: Duration) -> Result<Value, Wrong> {
+    let [least, most] = [min, max].map(time_text);
+    let instead = format!("write a time from {least} to {most}");
+    match time(raw)? {
+        Value::Time(time) if time < min => wrong(format!("it is shorter than {least}"), instead),
+        Value::Time(time) if time > max => wrong(format!("it is longer than {most}"), instead),
+        span => Ok(span),
     }
 }
 
