@@ -175,6 +175,7 @@ fn take_parts(
     gathered.noindex = robots.noindex;
     gathered.nofollow = robots.nofollow;
     gathered.noarchive = robots.noarchive;
+    gathered.unavailable_after = robots.unavailable_after;
     gathered.title = parts.title;
     gathered.description = parts.description;
     gathered.headings = parts.headings;

@@ -40,6 +40,8 @@ pub struct Gathered {
     pub noindex: bool,
     pub nofollow: bool,
     pub noarchive: bool,
+    /// When the page says that it ends, as it is written (`unavailable_after`).
+    pub unavailable_after: Option<String>,
     /// xxh3 of the body.
     pub content_hash: u64,
     /// xxh3 of what tells of changes: `selected`, else `text`; of the body where there is no text.

@@ -142,6 +142,7 @@ fn credentials(config: &Config, name: &str) -> Result<Vec<Credential>, Failure> 
             let scheme = match credential.authorization()? {
                 Authorization::Basic { user, password } => AuthScheme::Basic { user, password },
                 Authorization::Bearer(token) => AuthScheme::Bearer { token },
+                Authorization::Header { name, value } => AuthScheme::Header { name, value },
             };
             Ok(Credential { origin: credential.origin.clone(), scheme })
         })

@@ -273,7 +273,10 @@ impl Spawner {
             let work = Box::pin(async {
                 tokio::select! {
                     biased;
-                    answer = fetch.fetch(request) => answer,
+                    answer = async {
+                        poison::linger(request.url.as_str()).await;
+                        fetch.fetch(request).await
+                    } => answer,
                     () = cut => Err(given_up(FailureKind::Aborted, "kept away from by now", None)),
                     () = overdue => Err(outlived(FailureKind::Timeout)),
                 }

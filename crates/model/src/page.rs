@@ -142,6 +142,8 @@ pub struct LastVersion {
     /// What is kept of its text to know the parts that differ at every visit ([`PageFacts::sketch`]); empty:
     /// there was something, which no longer holds.
     pub sketch: Option<Vec<u8>>,
+    /// When the page says that it ends ([`PageFacts::unavailable_after`]).
+    pub unavailable_after: Option<Timestamp>,
     /// The server has just said that it is still the one: the page is asked for whole, to see whether that
     /// is true. Never stored.
     pub audited: bool,
@@ -200,6 +202,9 @@ pub struct PageFacts {
     pub links_external: u32,
     pub noindex: bool,
     pub noarchive: bool,
+    /// When the page says that it ends: nobody wants it to be visited after that.
+    #[serde(default)]
+    pub unavailable_after: Option<Timestamp>,
     /// An earlier page of the same site with the same content.
     pub duplicate_of: Option<Fingerprint>,
     /// The first page of the same site whose text is nearly this one's.

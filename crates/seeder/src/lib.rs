@@ -54,7 +54,7 @@ pub use logged::LogList;
 pub use marking::Marking;
 pub use notices::{
     Announced, Announcements, NoticeRules, NoticeText, Sitemaps, SortedNotice, feeds_of,
-    notice_candidate, notices_of_robots, read_notice, sort_notice,
+    notice_candidate, notices_of_robots, read_date, read_notice, sort_notice,
 };
 pub use reject::{RejectError, RejectList, ShippedRule};
 pub use replicas::{

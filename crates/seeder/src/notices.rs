@@ -14,6 +14,7 @@ mod stamp;
 #[cfg(test)]
 mod tests;
 
+pub use dates::read_date;
 pub use read::{Announced, Announcements, NoticeText, read_notice};
 pub use sort::{
     NoticeRules, Sitemaps, SortedNotice, feeds_of, notice_candidate, notices_of_robots, sort_notice,

@@ -21,7 +21,8 @@ pub struct HttpProfile {
     /// The operator's address, for servers that look at it.
     pub from: Option<String>,
     /// Sent with every request, to whomever it goes, after our own; names are written in title case. Of
-    /// these the archive withholds `Authorization` and `Cookie`; secrets of other names are kept in it.
+    /// these the archive withholds `Authorization` and `Cookie`. No place for secrets: those are bound to
+    /// an origin by a [`Credential`].
     pub headers: Vec<(String, String)>,
     /// Blocks of addresses cannot hold behind a proxy that resolves names itself; see [`Proxy`].
     pub proxy: Option<Proxy>,
@@ -49,6 +50,8 @@ impl Default for HttpProfile {
     }
 }
 
+const AUTHORIZATION: &str = "authorization";
+
 /// What proves to one origin who asks. It is sent with every request to exactly that origin (scheme,
 /// host and port), without waiting for a 401, and never to another one, wherever a redirect leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +66,8 @@ pub enum AuthScheme {
     Basic { user: String, password: String },
     /// RFC 6750.
     Bearer { token: String },
+    /// In a header of the server's own: `X-Api-Key`.
+    Header { name: String, value: String },
 }
 
 impl Credential {
@@ -70,15 +75,17 @@ impl Credential {
         self.origin.as_str() == origin_of(url)
     }
 
-    /// The value of `Authorization`; `Err` says what is wrong with it.
-    pub(super) fn authorization(&self) -> Result<String, &'static str> {
+    /// The header it is sent in, and its value; `Err` says what is wrong with it.
+    pub(super) fn line(&self) -> Result<(&str, String), &'static str> {
         match &self.scheme {
             AuthScheme::Basic { user, .. } if user.contains(':') => {
                 Err("a user's name cannot hold a colon")
             }
-            AuthScheme::Basic { user, password } => Ok(basic(user, password)),
+            AuthScheme::Basic { user, password } => Ok((AUTHORIZATION, basic(user, password))),
             AuthScheme::Bearer { token } if token.is_empty() => Err("the token is empty"),
-            AuthScheme::Bearer { token } => Ok(format!("Bearer {token}")),
+            AuthScheme::Bearer { token } => Ok((AUTHORIZATION, format!("Bearer {token}"))),
+            AuthScheme::Header { value, .. } if value.is_empty() => Err("the header is empty"),
+            AuthScheme::Header { name, value } => Ok((name, value.clone())),
         }
     }
 }
@@ -89,6 +96,7 @@ impl fmt::Debug for AuthScheme {
         f.write_str(match self {
             AuthScheme::Basic { .. } => "Basic",
             AuthScheme::Bearer { .. } => "Bearer",
+            AuthScheme::Header { .. } => "Header",
         })
     }
 }

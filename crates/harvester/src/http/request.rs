@@ -40,7 +40,14 @@ pub struct RequestForm {
     /// To an HTTP proxy plain pages are asked for by their whole URL.
     proxied: bool,
     proxy_authorization: Option<HeaderValue>,
-    credentials: Vec<(Credential, HeaderValue)>,
+    credentials: Vec<Proof>,
+}
+
+/// A credential as the line it is sent in.
+struct Proof {
+    known: Credential,
+    name: HeaderName,
+    value: HeaderValue,
 }
 
 /// A request, and what of it the archive may not keep.
@@ -97,20 +104,31 @@ impl RequestForm {
         for (name, value) in &self.extra {
             headers.append(name.clone(), value.clone());
         }
-        // The credential of this very origin stands above what is sent everywhere.
-        if let Some((_, value)) = self.credentials.iter().find(|(known, _)| known.is_for(url)) {
-            headers.insert(header::AUTHORIZATION, value.clone());
-        }
-        let secrets = self.secrets(asked, &headers);
+        let others = self.prove(url, &mut headers);
+        let secrets = Secrets { others, ..self.secrets(asked, &headers) };
         let request = assembled(uri, headers, asked.post.clone());
         Ok(Prepared { request, secrets })
+    }
+
+    /// The credentials of this very origin stand above what is sent everywhere, the first of each name
+    /// above the others. Returns the names besides `Authorization`.
+    fn prove(&self, url: &CrawlUrl, headers: &mut HeaderMap) -> Vec<HeaderName> {
+        let mut others = Vec::new();
+        for proof in self.credentials.iter().rev().filter(|proof| proof.known.is_for(url)) {
+            headers.insert(proof.name.clone(), proof.value.clone());
+            if proof.name != header::AUTHORIZATION {
+                others.push(proof.name.clone());
+            }
+        }
+        others
     }
 
     fn secrets(&self, asked: &FetchRequest, headers: &HeaderMap) -> Secrets {
         let authorization = headers.contains_key(header::AUTHORIZATION)
             || headers.contains_key(header::PROXY_AUTHORIZATION);
         let own_cookie = self.extra.iter().any(|(name, _)| *name == header::COOKIE);
-        Secrets { authorization, cookies: asked.withhold_cookies || own_cookie }
+        let cookies = asked.withhold_cookies || own_cookie;
+        Secrets { authorization, cookies, others: Vec::new() }
     }
 
     /// Values that a server gave us and that cannot be sent back are left out: the answer is then only
@@ -155,16 +173,20 @@ fn extra_line(line: &(String, String)) -> Result<(HeaderName, HeaderValue), Http
     Ok((parsed, value(name, text)?))
 }
 
-fn credential(known: &Credential) -> Result<(Credential, HeaderValue), HttpSetupError> {
+fn credential(known: &Credential) -> Result<Proof, HttpSetupError> {
     let wrong = |reason: &str| HttpSetupError::Credential {
         origin: known.origin.clone(),
         reason: reason.to_owned(),
     };
-    let text = known.authorization().map_err(wrong)?;
+    let (name, text) = known.line().map_err(wrong)?;
+    if RESERVED.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
+        return Err(wrong("its header is the crawler's own to set"));
+    }
+    let name: HeaderName = name.parse().map_err(|_| wrong("its header has no name"))?;
     let mut value = HeaderValue::from_str(&text)
         .map_err(|_| wrong("it holds characters that no header can hold"))?;
     value.set_sensitive(true);
-    Ok((known.clone(), value))
+    Ok(Proof { known: known.clone(), name, value })
 }
 
 fn value(name: &str, text: &str) -> Result<HeaderValue, HttpSetupError> {

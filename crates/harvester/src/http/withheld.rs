@@ -6,22 +6,25 @@
 //! gave to everybody are kept, and so are those that it sets, but for answers to a private cookie.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use hyper::header::HeaderName;
 
 const WITHHELD: &[u8] = b"[withheld]";
 const SETTING: &[u8] = b"set-cookie:";
 
 /// Which lines of a request are secret.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Secrets {
     pub authorization: bool,
     pub cookies: bool,
+    /// Headers of other names that carry a credential.
+    pub others: Vec<HeaderName>,
 }
 
 impl Secrets {
     /// The head of a request for the archive: what follows its empty line (a form's fields) is left out.
-    pub fn withhold(self, sent: Bytes) -> Bytes {
+    pub fn withhold(&self, sent: Bytes) -> Bytes {
         let head = head_of(sent);
-        if self == Secrets::default() {
+        if *self == Secrets::default() {
             return head;
         }
         let mut kept = BytesMut::with_capacity(head.len());
@@ -41,8 +44,8 @@ impl Secrets {
 
     /// The head of an answer for the archive: cookies that come in answer to a secret may be the next
     /// one of a session. Overwritten, so that the head stays as long as it was on the wire.
-    pub fn withhold_answer(self, head: Bytes) -> Bytes {
-        let secret = self.cookies || self.authorization;
+    pub fn withhold_answer(&self, head: Bytes) -> Bytes {
+        let secret = self.cookies || self.authorization || !self.others.is_empty();
         if !secret || memchr::memmem::find(&head.to_ascii_lowercase(), SETTING).is_none() {
             return head;
         }
@@ -59,10 +62,11 @@ impl Secrets {
         kept.freeze()
     }
 
-    fn hides(self, name: &[u8]) -> bool {
+    fn hides(&self, name: &[u8]) -> bool {
         let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
         self.authorization && (is("authorization") || is("proxy-authorization"))
             || self.cookies && is("cookie")
+            || self.others.iter().any(|other| is(other.as_str()))
     }
 }
 
@@ -80,13 +84,14 @@ mod tests {
     #[test]
     fn secret_lines_lose_their_values_and_all_else_stays() {
         let head = "GET /Authorization: HTTP/1.1\r\nHost: a:1\r\nAuthorization: Basic c2VjcmV0\r\n\
-            proxy-authorization: Basic c2VjcmV0\r\nCookie: id=c2VjcmV0\r\nX: 1\r\n\r\n";
-        let both = Secrets { authorization: true, cookies: true };
+            proxy-authorization: Basic c2VjcmV0\r\nCookie: id=c2VjcmV0\r\nX-Key: c2VjcmV0\r\nX: 1\r\n\r\n";
+        let others = vec![HeaderName::from_static("x-key")];
+        let both = Secrets { authorization: true, cookies: true, others };
         let kept = both.withhold(Bytes::from_static(head.as_bytes()));
         assert_eq!(
             kept,
             "GET /Authorization: HTTP/1.1\r\nHost: a:1\r\nAuthorization: [withheld]\r\n\
-             proxy-authorization: [withheld]\r\nCookie: [withheld]\r\nX: 1\r\n\r\n"
+             proxy-authorization: [withheld]\r\nCookie: [withheld]\r\nX-Key: [withheld]\r\nX: 1\r\n\r\n"
                 .as_bytes()
         );
         let none = Secrets::default().withhold(Bytes::from_static(head.as_bytes()));

@@ -39,6 +39,10 @@ pub(super) struct Line<'a> {
 pub fn decode(bytes: &[u8]) -> String {
     let bytes = &bytes[..bytes.len().min(ROBOTS_BYTES_MAX as usize)];
     match bytes {
+        // A mark that an editor left, or that was put before a file of another encoding: the bytes decide.
+        [0xff, 0xfe, rest @ ..] | [0xfe, 0xff, rest @ ..] if !is_utf16(rest) => {
+            utf8_or_latin1(without_mark(rest)).into_owned()
+        }
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
         [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
         _ => utf8_or_latin1(without_mark(bytes)).into_owned(),
@@ -166,6 +170,11 @@ fn utf8_or_latin1(bytes: &[u8]) -> Cow<'_, str> {
         }
         Err(_) => Cow::Owned(bytes.iter().map(|&b| char::from(b)).collect()),
     }
+}
+
+/// The keys, colons and line ends of the file are ASCII, so every second byte of them is zero; other encodings have none.
+fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.contains(&0)
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {

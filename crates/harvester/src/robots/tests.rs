@@ -162,6 +162,29 @@ fn our_token_is_valid_and_a_group_is_found_only_by_a_valid_one() {
 }
 
 #[test]
+fn a_mark_of_an_encoding_that_the_file_is_not_in_is_passed_over() {
+    let rules = "User-agent: *\r\nDisallow: /private/\r\nDisallow: /caf\u{e9}/\r\n";
+    let latin: Vec<u8> = rules.chars().map(|c| c as u8).collect();
+    let utf16 =
+        |order: fn(u16) -> [u8; 2]| -> Vec<u8> { rules.encode_utf16().flat_map(order).collect() };
+    let little: &[u8] = b"\xff\xfe";
+    let big: &[u8] = b"\xfe\xff";
+    for (name, bytes) in [
+        ("ASCII as little-endian", [little, rules.as_bytes()].concat()),
+        ("ASCII as big-endian", [big, rules.as_bytes()].concat()),
+        ("Latin-1", [little, &latin].concat()),
+        ("two marks", [little, b"\xef\xbb\xbf", rules.as_bytes()].concat()),
+        ("true little-endian", [little, &utf16(u16::to_le_bytes)].concat()),
+        ("true big-endian", [big, &utf16(u16::to_be_bytes)].concat()),
+    ] {
+        let robots = Robots::parse(&bytes);
+        assert!(!robots.verdict("any", "/private/x").allowed, "{name}");
+        assert!(!robots.verdict("any", "/caf%C3%A9/x").allowed, "{name}");
+        assert!(robots.verdict("any", "/public").allowed, "{name}");
+    }
+}
+
+#[test]
 fn whole_files_in_every_encoding_and_spelling_are_read() {
     let file = |name: &str| {
         let folder =

@@ -362,6 +362,7 @@ impl Explanation {
             match (page.seed, page.requisite) {
                 (true, _) => ", a seed",
                 (_, true) if self.notice().is_some() => ", tells of other pages",
+                (_, true) if traps::is_probe(&self.url) => ", a question to the site, not a page",
                 (_, true) => ", a part of pages, not a page",
                 _ => "",
             }
@@ -387,6 +388,13 @@ impl Explanation {
                  once a month; crawl --fresh asks at once",
                 times::iso(down.since),
                 some(u64::from(down.tries), "time")
+            );
+        }
+        if let Some(end) = story.facts.as_ref().and_then(|facts| facts.unavailable_after) {
+            let end = times::iso(end);
+            let _ = writeln!(
+                text,
+                "it says that it ends at {end} (unavailable_after): not looked after beyond"
             );
         }
         let next = match page.due {
@@ -421,6 +429,11 @@ impl Explanation {
             (None, Some(story)) if story.page.requisite && self.notice().is_some() => {
                 let word = self.notice().map_or("notice", SignalSource::word);
                 format!("read as a {word}, not a page: for new pages and changes that it tells of")
+            }
+            (None, Some(story)) if story.page.requisite && traps::is_probe(&self.url) => {
+                "asked for once, to see what the site says of a page that cannot exist \
+                 (hazards.soft_404): no page, and counted as none"
+                    .to_owned()
             }
             (None, Some(story)) if story.page.requisite => {
                 "fetched as a part of pages, not a page: not read for links, and counted as none"

@@ -13,6 +13,7 @@ use std::{
 
 use model::{CrawlUrl, Origin};
 
+use super::check::header_name;
 use super::item::{Entry, Item};
 use super::value::{Raw, quoted};
 use crate::exit::Failure;
@@ -35,10 +36,12 @@ pub struct Credential {
     pub at: Place,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scheme {
     Basic,
     Bearer,
+    /// In the header of this name.
+    Header(String),
 }
 
 /// What goes into the header; no part of it is for eyes.
@@ -46,6 +49,7 @@ pub enum Scheme {
 pub enum Authorization {
     Basic { user: String, password: String },
     Bearer(String),
+    Header { name: String, value: String },
 }
 
 /// A form to send before a site is crawled.
@@ -92,10 +96,11 @@ pub struct Place {
 }
 
 impl Scheme {
-    pub fn word(self) -> &'static str {
+    pub fn word(&self) -> &'static str {
         match self {
             Scheme::Basic => "basic",
             Scheme::Bearer => "bearer",
+            Scheme::Header(_) => "header",
         }
     }
 }
@@ -104,7 +109,11 @@ impl Credential {
     /// Reads the secret.
     pub fn authorization(&self) -> Result<Authorization, Failure> {
         let secret = self.secret.read().map_err(|what| self.at.refuse(&what))?;
-        match self.scheme {
+        match &self.scheme {
+            Scheme::Header(_) if secret.is_empty() || !secret.bytes().all(is_printable) => {
+                Err(self.at.refuse("the header's value is empty or no value of a header"))
+            }
+            Scheme::Header(name) => Ok(Authorization::Header { name: name.clone(), value: secret }),
             Scheme::Bearer
                 if !secret.is_empty() && secret.bytes().all(|b| b.is_ascii_graphic()) =>
             {
@@ -216,17 +225,21 @@ fn each<T>(
 }
 
 fn credential(mut item: Item, mistakes: &mut Vec<Failure>) -> Option<Credential> {
-    const KNOWN: &[&str] = &["origin", "spider", "basic", "basic_file", "bearer", "bearer_file"];
+    const KNOWN: &[&str] =
+        &["origin", "spider", "basic", "basic_file", "bearer", "bearer_file", "header"];
     let spider = item.text("spider", mistakes).map(|(name, _)| name);
     let origin = item.text("origin", mistakes);
     let mut secrets = Vec::new();
     for (name, scheme) in [("basic", Scheme::Basic), ("bearer", Scheme::Bearer)] {
         if let Some((text, _)) = item.text(name, mistakes) {
-            secrets.push((scheme, Secret::new(text, item.folder())));
+            secrets.push((scheme.clone(), Secret::new(text, item.folder())));
         }
         if let Some((path, _)) = item.text(&format!("{name}_file"), mistakes) {
             secrets.push((scheme, Secret::File(item.folder().join(path))));
         }
+    }
+    if let Some((text, line)) = item.text("header", mistakes) {
+        secrets.push(own_header(&item, &text, line, mistakes)?);
     }
     item.refuse_rest(KNOWN, mistakes);
     let origin = match origin {
@@ -239,8 +252,9 @@ fn credential(mut item: Item, mistakes: &mut Vec<Failure>) -> Option<Credential>
         }
     };
     if secrets.len() != 1 {
-        let what = "a [[credential]] needs exactly one of basic, basic_file, bearer, bearer_file";
-        let what_to_do = "write basic = \"user:password\", or a token or file, once";
+        let what = "a [[credential]] needs exactly one of basic, basic_file, bearer, bearer_file, \
+                    header";
+        let what_to_do = "write basic = \"user:password\", or a token, file or header, once";
         mistakes.push(item.wrong(item.line, what, what_to_do));
         return None;
     }
@@ -255,6 +269,31 @@ fn credential(mut item: Item, mistakes: &mut Vec<Failure>) -> Option<Credential>
         return None;
     }
     Some(credential)
+}
+
+/// `Name: value`; the value is a secret like others.
+fn own_header(
+    item: &Item,
+    text: &str,
+    line: usize,
+    mistakes: &mut Vec<Failure>,
+) -> Option<(Scheme, Secret)> {
+    let named = text.split_once(':').filter(|(name, _)| header_name(name).is_ok());
+    if let Some((name, value)) = named {
+        let secret = Secret::new(value.trim().to_owned(), item.folder());
+        return Some((Scheme::Header(name.to_owned()), secret));
+    }
+    // What stands there may be the secret itself.
+    let what = "header has no name, or one that the crawler itself must set";
+    let what_to_do =
+        "write header = \"X-Api-Key: env:NAME\"; a file of cookies is named by fetch.cookies";
+    mistakes.push(item.wrong(line, what, what_to_do));
+    None
+}
+
+/// What the value of a header may be made of.
+fn is_printable(byte: u8) -> bool {
+    (0x20..0x7f).contains(&byte)
 }
 
 fn origin_of(item: &Item, text: &str, line: usize, mistakes: &mut Vec<Failure>) -> Option<Origin> {

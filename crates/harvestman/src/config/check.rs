@@ -19,6 +19,9 @@ pub struct Wrong {
     pub instead: String,
 }
 
+/// The shortest word of sessions is `sid`.
+const SESSION_NAME_BYTES_MIN: usize = 3;
+
 impl Wrong {
     /// Of a key that may be without a value.
     pub fn or_none(self) -> Wrong {
@@ -136,23 +139,32 @@ pub fn user_agent(text: &str) -> Result<(), Wrong> {
     )
 }
 
-/// `Name: value`, not one of those the crawler itself must decide.
+/// `Name: value`, not one of those the crawler itself must decide, and no secret.
 pub fn header(text: &str) -> Result<(), Wrong> {
     let instead = "write 'Name: value' such as 'Accept-Language: pt'";
     let Some((name, value)) = text.split_once(':') else {
         return wrong("there is no : in it", instead);
     };
-    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    if name.is_empty() || !name.bytes().all(token) {
-        return wrong(format!("{name:?} is no name of a header"), instead);
-    }
-    if ["authorization", "proxy-authorization"].contains(&name.to_ascii_lowercase().as_str()) {
+    if name.eq_ignore_ascii_case("cookie") {
         return wrong(
-            "a secret among the headers would go to every site",
-            "write it as [[credential]], which is bound to one origin, or as part of fetch.proxy",
+            "these cookies would go to every site",
+            "name a file of cookies with fetch.cookies, where each is bound to its host",
         );
     }
-    const OURS: [&str; 10] = [
+    if is_credential(name, value) {
+        return wrong(
+            "a secret among the headers would go to every site",
+            "bind it to an origin: [[credential]] with origin = \"https://example.org\" and \
+             header = \"X-Api-Key: env:NAME\" (or basic, or bearer); a proxy's is part of fetch.proxy",
+        );
+    }
+    header_name(name)?;
+    header_text(value.trim(), instead)
+}
+
+/// One that a header can have and that the crawler does not set itself.
+pub fn header_name(name: &str) -> Result<(), Wrong> {
+    const OURS: [&str; 15] = [
         "host",
         "connection",
         "user-agent",
@@ -163,11 +175,45 @@ pub fn header(text: &str) -> Result<(), Wrong> {
         "if-none-match",
         "if-modified-since",
         "upgrade",
+        "proxy-authorization",
+        "expect",
+        "range",
+        "keep-alive",
+        "te",
     ];
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    if name.is_empty() || !name.bytes().all(token) {
+        let instead = "write 'Name: value' such as 'Accept-Language: pt'";
+        return wrong(format!("{name:?} is no name of a header"), instead);
+    }
     if OURS.contains(&name.to_ascii_lowercase().as_str()) {
         return wrong(format!("{name} is set by the crawler itself"), "remove it");
     }
-    header_text(value.trim(), instead)
+    Ok(())
+}
+
+/// For messages: without its value, where that is a secret.
+pub fn veiled_header(text: &str) -> String {
+    match text.split_once(':') {
+        Some((name, value)) if is_credential(name, value) => format!("{name}: ***"),
+        _ => text.to_owned(),
+    }
+}
+
+/// Whether a header proves who asks, by its name or the form of its value. Rather one too many: it can be
+/// written elsewhere.
+fn is_credential(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let spoken =
+        ["token", "secret", "passw", "credential", "session", "cookie", "apikey", "jwt", "bearer"];
+    let words = |word: &str| {
+        word.ends_with("key")
+            || word.contains("auth") && !["author", "authors", "authority"].contains(&word)
+    };
+    let scheme = value.trim().split(' ').next().unwrap_or_default();
+    spoken.iter().any(|part| name.contains(part))
+        || name.split(['-', '_', '.']).any(words)
+        || ["bearer", "basic", "digest", "negotiate"].iter().any(|s| scheme.eq_ignore_ascii_case(s))
 }
 
 /// `text/html`, `text/*` or `*/*`, lower case.
@@ -213,6 +259,22 @@ pub fn parameter(text: &str) -> Result<(), Wrong> {
         return wrong("it is no name of a query parameter", "write a name such as sid or utm_*");
     }
     Ok(())
+}
+
+/// A query parameter that names a session. What `*` stands behind must be long enough to tell sessions from the rest:
+/// a parameter taken out by mistake makes one page of many.
+pub fn session_name(text: &str) -> Result<(), Wrong> {
+    parameter(text)?;
+    match text.strip_suffix('*') {
+        Some(name) if name.len() < SESSION_NAME_BYTES_MIN => wrong(
+            "it would take parameters out that name no session",
+            format!(
+                "write at least {SESSION_NAME_BYTES_MIN} letters before the *, such as mysession*; \
+                 url.strip_query takes out any parameter"
+            ),
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// Where a link may stand: `tag/attribute`, in lower case.
@@ -286,9 +348,27 @@ mod tests {
         check(contact, &["a@b.org", "https://b.org/bot"], &["me", "", "ü@b.org", "a@b\r\nX: y"]);
         check(
             header,
-            &["Accept-Language: pt", "X-A:b"],
-            &["a", ": b", "Host: x", "A b: c", "A: \n", "authorization: Bearer x"],
+            &["Accept-Language: pt", "X-A:b", "X-Author: me", "DNT: 1", "X-Keyword: a", "Via: b"],
+            &["a", ": b", "Host: x", "A b: c", "A: \n", "authorization: Bearer x", "Cookie: a=b"],
         );
+        check(
+            header,
+            &[],
+            &[
+                "Proxy-Authorization: x",
+                "X-Api-Key: x",
+                "apikey: x",
+                "X-Auth: x",
+                "X-Authentication: x",
+                "X-Goog-Iam-Authorization-Token: x",
+                "Private-Token: x",
+                "x_client_secret: x",
+                "X-Session-Id: x",
+                "X-Forwarded-As: Bearer x",
+            ],
+        );
+        assert_eq!(veiled_header("X-Api-Key: hush"), "X-Api-Key: ***");
+        check(session_name, &["sid", "s", "aspsessionid*", "sid*"], &["*", "s*", "", "a*b"]);
         check(
             media_type,
             &["text/html", "text/*", "*/*"],

@@ -45,8 +45,7 @@ impl Values {
             near_duplicates: narrow(self.count("hazards.near_duplicates")),
             soft_404: self.flag("hazards.soft_404"),
             slow_time: self.time("hazards.slow_time"),
-            // Whatever is looked at stands still for a moment.
-            stalled_after: self.time("hazards.stalled_after").max(Duration::from_secs(1)),
+            stalled_after: self.time("hazards.stalled_after"),
             replicas: match self.text("hazards.replicas").as_str() {
                 "off" => Replicas::Off,
                 "fold" => Replicas::Fold,

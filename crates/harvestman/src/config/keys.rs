@@ -3,6 +3,8 @@
 //! Reading, listing, the commented `harvest.toml`, the suggestions for mistyped names and the check of
 //! `docs/configuration.md` all go by the one table [`KEYS`].
 
+use std::time::Duration;
+
 use super::check::Check;
 pub use super::table::KEYS;
 
@@ -67,6 +69,11 @@ pub enum Kind {
     Period,
     /// A time above zero, after which something ends.
     Limit,
+    /// A time from `min` to `max`.
+    Span {
+        min: Duration,
+        max: Duration,
+    },
     Factor {
         max: f64,
     },

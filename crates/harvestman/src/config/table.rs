@@ -2,6 +2,8 @@
 //!
 //! `docs/configuration.md` says the same at more length; a test compares the two.
 
+use std::time::Duration;
+
 use super::{
     check,
     keys::{Key, Kind, Reach},
@@ -12,6 +14,14 @@ const AT_LEAST_ONE: Kind = Kind::Count { min: 1, max: u64::MAX };
 
 const fn list(check: check::Check) -> Kind {
     Kind::List { check, commas: true }
+}
+
+const DAY: u64 = 24 * 3600;
+const YEAR: u64 = 365 * DAY;
+
+/// From so many seconds to so many.
+const fn span(min: u64, max: u64) -> Kind {
+    Kind::Span { min: Duration::from_secs(min), max: Duration::from_secs(max) }
 }
 
 pub const SCOPES: &[&str] = &["site", "domain", "prefix", "listed", "any"];
@@ -230,7 +240,7 @@ pub static KEYS: &[Key] = &[
         .example("\"mycrawler/1.0 (+https://example.org/bot)\"")
         .flag("user-agent"),
     Key::new("etiquette.headers", list(check::header), "[]")
-        .doc("More request headers.")
+        .doc("More request headers, for every server; no secrets: those are bound to an origin by [[credential]].")
         .example("[\"Accept-Language: pt, en;q=0.5\"]")
         .reach(Reach::Spider)
         .live(),
@@ -540,7 +550,7 @@ pub static KEYS: &[Key] = &[
         .live(),
     Key::new(
         "hazards.session_names",
-        list(check::parameter),
+        list(check::session_name),
         "[\"phpsessid\", \"jsessionid\", \"sid\", \"sessionid\", \"session_id\", \"aspsessionid*\", \"oscsid\", \"zenid\", \"cftoken\"]",
     )
     .doc("Session identifiers that are taken out of URLs, in the query and behind a semicolon; * at the end stands for any rest.")
@@ -552,7 +562,7 @@ pub static KEYS: &[Key] = &[
         .example("false")
         .reach(Reach::Spider)
         .live(),
-    Key::new("hazards.slow_time", Kind::Time, "\"10m\"")
+    Key::new("hazards.slow_time", span(1, YEAR), "\"10m\"")
         .doc("Time that the visits to a site no seed names may take together when its pages take more than a 120th of it each.")
         .example("\"1h\"")
         .reach(Reach::Spider)
@@ -560,7 +570,7 @@ pub static KEYS: &[Key] = &[
     Key::new("hazards.replicas", Kind::OneOf(REPLICAS), "\"report\"")
         .doc("Sites that serve what another serves: not looked for, listed, or folded (links to them lead to the original, and their pages rest).")
         .example("\"fold\""),
-    Key::new("hazards.replicas_again", Kind::Time, "\"30d\"")
+    Key::new("hazards.replicas_again", span(1, 10 * YEAR), "\"30d\"")
         .doc("How long a folded site is believed to be a replica; then some of its pages are visited to see whether it still is.")
         .example("\"7d\""),
     Key::new("hazards.domain_hosts", AT_LEAST_ONE, "1000")
@@ -569,7 +579,7 @@ pub static KEYS: &[Key] = &[
     Key::new("hazards.wildcard_hosts", AT_LEAST_ONE, "20")
         .doc("From this many hosts on, a domain is asked for an absurd name, to see whether every name under it resolves (a DNS wildcard).")
         .example("100"),
-    Key::new("hazards.stalled_after", Kind::Time, "\"5m\"")
+    Key::new("hazards.stalled_after", span(1, DAY), "\"5m\"")
         .doc("A part of the crawl that makes no progress for so long is told of and begun anew; after twice that the process ends.")
         .example("\"10m\""),
     Key::new("hazards.near_duplicates", Kind::Count { min: 0, max: 1_000_000 }, "10")

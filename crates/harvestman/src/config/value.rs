@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use serde_json::json;
 
 use super::{
-    check::{Wrong, wrong},
+    check::{Wrong, veiled_header, wrong},
     keys::{Key, Kind},
     units::{parse_size, parse_time, size_text, time_text},
 };
@@ -55,6 +55,7 @@ impl Value {
             Kind::Time => time(raw),
             Kind::Period => period(raw, key),
             Kind::Limit => limit(raw),
+            Kind::Span { min, max } => span(raw, min, max),
             Kind::Factor { max } => factor(raw, max),
             Kind::Rate { max } => rate(raw, max, key),
             Kind::Flag => flag(raw),
@@ -132,6 +133,7 @@ impl Raw {
     pub fn shown(&self, key: &Key) -> Raw {
         match self {
             Raw::Text(text) if key.secret => Raw::Text(veiled(text)),
+            Raw::Text(text) if key.name == "etiquette.headers" => Raw::Text(veiled_header(text)),
             other => other.clone(),
         }
     }
@@ -258,6 +260,16 @@ fn limit(raw: &Raw) -> Result<Value, Wrong> {
             "write a time above zero such as 30s or 2h",
         ),
         limit => Ok(limit),
+    }
+}
+
+fn span(raw: &Raw, min: Duration, max: Duration) -> Result<Value, Wrong> {
+    let [least, most] = [min, max].map(time_text);
+    let instead = format!("write a time from {least} to {most}");
+    match time(raw)? {
+        Value::Time(time) if time < min => wrong(format!("it is shorter than {least}"), instead),
+        Value::Time(time) if time > max => wrong(format!("it is longer than {most}"), instead),
+        span => Ok(span),
     }
 }
 

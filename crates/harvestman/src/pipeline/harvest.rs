@@ -259,7 +259,10 @@ impl Harvest {
                 self.state.tally.time.dns_ms += took.as_millis() as u64;
                 self.workbench.resolved(&site, outcome, self.clock.now());
             }
-            Event::Fetched { assignment, answer, busy } => self.fetched(*assignment, *answer, busy),
+            Event::Fetched { assignment, answer, busy } => {
+                super::poison::taste_in_loop(assignment.url.as_str());
+                self.fetched(*assignment, *answer, busy);
+            }
             Event::Gathered(report) => self.gathered(*report),
             Event::CheckedOut { leases, full, next, busy: _busy } => {
                 self.checked_out(leases, full, next);

@@ -41,11 +41,34 @@ pub fn decide(
         after_visit(&stakes.stake.policy, &visited(page, update, sight, stakes, now));
     update.due = match after {
         PageAfter::Retry { at } => Some(*at),
-        _ => due,
+        _ => due.map(|due| not_after_its_end(due, page, update, stakes, now)),
     };
     update.habit = (habit != page.habit).then_some(habit);
     let call_children = call_children || passes_on(page, update, sight, stakes);
     Decided { sight, call_children }
+}
+
+/// A page that says when it ends is not looked after beyond that: only ever again after the longest time between visits,
+/// to see what stands there now.
+fn not_after_its_end(
+    due: Timestamp,
+    page: &Page,
+    update: &PageUpdate,
+    stakes: &Stakes,
+    now: Timestamp,
+) -> Timestamp {
+    let end = match &update.facts {
+        Some(facts) => facts.unavailable_after,
+        None => page.last.as_ref().and_then(|last| last.unavailable_after),
+    };
+    let longest = match stakes.stake.policy {
+        Policy::Value(value) => value.period_max,
+        _ => manager::Value::default().period_max,
+    };
+    match end.is_some_and(|end| due >= end) {
+        true => due.max(now.plus(longest)),
+        false => due,
+    }
 }
 
 /// A page that came along with its seed has the pages below it come along too: so a seed's turn is its site's.

@@ -257,6 +257,7 @@ fn facts_of(
         links_external: count(gathered.links.len().saturating_sub(sorted.internal.len())),
         noindex: gathered.noindex,
         noarchive: gathered.noarchive,
+        unavailable_after: end_of(gathered),
         duplicate_of: match answer.filed.seen {
             Seen::Elsewhere(page) => page,
             _ => None,
@@ -264,6 +265,11 @@ fn facts_of(
         near_of: None,
         sketch: compared.sketch,
     })
+}
+
+/// When the page says that it ends; what is no date says nothing.
+fn end_of(gathered: &Gathered) -> Option<Timestamp> {
+    gathered.unavailable_after.as_deref().and_then(seeder::read_date)
 }
 
 /// What it names as its canonical page; where that is several, all of them with blanks between.
@@ -289,6 +295,7 @@ fn is_news(last: &LastVersion, answer: &Answered<'_>, compared: &Compared) -> bo
             };
             is_other("etag", &last.condition.etag)
                 || is_other("last-modified", &last.condition.last_modified)
+                || end_of(answer.gathered) != last.unavailable_after
                 || (compared.sketch != last.sketch && answer.filed.digest != last.payload_digest)
         }
         _ => true,

@@ -26,11 +26,12 @@ fn credentials_cookies_and_headers_go_where_they_belong_and_into_no_archive() {
             "[crawl]\nscope = \"domain\"\n[fetch]\ncookies = \"cookies.txt\"\n\
              [etiquette]\nheaders = [\"Accept-Language: pt\"]\n\
              [[credential]]\norigin = \"http://a.raw.test:{port}\"\nbasic = \"ann:pass-5ecret\"\n\
+             [[credential]]\norigin = \"http://a.raw.test:{port}\"\nheader = \"X-Api-Key: env:KEY\"\n\
              [[credential]]\norigin = \"http://b.raw.test:{port}\"\nbearer = \"env:TOKEN\"\n"
         ),
     )
     .unwrap();
-    let world = world.variable("TOKEN", "token-5ecret");
+    let world = world.variable("TOKEN", "token-5ecret").variable("KEY", "key-5ecret");
     let seed = format!("http://a.raw.test:{port}/");
     let resolve = "*.raw.test=127.0.0.1";
     world.run(&["crawl", &seed, "--delay", "0", "--resolve", resolve]).exits(0);
@@ -42,9 +43,11 @@ fn credentials_cookies_and_headers_go_where_they_belong_and_into_no_archive() {
     for asked in &a {
         assert_eq!(asked.header("authorization"), Some("Basic YW5uOnBhc3MtNWVjcmV0"));
         assert_eq!(asked.header("cookie"), Some("member=cookie-5ecret"));
+        assert_eq!(asked.header("x-api-key"), Some("key-5ecret"));
     }
     for asked in &b {
         assert_eq!(asked.header("authorization"), Some("Bearer token-5ecret"));
+        assert_eq!(asked.header("x-api-key"), None);
         assert!(asked.header("cookie").is_none_or(|ticket| ticket == "ticket=from-token-5ecret"));
     }
     assert!(b.iter().any(|asked| asked.header("cookie").is_some()), "the ticket is used");

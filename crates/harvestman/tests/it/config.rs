@@ -55,6 +55,32 @@ fn config_check_of_a_good_configuration_exits_with_0_and_says_what_needs_a_resta
 }
 
 #[test]
+fn limits_on_hazards_that_make_no_sense_are_refused_with_what_to_write() {
+    for (line, what_to_do) in [
+        ("stalled_after = '0s'", "from 1s to 1d"),
+        ("stalled_after = '10ms'", "from 1s to 1d"),
+        ("stalled_after = '3d'", "from 1s to 1d"),
+        ("replicas_again = 0", "from 1s to 3650d"),
+        ("slow_time = 0", "from 1s to 365d"),
+        ("session_names = ['sid', '*']", "before the *"),
+        ("session_names = ['s*']", "before the *"),
+        ("wildcard_hosts = 0", "1 or more"),
+        ("domain_hosts = 0", "1 or more"),
+        ("duplicates = -1", "whole number"),
+    ] {
+        let world = world(&format!("[hazards]\n{line}\n"));
+        let done = world.run(&["config", "check"]);
+        done.exits(2);
+        let name = line.split(' ').next().unwrap();
+        for part in ["line 2", name, what_to_do] {
+            assert!(done.out.contains(part), "{line}: no {part:?} in {done}");
+        }
+        world.run(&["crawl", "http://s0.sim.test/"]).exits(2);
+        assert_eq!(world.log(), [], "nothing was fetched");
+    }
+}
+
+#[test]
 fn man_writes_one_page_for_each_command() {
     let world = World::new(WebOptions::default());
     let program = world.run(&["man"]);

@@ -226,7 +226,8 @@ fn credentials_cookies_and_referrers_never_cross_an_origin() {
     std::fs::write(world.folder.join("cookies.txt"), cookies).unwrap();
     let config = format!(
         "[fetch]\ncookies = \"cookies.txt\"\n[crawl]\nscope = \"domain\"\nports = [\"{away}\"]\n\
-         [[credential]]\norigin = \"http://in.a.raw.test:{port}\"\nbasic = \"ann:s3cret\"\n"
+         [[credential]]\norigin = \"http://in.a.raw.test:{port}\"\nbasic = \"ann:s3cret\"\n\
+         [[credential]]\norigin = \"http://in.a.raw.test:{port}\"\nheader = \"X-Api-Key: s3cret\"\n"
     );
     std::fs::write(world.folder.join("harvest.toml"), config).unwrap();
     // The name and password in a seed are for nobody else either.
@@ -241,8 +242,9 @@ fn credentials_cookies_and_referrers_never_cross_an_origin() {
     let got = others.iter().filter(|asked| asked.place.contains("/got/")).count();
     assert_eq!(got, 20, "every redirect was followed");
     assert!(home.iter().all(|asked| asked.header("authorization").is_some()), "{home:#?}");
+    assert!(home.iter().all(|asked| asked.header("x-api-key") == Some("s3cret")), "{home:#?}");
     for asked in others {
-        for name in ["authorization", "proxy-authorization", "cookie", "referer"] {
+        for name in ["authorization", "proxy-authorization", "cookie", "referer", "x-api-key"] {
             assert_eq!(asked.header(name), None, "{asked:?}");
         }
         assert!(!asked.head.join("\n").contains("s3cret"), "{asked:?}");
@@ -252,6 +254,36 @@ fn credentials_cookies_and_referrers_never_cross_an_origin() {
         let agent = asked.header("user-agent").unwrap_or_default();
         assert!(agent.starts_with("Harvestman/") || agent.starts_with("harvestman/"), "{agent}");
     }
+}
+
+#[test]
+fn headers_that_are_secrets_are_refused_where_they_would_go_to_every_server() {
+    let raw = Raw::pages(&[("a.raw.test/", "<p>home")]);
+    let world = World::new(WebOptions::default());
+    let seed = format!("http://a.raw.test:{}/", raw.port);
+    for line in [
+        "Authorization: Bearer s3cret",
+        "Cookie: member=s3cret",
+        "Proxy-Authorization: Basic s3cret",
+        "X-Api-Key: s3cret",
+        "PRIVATE-TOKEN: s3cret",
+        "X-Amz-Security-Token: s3cret",
+        "X-Client-Secret: s3cret",
+        "X-Custom: Bearer s3cret",
+    ] {
+        let list = format!("[{line:?}]");
+        let mut command = world.command(&["crawl", &seed, "--delay", "0", "--resolve", RESOLVE]);
+        command.env("HARVESTMAN_ETIQUETTE_HEADERS", list);
+        let done = Running::new(&mut command).wait(Duration::from_secs(60));
+        done.exits(2).says(&["would go to every site"]);
+        let where_to = if line.starts_with("Cookie") { "fetch.cookies" } else { "[[credential]]" };
+        done.says(&[where_to]);
+        assert!(!done.err.contains("s3cret"), "{done}");
+    }
+    let header = "etiquette.headers=[\"X-Api-Key: s3cret\"]";
+    let done = world.run(&["spider", "add", "one", &seed, "--set", header]);
+    done.exits(2).says(&["[[credential]]"]);
+    assert_eq!(raw.heard().len(), 0, "nobody was asked anything");
 }
 
 #[test]

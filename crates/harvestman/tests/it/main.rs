@@ -27,6 +27,7 @@ mod full_disk;
 mod guards;
 mod hazards;
 mod history;
+mod http2;
 mod kill;
 mod laboratory;
 mod limits;

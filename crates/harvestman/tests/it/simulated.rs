@@ -24,7 +24,10 @@ use harvestman::{
     timekeeping::set_right,
 };
 use manager::{Budget, PurseId};
-use model::{Archive, Clock, CrawlUrl, FetchLimits, Frontier, SiteKey, Spent, SpiderId, Timestamp};
+use model::{
+    Archive, Clock, CrawlUrl, Fetch, FetchLimits, Frontier, Resolve, SiteKey, Spent, SpiderId,
+    Timestamp,
+};
 use seeder::{Blocks, Seed, SeedSet, SpiderRules};
 use simweb::{LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions, checks};
 use store::{
@@ -104,6 +107,18 @@ pub fn crawl(
     fetcher: Arc<SimFetcher>,
     errand: &Errand,
 ) -> Outcome {
+    let resolve = Arc::new(SimResolver::new(web.clone(), clock.clone()));
+    crawl_by(web, folder, clock, (fetcher, resolve), errand)
+}
+
+/// The same by way of somebody who fetches and resolves in his own manner.
+pub fn crawl_by(
+    web: &Arc<SimWeb>,
+    folder: &std::path::Path,
+    clock: &Arc<dyn Clock>,
+    (fetch, resolve): (Arc<dyn Fetch>, Arc<dyn Resolve>),
+    errand: &Errand,
+) -> Outcome {
     let homes = (0..web.sites()).map(|site| CrawlUrl::parse(&web.home(site)).unwrap());
     let seeds: Vec<CrawlUrl> = homes.chain(errand.seeds.iter().cloned()).collect();
     let spider = |seeds: &[CrawlUrl]| spider(seeds, errand.returns, errand.rules.clone());
@@ -135,8 +150,8 @@ pub fn crawl(
         archive,
         links: LinkWriter::open(&folder.join("links"), marks.links).unwrap(),
         run: None,
-        fetch: fetcher,
-        resolve: Arc::new(SimResolver::new(web.clone(), clock.clone())),
+        fetch,
+        resolve,
         clock: clock.clone(),
         workbench: Workbench::new(
             workbench::Options::default().with_pause(PAUSE),

@@ -1,6 +1,8 @@
 //! A page that breaks its reading down, or never lets go of it, costs a page; and a part of ours that hangs ends the
 //! process in a way that loses nothing.
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 use simweb::WebOptions;
 
@@ -147,5 +149,55 @@ fn a_writer_that_hangs_is_told_of_and_ends_the_process_so_that_the_next_recovers
     crawl(&world, &raw, &[]).exits(0);
     assert_eq!(fetched(&world), 5);
     assert_eq!(raw.asked().len(), 5, "what was archived is not asked for again");
+    world.run(&["check"]).exits(0);
+}
+
+#[test]
+fn a_loop_that_hangs_is_told_of_and_ends_the_process_so_that_the_next_recovers() {
+    let raw = server();
+    let world = World::new(WebOptions::default())
+        .variable(POISON, "hang:loop:/b")
+        .variable("HARVESTMAN_HAZARDS_STALLED_AFTER", STALLED_AFTER);
+    let done = crawl(&world, &raw, &[]);
+    done.exits(3).says(&[
+        "the harvest loop has made no progress for 5s: handling what came",
+        "the harvest loop has made no progress for 10s",
+        "everything settled is safe",
+    ]);
+    let stalls = world.status()["stalls"].clone();
+    assert!(stalls.to_string().contains("the harvest loop has made no progress"), "{stalls}");
+    assert!(fetched(&world) >= 1, "what was settled before is there");
+    let world = world.variable(POISON, "none:");
+    crawl(&world, &raw, &[]).exits(0);
+    assert_eq!(fetched(&world), 5, "its site goes on where it was");
+    let asked = raw.asked();
+    let times = |path: &str| asked.iter().filter(|place| place.ends_with(path)).count();
+    assert!(times("/b") <= 2 && times("/c") == 1, "{asked:?}");
+    assert!(asked.len() <= 8, "only what was under way is asked for again: {asked:?}");
+    world.run(&["check"]).exits(0);
+}
+
+#[test]
+fn a_fetch_that_outlives_its_own_limits_is_given_up_and_its_site_goes_on() {
+    let raw = server();
+    let world = World::new(WebOptions::default())
+        .variable(POISON, "never:/poison")
+        .variable("HARVESTMAN_FETCH_TIMEOUT", "1s")
+        .variable("HARVESTMAN_CRAWL_FOR", "20s")
+        .variable("HARVESTMAN_HAZARDS_STALLED_AFTER", "2s");
+    let began = Instant::now();
+    crawl(&world, &raw, &[]).exits(0);
+    assert!(began.elapsed() >= Duration::from_secs(3), "not before its limits and the patience");
+    assert_eq!(fetched(&world), 4, "the other pages of its site are there");
+    let told = &met(&world, "stalled")[0];
+    assert_eq!((&told["what"], &told["measure"]), (&"fetching".into(), &"cut".into()), "{told}");
+    let url = format!("http://127.0.0.1:{}/poison", raw.port);
+    assert_eq!(told["examples"][0], url);
+    let history = world.run(&["explain", &url]).out;
+    assert!(history.contains("last visit") && history.contains("timeout"), "{history}");
+    // Nothing was lost with it: it comes when it can.
+    let world = world.variable(POISON, "none:");
+    crawl(&world, &raw, &["--fresh"]).exits(0);
+    assert_eq!(fetched(&world), 5);
     world.run(&["check"]).exits(0);
 }

@@ -4,16 +4,19 @@
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, UNIX_EPOCH},
 };
 
 use harvester::clock::SimClock;
-use model::{Clock, Timestamp};
+use model::{
+    BoxFuture, Clock, Exchange, Fetch, FetchFailure, FetchRequest, Headers, Resolution, Resolve,
+    Timestamp,
+};
 use serde_json::Value;
-use simweb::{Hazard, LogOptions, PageCount, SimFetcher, SimWeb, WebOptions};
+use simweb::{Hazard, LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions};
 
 use crate::{
     raw::{Raw, reply},
@@ -22,6 +25,7 @@ use crate::{
 };
 
 const HTML: &str = "Content-Type: text/html";
+const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 fn hazard<'a>(rows: &'a Value, word: &str, what: &str) -> Option<&'a Value> {
@@ -285,4 +289,238 @@ fn a_site_that_is_down_for_months_is_asked_ever_less_and_found_again_within_a_mo
     let down: Vec<i64> =
         rows_of(&database, "SELECT count(*) FROM sites WHERE instr(traps, '\"down\":') > 0");
     assert_eq!(down, [0], "it is up again");
+}
+
+/// Fetches from the simulated web, and has its servers say something else in one header.
+struct Saying {
+    fetcher: Arc<SimFetcher>,
+    header: &'static str,
+    says: fn(&Exchange) -> Option<String>,
+}
+
+impl Fetch for Saying {
+    fn fetch(&self, request: FetchRequest) -> BoxFuture<'_, Result<Exchange, FetchFailure>> {
+        Box::pin(async move {
+            let mut exchange = self.fetcher.fetch(request).await?;
+            if let Some(text) = (self.says)(&exchange) {
+                let mut headers = Headers::new();
+                let others = exchange.headers.iter();
+                others
+                    .filter(|(name, _)| !name.eq_ignore_ascii_case(self.header))
+                    .for_each(|(name, value)| headers.push(name, value));
+                headers.push(self.header, &text);
+                exchange.headers = headers;
+            }
+            Ok(exchange)
+        })
+    }
+}
+
+/// Resolves as the simulated web does, and remembers what was asked for.
+struct Listening {
+    names: SimResolver,
+    life: Duration,
+    clock: Arc<dyn Clock>,
+    asked: Mutex<Vec<(String, Timestamp)>>,
+}
+
+impl Resolve for Listening {
+    fn resolve(&self, host: &str) -> BoxFuture<'_, Result<Resolution, FetchFailure>> {
+        let now = self.clock.now();
+        self.asked.lock().unwrap().push((host.to_owned(), now));
+        let found = self.names.resolve(host);
+        Box::pin(async move {
+            let found = found.await?;
+            Ok(Resolution { expires: now.plus(self.life), ..found })
+        })
+    }
+}
+
+/// What a site that cannot serve for so long is asked, in simulated time, when it says so in the words of `says`: when,
+/// and what it answered.
+fn unavailable_for(
+    lasting: Duration,
+    says: fn(&Exchange) -> Option<String>,
+) -> Vec<(Duration, u16)> {
+    let mut options = WebOptions { sites: 1, pages: PageCount::Fixed(8), ..WebOptions::default() };
+    let host = options.host(0);
+    options.put(&format!("{host}/*"), Hazard::Unavailable { every: DAY * 1000, lasting });
+    let start = options.origin;
+    let web = Arc::new(SimWeb::new(options));
+    let clock: Arc<dyn Clock> = Arc::new(SimClock::new(start));
+    let log = LogOptions::default();
+    let fetcher = Arc::new(SimFetcher::new(web.clone(), clock.clone(), "harvestman", log).unwrap());
+    let resolve = Arc::new(SimResolver::new(web.clone(), clock.clone()));
+    let saying = Saying { fetcher: fetcher.clone(), header: "retry-after", says };
+    let folder = tempfile::tempdir().unwrap();
+    let errand = Errand::new("policy = 'once'", Some(start.plus(DAY * 3)));
+    simulated::crawl_by(&web, folder.path(), &clock, (Arc::new(saying), resolve), &errand);
+    let entries = fetcher.log().entries();
+    entries.iter().map(|entry| (entry.at.since(start), entry.status)).collect()
+}
+
+/// When the site was first refused, and when it was asked the next time.
+fn first_wait(asked: &[(Duration, u16)]) -> (Duration, Duration) {
+    let refused = asked.iter().position(|(_, status)| *status == 503).expect("it refused");
+    let next = asked.get(refused + 1).expect("it is asked again");
+    (asked[refused].0, next.0)
+}
+
+fn complete(asked: &[(Duration, u16)]) {
+    let pages = asked.iter().filter(|(_, status)| *status == 200).count();
+    assert!(pages >= 8, "the whole site comes in the end: {asked:?}");
+}
+
+/// A moment as HTTP writes it, by the server's own clock.
+fn in_http(exchange: &Exchange, ahead: Duration) -> String {
+    let date = exchange.headers.get("date").unwrap();
+    httpdate::fmt_http_date(httpdate::parse_http_date(date).unwrap() + ahead)
+}
+
+#[test]
+fn a_server_that_names_a_date_to_come_back_at_is_left_alone_until_then() {
+    let asked = unavailable_for(HOUR * 2, |exchange| {
+        (exchange.status == 503).then(|| in_http(exchange, HOUR * 2))
+    });
+    let (refused, next) = first_wait(&asked);
+    let waited = next - refused;
+    assert!((HOUR * 2..HOUR * 3).contains(&waited), "{waited:?}: {asked:?}");
+    complete(&asked);
+}
+
+#[test]
+fn a_date_that_is_past_and_what_is_no_time_at_all_are_the_ordinary_back_off() {
+    let past: fn(&Exchange) -> Option<String> = |exchange| {
+        let long_ago = httpdate::fmt_http_date(UNIX_EPOCH + DAY * 8000);
+        (exchange.status == 503).then_some(long_ago)
+    };
+    let minus: fn(&Exchange) -> Option<String> =
+        |exchange| (exchange.status == 503).then(|| "-1".to_owned());
+    let noise: fn(&Exchange) -> Option<String> =
+        |exchange| (exchange.status == 503).then(|| "when the cows come home".to_owned());
+    for (name, says) in [("past", past), ("minus", minus), ("noise", noise)] {
+        let asked = unavailable_for(HOUR, says);
+        let (refused, next) = first_wait(&asked);
+        let waited = next - refused;
+        assert!(waited >= Duration::from_secs(5), "{name}: {waited:?}");
+        let within = asked.iter().filter(|(at, _)| *at < refused + HOUR).count();
+        assert!(within <= 30, "{name}: {within} questions in an hour: {asked:?}");
+        complete(&asked);
+    }
+}
+
+#[test]
+fn a_server_that_says_ten_years_is_asked_again_after_a_day() {
+    let asked = unavailable_for(HOUR, |exchange| {
+        (exchange.status == 503).then(|| (10 * 365 * 24 * 3600).to_string())
+    });
+    let (refused, next) = first_wait(&asked);
+    let waited = next - refused;
+    assert!((DAY..DAY + HOUR * 2).contains(&waited), "{waited:?}: {asked:?}");
+    complete(&asked);
+}
+
+#[test]
+fn a_site_of_a_hundred_pages_asks_for_its_name_once_in_the_life_of_the_answer() {
+    let options = WebOptions { sites: 3, pages: PageCount::Fixed(100), ..WebOptions::default() };
+    let (start, hosts) = (options.origin, [0, 1, 2].map(|site| options.host(site)));
+    let web = Arc::new(SimWeb::new(options));
+    let clock: Arc<dyn Clock> = Arc::new(SimClock::new(start));
+    let log = LogOptions::default();
+    let fetcher = Arc::new(SimFetcher::new(web.clone(), clock.clone(), "harvestman", log).unwrap());
+    let life = Duration::from_secs(60);
+    let names = SimResolver::new(web.clone(), clock.clone());
+    let listening =
+        Arc::new(Listening { names, life, clock: clock.clone(), asked: Mutex::default() });
+    let folder = tempfile::tempdir().unwrap();
+    let once = Errand::new("policy = 'once'", None);
+    simulated::crawl_by(&web, folder.path(), &clock, (fetcher.clone(), listening.clone()), &once);
+    let took = clock.now().since(start);
+    let lives = took.as_secs().div_ceil(life.as_secs()) as usize;
+    let asked = listening.asked.lock().unwrap();
+    let visits = fetcher.log().entries().len();
+    assert!(visits >= 300, "{visits}");
+    for host in hosts {
+        let times: Vec<Timestamp> =
+            asked.iter().filter(|(name, _)| *name == *host).map(|(_, at)| *at).collect();
+        assert!(!times.is_empty() && times.len() <= lives + 1, "{}: {lives}", times.len());
+        let early = times.windows(2).find(|pair| pair[1].since(pair[0]) < life);
+        assert_eq!(early, None, "not before the answer's life is over");
+    }
+}
+
+#[test]
+fn a_page_that_says_when_it_ends_is_not_looked_after_beyond_that() {
+    let raw = Raw::start(|place, stream| match place {
+        "127.0.0.1/" => {
+            let links =
+                b"<a href=/over>1</a><a href=/meta>2</a><a href=/theirs>3</a><a href=/far>4</a>";
+            reply(stream, "200 OK", HTML, links);
+        }
+        "127.0.0.1/over" => {
+            let fields = format!(
+                "{HTML}\r\nX-Robots-Tag: unavailable_after: Friday, 25-Jun-10 15:00:00 PST"
+            );
+            reply(stream, "200 OK", &fields, b"<p>an offer that is over</p>");
+        }
+        "127.0.0.1/meta" => {
+            let body = b"<meta name=robots content='unavailable_after: 2011-02-03'><p>another</p>";
+            reply(stream, "200 OK", HTML, body);
+        }
+        "127.0.0.1/theirs" => {
+            let fields =
+                format!("{HTML}\r\nX-Robots-Tag: googlebot: unavailable_after: 25 Jun 2010");
+            reply(stream, "200 OK", &fields, b"<p>over for others</p>");
+        }
+        "127.0.0.1/far" => {
+            let fields =
+                format!("{HTML}\r\nX-Robots-Tag: unavailable_after: 25 Jun 2090 15:00 GMT");
+            reply(stream, "200 OK", &fields, b"<p>good for long</p>");
+        }
+        _ => reply(stream, "404 Not Found", HTML, b"none"),
+    });
+    let world = World::new(WebOptions::default())
+        .variable("HARVESTMAN_REVISIT_POLICY", "fixed")
+        .variable("HARVESTMAN_REVISIT_PERIOD", "7d");
+    let at = |path: &str| format!("http://127.0.0.1:{}{path}", raw.port);
+    world.run(&["crawl", &at("/"), "--delay", "0"]).exits(0);
+    let days_to_next = |path: &str| {
+        let url = at(path);
+        let wait = format!(
+            "SELECT (p.due - v.last) / 86400000 FROM pages p JOIN visits v ON v.site = p.site AND v.fp = p.fp \
+             WHERE p.url = '{url}'"
+        );
+        world.number(&wait)
+    };
+    for over in ["/over", "/meta"] {
+        assert!(days_to_next(over) >= 89, "{over}: {} days", days_to_next(over));
+    }
+    for on in ["/theirs", "/far"] {
+        assert!(days_to_next(on) <= 8, "{on}: {} days", days_to_next(on));
+    }
+    // What is seen again unchanged still ends when it did.
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    assert!(days_to_next("/over") >= 89 && days_to_next("/far") <= 8);
+    let told = world.run(&["explain", &at("/over")]);
+    assert!(told.out.contains("ends at 2010-06-25T23:00:00Z (unavailable_after)"), "{told}");
+    assert!(!world.run(&["explain", &at("/theirs")]).out.contains("unavailable_after"));
+}
+
+#[test]
+fn the_question_for_a_page_that_cannot_exist_is_shown_as_a_question() {
+    let mut options = WebOptions { pages: PageCount::Fixed(60), ..WebOptions::default() };
+    options.page.broken_share = 0.3;
+    let host = options.host(0);
+    options.put(&host, Hazard::Soft404);
+    let world = World::new(options);
+    let done = world.run(&["crawl", &world.web.home(0), "--delay", "0"]);
+    done.exits(0);
+    assert!(!done.err.contains("parts of pages"), "{done}");
+    let asked: Vec<String> =
+        world.rows("SELECT url FROM pages WHERE url LIKE '%/no-such-page-%' AND requisite");
+    let told = world.run(&["explain", &asked[0]]);
+    assert!(told.out.contains("a question to the site, not a page"), "{told}");
+    assert!(told.out.contains("asked for once, to see what the site says"), "{told}");
+    assert!(!told.out.contains("part of pages"), "{told}");
+    assert!(!world.run(&["status"]).out.contains("parts of pages"));
 }

@@ -21,6 +21,11 @@ const YEAR_MAX: i64 = 9999;
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
+/// A moment as people write it into pages and headers.
+pub fn read_date(text: &str) -> Option<Timestamp> {
+    read_moment(text).map(|moment| moment.at)
+}
+
 pub(crate) fn read_moment(text: &str) -> Option<Moment> {
     let text = text.trim();
     // The longest has a name of a day, fractions and a zone.
@@ -59,6 +64,8 @@ fn w3c(text: &str) -> Option<Moment> {
 fn rfc822(text: &str) -> Option<Moment> {
     let text = text.split_once(',').map_or(text, |(_, rest)| rest);
     let mut words = text.split_ascii_whitespace();
+    // RFC 850 has hyphens in its dates.
+    let mut words = words.next()?.split('-').chain(words);
     let day = words.next().and_then(|word| number(word, 2))?;
     let name = words.next()?.to_ascii_lowercase();
     let month = MONTHS.iter().position(|month| name.starts_with(month))? as i64 + 1;
@@ -169,6 +176,8 @@ mod tests {
             "2026-11-15T22:04:05-0500",
             "Mon, 16 Nov 2026 03:04:05 GMT",
             "Mon, 16 Nov 26 03:04:05 +0000",
+            "Monday, 16-Nov-26 03:04:05 GMT",
+            "16-Nov-2026 03:04:05 +0000",
             "16 November 2026 04:04:05 CET",
             "Sun, 15 Nov 2026 22:04:05 EST",
             "16 Nov 2026 03:04:05 XYZ",

@@ -344,8 +344,9 @@ fn save_facts(work: &Work<'_>, site: SiteId, fp: i64, facts: &PageFacts) -> Resu
         .prepare_cached(
             "INSERT OR REPLACE INTO page_facts (site, fp, media_type, charset, title, description, \
              language, canonical, etag, last_modified, location, text_bytes, links_internal, \
-             links_external, noindex, noarchive, duplicate_of, sketch, near_of) VALUES (?1, ?2, ?3, \
-             ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+             links_external, noindex, noarchive, duplicate_of, sketch, near_of, unavailable_after) VALUES \
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, \
+             ?20)",
         )?
         .execute(params![
             site.0,
@@ -367,6 +368,7 @@ fn save_facts(work: &Work<'_>, site: SiteId, fp: i64, facts: &PageFacts) -> Resu
             facts.duplicate_of.map(stored_fp),
             facts.sketch,
             facts.near_of.map(stored_fp),
+            facts.unavailable_after.map(|at| at.0),
         ])?;
     Ok(())
 }

@@ -134,7 +134,7 @@ pub(super) const LAST_VERSION: &str = "SELECT v.last, f.etag, f.last_modified, v
      CASE WHEN v.count = 1 AND v.record_date IS NULL THEN f.sketch \
      WHEN f.sketch IS NOT NULL THEN x'' END, \
      EXISTS (SELECT 1 FROM visits g WHERE g.site = v.site AND g.fp = v.fp AND g.seq > v.seq \
-     AND g.change = 6), v.count \
+     AND g.change = 6), v.count, f.unavailable_after \
      FROM visits v LEFT JOIN page_facts f ON f.site = v.site AND f.fp = v.fp WHERE v.seq = ?1";
 
 pub(super) fn last_version_from_row(row: &Row<'_>) -> rusqlite::Result<LastVersion> {
@@ -153,6 +153,7 @@ pub(super) fn last_version_from_row(row: &Row<'_>) -> rusqlite::Result<LastVersi
         sketch: row.get(14)?,
         gone: row.get(15)?,
         seen: row.get(16)?,
+        unavailable_after: row.get::<_, Option<i64>>(17)?.map(Timestamp),
         audited: false,
     })
 }
@@ -267,7 +268,8 @@ pub(crate) fn robots_from_row(row: &Row<'_>) -> rusqlite::Result<RobotsCopy> {
 /// The facts of a page, for [`facts_from_row`].
 pub(crate) const FACTS: &str = "SELECT media_type, charset, title, description, language, \
      canonical, etag, last_modified, location, text_bytes, links_internal, links_external, \
-     noindex, noarchive, duplicate_of, sketch, near_of FROM page_facts WHERE site = ?1 AND fp = ?2";
+     noindex, noarchive, duplicate_of, sketch, near_of, unavailable_after FROM page_facts \
+     WHERE site = ?1 AND fp = ?2";
 
 pub(crate) fn facts_from_row(row: &Row<'_>) -> rusqlite::Result<PageFacts> {
     Ok(PageFacts {
@@ -288,5 +290,6 @@ pub(crate) fn facts_from_row(row: &Row<'_>) -> rusqlite::Result<PageFacts> {
         duplicate_of: row.get::<_, Option<i64>>(14)?.map(fp_of),
         sketch: row.get(15)?,
         near_of: row.get::<_, Option<i64>>(16)?.map(fp_of),
+        unavailable_after: row.get::<_, Option<i64>>(17)?.map(Timestamp),
     })
 }

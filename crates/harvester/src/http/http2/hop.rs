@@ -42,7 +42,8 @@ pub async fn run(
     let target = asked.url.path_and_query();
     let request_head =
         heads::request_head(request.method(), target, asked.url.authority(), request.headers());
-    let mut hop = Hop { wire, limits: &asked.limits, end, sleep: pin!(sleep_until(end)) };
+    let sleep = pin!(sleep_until(end));
+    let mut hop = Hop { wire, limits: &asked.limits, end, sleep, played: None };
     let response = hop.head(request, post).await?;
     let head_at = Instant::now();
     let status = response.status().as_u16();
@@ -67,8 +68,9 @@ pub async fn run(
         }
     };
     let sent = hop.wire.meter.lock().sent_at;
+    let played = hop.played;
     let line = hop.line(taken.whole).await;
-    let abused = taken.abused.then_some(abuse("frames without content"));
+    let abused = taken.abused.then_some("frames without content").or(played).map(abuse);
     let (wire_body, entity, body, stopped, met) = match intake {
         None => (Bytes::new(), Bytes::new(), Bytes::new(), stop, None),
         Some(intake) => {
@@ -100,6 +102,8 @@ struct Hop<'a> {
     limits: &'a FetchLimits,
     end: Instant,
     sleep: Pin<&'a mut Sleep>,
+    /// The game with frames over which we ended the connection while the body came.
+    played: Option<&'static str>,
 }
 
 /// What came of a body.
@@ -206,11 +210,7 @@ impl Hop<'_> {
             let detail = format!("the server broke the answer off: {error}");
             return HopFailure { kind: FailureKind::Reset, detail, unanswered: false, met: None };
         }
-        let what = match error.reason() {
-            Some(h2::Reason::ENHANCE_YOUR_CALM) => "frames that only cost",
-            Some(h2::Reason::FLOW_CONTROL_ERROR) => "more than the window",
-            _ => "frames out of order",
-        };
+        let what = game(error).unwrap_or("frames out of order");
         HopFailure {
             met: Some(abuse(what)),
             ..bad_http(format!("the answer is not good HTTP/2: {error}"))
@@ -265,7 +265,10 @@ impl Hop<'_> {
         let over = self.wire.drive(cx);
         match body.poll_data(cx) {
             Poll::Ready(None) => return Poll::Ready(Event::End),
-            Poll::Ready(Some(Err(_))) => return Poll::Ready(Event::Broken),
+            Poll::Ready(Some(Err(error))) => {
+                self.played = game(&error).filter(|_| error.is_library());
+                return Poll::Ready(Event::Broken);
+            }
             Poll::Ready(Some(Ok(data))) => {
                 // What was taken may be sent again; it fails only where there is nothing to wait for.
                 let _ = body.flow_control().release_capacity(data.len());
@@ -327,6 +330,15 @@ fn said_length(headers: &Headers) -> Option<u64> {
 
 fn hung_up(detail: &str) -> HopFailure {
     HopFailure { kind: FailureKind::Reset, detail: detail.to_owned(), unanswered: true, met: None }
+}
+
+/// What no server sends that means to answer; other errors in frames may be mistakes.
+fn game(error: &h2::Error) -> Option<&'static str> {
+    match error.reason()? {
+        h2::Reason::ENHANCE_YOUR_CALM => Some("frames that only cost"),
+        h2::Reason::FLOW_CONTROL_ERROR => Some("more than the window"),
+        _ => None,
+    }
 }
 
 /// Frames that no client needs.

@@ -92,7 +92,12 @@ async fn credentials_go_to_their_origin_only_and_not_into_the_archive() {
     let bearer = AuthScheme::Bearer { token: "s3cret".to_owned() };
     let token = Credential { scheme: bearer, ..basic_for("https://far.example/") };
     let fetcher = fetcher_with(|options| {
-        options.profile.credentials = vec![token, basic_for(&home.url())];
+        let key = |value: &str| {
+            let (name, value) = ("X-Api-Key".to_owned(), value.to_owned());
+            Credential { scheme: AuthScheme::Header { name, value }, ..basic_for(&home.url()) }
+        };
+        options.profile.credentials =
+            vec![token, basic_for(&home.url()), key("k3y"), key("another")];
     });
     let exchange = get(&fetcher, &home.url()).await.unwrap();
     get(&fetcher, &elsewhere.url()).await.unwrap();
@@ -101,10 +106,14 @@ async fn credentials_go_to_their_origin_only_and_not_into_the_archive() {
     same_server.addresses = vec![home.address.ip()];
     fetcher.fetch(same_server).await.unwrap();
     assert_eq!(line(&home.requests()[0], "Authorization"), Some("Basic bWU6cHc="));
+    assert_eq!(line(&home.requests()[0], "X-Api-Key"), Some("k3y"), "the first counts");
     assert_eq!(line(&home.requests()[1], "Authorization"), None, "another name, another origin");
+    assert_eq!(line(&home.requests()[1], "X-Api-Key"), None);
+    assert_eq!(line(&elsewhere.requests()[0], "X-Api-Key"), None);
     assert_eq!(line(&elsewhere.requests()[0], "Authorization"), None);
     let archived = String::from_utf8(exchange.request_head.to_vec()).unwrap();
     assert_eq!(line(&archived, "Authorization"), Some("[withheld]"));
+    assert_eq!(line(&archived, "X-Api-Key"), Some("[withheld]"));
     assert!(archived.ends_with("\r\n\r\n") && archived.starts_with("GET /page HTTP/1.1\r\n"));
     assert!(!format!("{:?}", basic_for(&home.url())).contains("pw"));
 }

@@ -26,10 +26,13 @@ fn load(folder: &Path, text: &str) -> Config {
 fn a_credential_is_bound_to_an_origin_and_perhaps_to_a_spider() {
     let config = read(
         "[[credential]]\norigin = 'HTTPS://Intranet.example.org:443/'\nbasic = 'me:a:b'\n\
-         [[credential]]\norigin = 'http://localhost:8000'\nspider = 'docs'\nbearer = 'abc.def'\n",
+         [[credential]]\norigin = 'http://localhost:8000'\nspider = 'docs'\nbearer = 'abc.def'\n\
+         [[credential]]\norigin = 'http://localhost:8000'\nheader = 'X-Api-Key: a: b'\n",
     )
     .unwrap();
-    let [one, other] = config.credentials.as_slice() else { panic!() };
+    let [one, other, third] = config.credentials.as_slice() else { panic!() };
+    let (name, value) = ("X-Api-Key".to_owned(), "a: b".to_owned());
+    assert!(third.authorization().unwrap() == Authorization::Header { name, value });
     assert_eq!(one.origin.as_str(), "https://intranet.example.org");
     assert_eq!(one.spider, None);
     let basic = Authorization::Basic { user: "me".to_owned(), password: "a:b".to_owned() };
@@ -97,8 +100,20 @@ fn mistakes_are_told_with_their_line_and_without_the_secret() {
     refused(&format!("{begin}bearer = 'hush hush'\n"), "1: the token is empty or no token", "");
     refused(
         &format!("{begin}basic = 'a:hush'\nbearer = 'hush'\n"),
-        "1: a [[credential]] needs exactly one of basic, basic_file, bearer, bearer_file",
+        "1: a [[credential]] needs exactly one of basic, basic_file, bearer, bearer_file, header",
         "once",
+    );
+    for header in ["hush", ": hush", "Host: hush", "Cookie: id=hush", "a b: hush"] {
+        refused(
+            &format!("{begin}header = '{header}'\n"),
+            "3: header has no name, or one that the crawler itself must set",
+            "X-Api-Key",
+        );
+    }
+    refused(
+        &format!("{begin}header = 'X-Key: '\n"),
+        "1: the header's value is empty or no value of a header",
+        "env:NAME",
     );
     refused(
         &format!("{begin}basic = ['hush']\n"),

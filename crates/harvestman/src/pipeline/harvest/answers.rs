@@ -256,7 +256,9 @@ impl Harvest {
         delta.clock = Some(released.clock);
         delta.robots.extend(released.robots);
         if let Some(page) = &assignment.page {
-            self.state.tally.no_answer(page.terms);
+            if !is_question(page) {
+                self.state.tally.no_answer(page.terms);
+            }
             self.pay(page, 0, now);
             let after = released.page.unwrap_or(PageAfter::Unchanged);
             let mut update = settle::failed(page, failure, &after, now);
@@ -347,7 +349,9 @@ impl Harvest {
         share.sightings.extend(self.state.trail.walk(&page, &links, again));
         let fp = page.url.fingerprint();
         self.learn(&page, decided, delta, now);
-        self.state.tally.count(&update, page.terms);
+        if !is_question(&page) {
+            self.state.tally.count(&update, page.terms);
+        }
         delta.duplicates += u64::from(duplicate && !page.terms.requisite);
         self.note_canonical(&page, &update, delta, share);
         if self.is_missing_page(&page, &mut update, &looks, (delta, share), now) {
@@ -405,6 +409,11 @@ impl Harvest {
         let busy = self.clock.busy();
         self.settle(Settle { deltas, decisions, pages: 1, busy, ..Settle::default() });
     }
+}
+
+/// Asked for to see what the site says of pages that it does not have: neither a page nor a part of one.
+fn is_question(page: &Page) -> bool {
+    page.terms.requisite && seeder::traps::is_probe(&page.url)
 }
 
 /// The limits of one visit that may bring only so much of what a limit on bytes has left.

@@ -428,6 +428,7 @@ fn keep_version(page: &mut Page, visit: &Visit, update: &PageUpdate) {
             seen: 1,
             fresh: visit.change == Change::Changed,
             sketch: facts.and_then(|facts| facts.sketch.clone()),
+            unavailable_after: facts.and_then(|facts| facts.unavailable_after),
             ..LastVersion::default()
         });
     }

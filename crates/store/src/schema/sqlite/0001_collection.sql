@@ -180,6 +180,7 @@ CREATE TABLE page_facts (
     noarchive      INTEGER NOT NULL,
     duplicate_of   INTEGER,
     near_of        INTEGER,                -- first page of the family of near duplicates
+    unavailable_after INTEGER,             -- when the page says that it ends
     sketch         BLOB,                   -- of a page that keeps changing: which of its lines are restless
     PRIMARY KEY (site, fp)
 ) WITHOUT ROWID;
