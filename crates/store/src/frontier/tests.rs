@@ -112,7 +112,7 @@ fn wrong_counters_and_lost_dues_are_found_and_repaired() {
             "UPDATE totals SET visits = 9; UPDATE sites SET known = 3, bytes = 1, due = NULL;
              UPDATE spiders SET waiting = 1, bytes = 2;
              INSERT INTO page_facts SELECT 1, 99, '', '', '', '', '', NULL, NULL, NULL, NULL, 0, 0,
-             0, 0, 0, NULL, NULL, NULL;",
+             0, 0, 0, NULL, NULL, NULL, NULL;",
         )
         .unwrap();
     let topics: Vec<Topic> =
