@@ -129,8 +129,9 @@ pub fn retry_after(status: u16, headers: &Headers, now: Timestamp) -> Option<Dur
         return None;
     }
     let value = headers.get("retry-after")?.trim();
-    if let Ok(seconds) = value.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
+    if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
+        // More than a number holds is still a wish for a long pause.
+        return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
     }
     let until = httpdate::parse_http_date(value).ok()?;
     let server_now = headers.get("date").and_then(|date| httpdate::parse_http_date(date).ok());
