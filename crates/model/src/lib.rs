@@ -51,7 +51,7 @@ pub use robots::{RobotsAnswer, RobotsCopy};
 pub use site::{Origin, Site, SiteClock, SiteCounters, SiteId, SiteKey};
 pub use time::Timestamp;
 pub use trap::{
-    Down, Family, IdleToken, Looks, MissingPage, PatternNote, Same, SiteTraps, Stop, TokenPlace,
+    Down, Family, IdleToken, Looks, MissingPage, NearRun, PatternNote, Same, SiteTraps, Stop, TokenPlace,
     UrlTraps,
 };
 pub use url::{CrawlUrl, Fingerprint, NormalForm, UrlBase, UrlError};

@@ -46,7 +46,7 @@ pub use blocks::Blocks;
 pub use condition::{Condition, RuleError};
 pub use conditions::Conditions;
 pub use depths::{Depths, OtherDepth};
-pub use families::{FAMILY_WORDS_MIN, Kinship, Likeness, Loners, Worn, counter_pattern, family_of};
+pub use families::{FAMILY_WORDS_MIN, Kinship, Likeness, Loners, family_of};
 pub use forgotten::{Forgotten, Grave};
 pub use form::{Rewrite, UrlForm, parse_host_pattern};
 pub use links::{Sorted, sort_links};

@@ -67,7 +67,7 @@ fn a_calendar_is_stopped_told_and_lifted_while_all_real_pages_come() {
 
     world.run(&["crawl", "--delay", "0"]).exits(0);
     assert_eq!(asked(&world, "/cal").len(), months, "it stays stopped");
-    world.run(&["traps", "lift", HOST, "/cal?month=*"]).exits(0).says(&["1 traps lifted"]);
+    world.run(&["traps", "lift", HOST, "/cal?month=*"]).exits(0).says(&["1 trap lifted"]);
     world.run(&["crawl", "--delay", "0", "--for", "1500ms"]).exits(0);
     let more = asked(&world, "/cal").len();
     assert!(more > months + 60, "{more} months: what was lifted is left alone");
@@ -356,7 +356,7 @@ fn lifting_a_site_forgets_what_it_shows_for_nothing_and_its_families() {
     assert!(traps(&world).iter().any(|row| row["hazard"] == "soft-404"));
     let why = world.run(&["traps"]);
     assert!(why.out.contains("harvestman traps lift s0.sim.test soft-404"), "{why}");
-    world.run(&["traps", "lift", HOST, "soft-404"]).exits(0).says(&["1 traps lifted"]);
+    world.run(&["traps", "lift", HOST, "soft-404"]).exits(0).says(&["1 trap lifted"]);
     assert!(traps(&world).iter().all(|row| row["hazard"] != "soft-404"));
     world.run(&["crawl", "--delay", "0", "--fresh"]).exits(0);
     assert!(traps(&world).iter().all(|row| row["hazard"] != "soft-404"), "it is not asked again");

@@ -84,8 +84,9 @@ impl Harvest {
         }
         let rules = &self.spiders.of(page.spider).rules.traps;
         let held = self.state.hand.get(site)?;
-        let objection = traps::objection(&page.url, &held.traps.urls, rules, false)?;
-        Some(objection.refusal())
+        let refusal = traps::objection(&page.url, &held.traps.urls, rules, false)?.refusal();
+        traps::note_held_back(&mut held.traps.urls, &refusal.rule);
+        Some(refusal)
     }
 
     /// Admits a page's links to its own site; how many of them nobody knew.
