@@ -142,7 +142,8 @@ impl UrlTraps {
     /// new one is reached. Gives back what was stopped.
     pub fn forget_worn(&mut self) -> Vec<(String, Stop)> {
         let word = Hazard::NearDuplicates.word().to_owned();
-        let mut worn: Vec<(String, Stop)> = self.worn.take().map(|stop| (word, stop)).into_iter().collect();
+        let mut worn: Vec<(String, Stop)> =
+            self.worn.take().map(|stop| (word, stop)).into_iter().collect();
         for note in &mut self.patterns {
             worn.extend(note.worn.take().map(|stop| (note.text.clone(), stop)));
         }
@@ -362,6 +363,20 @@ pub struct Looks {
     /// Of the text without its digits.
     pub skeleton: u64,
     pub text_bytes: u64,
+    /// Of its words, as far as they say anything.
+    #[serde(default)]
+    pub words: WordLooks,
+}
+
+/// Hashes of the words of a text without some; 0 where too few are left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WordLooks {
+    /// Without numbers, times, identifiers and addresses.
+    pub plain: u64,
+    /// The same, also without what stands in the page's own URL.
+    pub echoless: u64,
+    /// All but those with an identifier of the page's own URL in them.
+    pub unmarked: u64,
 }
 
 /// A majority vote over contents (Boyer and Moore): one that most have is found without counting all.
@@ -448,8 +463,10 @@ mod tests {
             ..PatternNote::default()
         };
         let patterns = vec![note("/a?n=*"), note("/b?n=*")];
-        let taught =
-            SiteTraps { urls: UrlTraps { patterns, ..UrlTraps::default() }, ..SiteTraps::default() };
+        let taught = SiteTraps {
+            urls: UrlTraps { patterns, ..UrlTraps::default() },
+            ..SiteTraps::default()
+        };
         let left = |pattern: Option<&str>| {
             let mut traps = taught.clone();
             (traps.lift(pattern).len(), traps.urls.stops().count())

@@ -56,7 +56,7 @@ pub use notices::{
     Announced, Announcements, NoticeRules, NoticeText, Sitemaps, SortedNotice, feeds_of,
     notice_candidate, notices_of_robots, read_notice, sort_notice,
 };
-pub use reject::{RejectError, RejectList, ShippedRule};
+pub use reject::{RejectError, RejectList, ShippedRule, viewed};
 pub use replicas::{
     Comparison, Document, Evidence, Folds, Heuristic, Matching, Pair, Standing, Trust,
     choose_original,

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use harvester::{clock::RealClock, robots::Robots};
 use model::{
-    Candidate, Clock, CrawlUrl, Down, Hazard, PageState, PageTerms, Refusal, RefusalReason, RobotsAnswer,
-    SignalSource, Timestamp, UrlTraps,
+    Candidate, Clock, CrawlUrl, Down, Fingerprint, Hazard, PageState, PageTerms, Refusal,
+    RefusalReason, RobotsAnswer, SignalSource, Timestamp, UrlTraps,
 };
 use seeder::{
     Block, Blocks, RuleStep, SeedSet, SpiderRules, StepVerdict, Wildcards, parse_seed,
@@ -128,7 +128,7 @@ impl Case<'_> {
                 outside: 1,
                 ..PageTerms::default()
             },
-            referrer: None,
+            referrer: self.viewed()?,
         };
         let media_type = story.and_then(answered_type);
         let mut steps = rules.explain_answer(&candidate, media_type, &seeds);
@@ -153,6 +153,19 @@ impl Case<'_> {
             _ => None,
         };
         Ok(Opinion { spider: row.name.clone(), steps, overrides, paused: row.paused, outlook })
+    }
+}
+
+impl Case<'_> {
+    /// The page of which the URL is another view, as far as one is known: there the link to it stands.
+    fn viewed(&self) -> Result<Option<Fingerprint>, Failure> {
+        for page in seeder::viewed(self.url) {
+            let fp = page.fingerprint();
+            if self.census.url_on(page.site_text(), fp)?.is_some() {
+                return Ok(Some(fp));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -146,7 +146,7 @@ fn gallery() -> Raw {
         let at = place.rsplit_once("?n=").and_then(|(_, n)| n.parse::<u32>().ok()).unwrap_or(0);
         let next = format!("<a href='/picture?n={}'>next</a>", (at + 1).min(45));
         let body = format!("<title>Picture {at}</title><img src=/i/{at}.png><p>{SAME}</p>{next}");
-        match place.contains("/i/") {
+        match place.contains("/i/") || place.contains("/no-such-page") {
             true => reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),
             false => reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes()),
         }
@@ -174,7 +174,8 @@ fn a_gallery_that_was_stopped_is_told_explained_and_lifted() {
     let explained = world.run(&["explain", &format!("http://{site}/picture?n={}", met + 1)]);
     assert!(explained.out.contains("not crawled: trap: near-duplicates"), "{explained}");
     assert!(explained.out.contains(&format!("traps lift {site} '{pattern}'")), "{explained}");
-    let refused = |world: &World| world.number("SELECT count(*) FROM decisions WHERE reason = 'trap'");
+    let refused =
+        |world: &World| world.number("SELECT count(*) FROM decisions WHERE reason = 'trap'");
     assert_eq!(refused(&world), 1);
 
     let before = world.number("SELECT count(*) FROM pages WHERE state = 0");

@@ -106,11 +106,7 @@ fn forget_refusals(
 }
 
 /// The pages on which links stand that were refused.
-fn read_again(
-    work: &mut Work<'_>,
-    site: SiteId,
-    lifted: &[(String, Stop)],
-) -> Result<u64, Fault> {
+fn read_again(work: &mut Work<'_>, site: SiteId, lifted: &[(String, Stop)]) -> Result<u64, Fault> {
     let mut pages = 0;
     for (_, stop) in lifted {
         for fp in &stop.referrers {
