@@ -115,8 +115,12 @@ impl Steering {
 
     fn fingerprint(&self, rows: &[SpiderRow]) -> Fingerprints {
         let (mut terms, mut borders) = (format!("{:x}", self.file), String::new());
+        let mut near = String::new();
         let mut note = |line: String, key: &str| {
             terms.push_str(&line);
+            if key == "hazards.near_duplicates" {
+                near.push_str(&line);
+            }
             if is_border(key) {
                 borders.push_str(&line);
             }
@@ -131,7 +135,7 @@ impl Steering {
             }
         }
         let (terms, borders) = (xxh3_64(terms.as_bytes()), xxh3_64(borders.as_bytes()));
-        Fingerprints { terms, borders, ..Fingerprints::default() }
+        Fingerprints { terms, borders, near: xxh3_64(near.as_bytes()), ..Fingerprints::default() }
     }
 }
 

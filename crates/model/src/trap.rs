@@ -39,8 +39,6 @@ pub struct Family {
     pub first: Fingerprint,
     /// Pages of it, the first among them.
     pub pages: u32,
-    /// Patterns of their URLs (as hashes), and how many pages each has given.
-    pub kinds: Vec<(u64, u32)>,
 }
 
 impl SiteTraps {
@@ -56,10 +54,31 @@ impl SiteTraps {
         if is_news && self.urls.is_lifted(word) && !self.families.is_empty() {
             let pages = self.families.iter().fold(0u32, |sum, f| sum.saturating_add(f.pages));
             let first = Stop::told(Hazard::NearDuplicates, Timestamp(0));
-            lifted.push((word.to_owned(), Stop { taken: pages, ..first }));
+            if lifted.iter().all(|(_, stop)| stop.hazard != first.hazard) {
+                lifted.push((word.to_owned(), Stop { taken: pages, ..first }));
+            }
             self.families.clear();
         }
         lifted
+    }
+
+    /// Whether there is, or may be, something to lift by this name: a stop, an idle part, or one of
+    /// [`UrlTraps::WORDS`], which can be lifted before they are met.
+    pub fn has(&self, name: &str) -> bool {
+        let words = UrlTraps::WORDS.iter().map(|hazard| hazard.word());
+        words.chain([UrlTraps::SITE]).any(|word| word == name)
+            || self.names().iter().any(|known| known == name)
+    }
+
+    /// Everything that holds something back on this site, by the name that lifts it.
+    pub fn names(&self) -> Vec<String> {
+        let stops = self.urls.stops().map(|(text, _)| text.to_owned());
+        let idle = self.urls.tokens.iter().map(|token| token.place.to_string());
+        let missing = self.urls.missing.filter(|missing| missing.looks.is_some());
+        let missing = missing.map(|_| Hazard::Soft404.word().to_owned());
+        let mut names: Vec<String> = stops.chain(idle).chain(missing).collect();
+        names.dedup();
+        names
     }
 }
 
@@ -81,6 +100,13 @@ pub struct UrlTraps {
     /// New links of the site are taken no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stop>,
+    /// Near duplicates one after the other.
+    #[serde(skip_serializing_if = "NearRun::is_nothing")]
+    pub near_run: NearRun,
+    /// Its near duplicates, whatever their URLs look like, give no more links to patterns that are not known for
+    /// other pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worn: Option<Stop>,
     /// What the user lifted is left alone: patterns, and [`UrlTraps::SITE`] for the site as a whole.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lifted: Vec<String>,
@@ -95,12 +121,33 @@ impl UrlTraps {
     /// The site as a whole, where a pattern is asked for.
     pub const SITE: &str = "*";
 
-    /// All stops, as (pattern, stop); that of the site as [`UrlTraps::SITE`].
+    /// Hazards that are lifted by their word: those that need no evidence, and those that are no pattern's.
+    pub const WORDS: [Hazard; 4] =
+        [Hazard::RepeatedSegments, Hazard::GrowingUrl, Hazard::Soft404, Hazard::NearDuplicates];
+
+    /// All stops, as (pattern, stop); that of the site as [`UrlTraps::SITE`], that of its near duplicates by their
+    /// word.
     pub fn stops(&self) -> impl Iterator<Item = (&str, &Stop)> {
         let site = self.stopped.iter().map(|stop| (UrlTraps::SITE, stop));
-        let stopped = |note: &'_ PatternNote| note.stopped.is_some();
-        let patterns = self.patterns.iter().filter(move |note| stopped(note));
-        site.chain(patterns.filter_map(|note| Some((note.text.as_str(), note.stopped.as_ref()?))))
+        let worn = self.worn.iter().map(|stop| (Hazard::NearDuplicates.word(), stop));
+        let of = |note: &'_ PatternNote| note.stopped.is_some() || note.worn.is_some();
+        let patterns = self.patterns.iter().filter(move |note| of(note)).flat_map(|note| {
+            let stops = note.stopped.iter().chain(&note.worn);
+            stops.map(|stop| (note.text.as_str(), stop))
+        });
+        site.chain(worn).chain(patterns)
+    }
+
+    /// Near duplicates that were stopped for a limit that is another now: not held against them any more, until the
+    /// new one is reached. Gives back what was stopped.
+    pub fn forget_worn(&mut self) -> Vec<(String, Stop)> {
+        let word = Hazard::NearDuplicates.word().to_owned();
+        let mut worn: Vec<(String, Stop)> =
+            self.worn.take().map(|stop| (word, stop)).into_iter().collect();
+        for note in &mut self.patterns {
+            worn.extend(note.worn.take().map(|stop| (note.text.clone(), stop)));
+        }
+        worn
     }
 
     /// Whether the user lifted this, or the whole site: then nothing is held against it.
@@ -119,9 +166,12 @@ impl UrlTraps {
             lifted.extend(stop.map(|stop| (UrlTraps::SITE.to_owned(), stop)));
             self.same = Same::default();
         }
+        if wanted(Hazard::NearDuplicates.word()) {
+            lifted.append(&mut self.forget_worn());
+        }
         for note in self.patterns.iter_mut().filter(|note| wanted(&note.text)) {
-            let stop = note.stopped.take();
-            lifted.extend(stop.map(|stop| (note.text.clone(), stop)));
+            let stops = [note.stopped.take(), note.worn.take()];
+            lifted.extend(stops.into_iter().flatten().map(|stop| (note.text.clone(), stop)));
         }
         let idle = self.tokens.extract_if(.., |token| wanted(&token.place.to_string()));
         lifted.extend(idle.map(|token| (token.place.to_string(), token.into_stop())));
@@ -144,6 +194,22 @@ impl UrlTraps {
 
     /// Typed by people, one by one.
     pub const LIFTED_MAX: usize = 256;
+}
+
+/// How long a site has given little but near duplicates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NearRun {
+    /// Of them, less some for each page that was none.
+    pub pages: u32,
+    /// Patterns that were met with them first.
+    pub patterns: u32,
+}
+
+impl NearRun {
+    pub fn is_nothing(&self) -> bool {
+        *self == NearRun::default()
+    }
 }
 
 /// One pattern of URLs and what its pages were like.
@@ -169,8 +235,20 @@ pub struct PatternNote {
     pub skeletons: Vec<u32>,
     /// Sets of parameter names that were met, where the pattern stands for all of a path.
     pub sets: Vec<u32>,
+    /// Pages that were near duplicates of others, and pages that were not.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub near: u32,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unlike: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stop>,
+    /// Near duplicates lead to no more of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worn: Option<Stop>,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Why, since when, and what it looked like.
@@ -183,6 +261,9 @@ pub struct Stop {
     /// Links to it that were refused since.
     #[serde(default)]
     pub refused: u64,
+    /// Pages that waited to be visited and were not.
+    #[serde(default)]
+    pub held_back: u64,
     #[serde(default)]
     pub examples: Vec<String>,
     /// Pages on which such links stand: read again when it is lifted.
@@ -197,7 +278,17 @@ impl Stop {
     /// As something that stopped nothing is told when it is lifted.
     fn told(hazard: Hazard, since: Timestamp) -> Stop {
         let (examples, referrers) = (Vec::new(), Vec::new());
-        Stop { hazard, since, taken: 0, refused: 0, examples, referrers, all: false }
+        Stop { hazard, since, taken: 0, refused: 0, held_back: 0, examples, referrers, all: false }
+    }
+
+    /// The rule under which it is told, where `name` is what lifts it.
+    pub fn rule(hazard: Hazard, name: &str) -> String {
+        let word = hazard.word();
+        match name {
+            UrlTraps::SITE => format!("trap: {word} on the whole site"),
+            name if name == word => format!("trap: {word}"),
+            pattern => format!("trap: {word} at {pattern}"),
+        }
     }
 }
 
@@ -272,6 +363,20 @@ pub struct Looks {
     /// Of the text without its digits.
     pub skeleton: u64,
     pub text_bytes: u64,
+    /// Of its words, as far as they say anything.
+    #[serde(default)]
+    pub words: WordLooks,
+}
+
+/// Hashes of the words of a text without some; 0 where too few are left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WordLooks {
+    /// Without numbers, times, identifiers and addresses.
+    pub plain: u64,
+    /// The same, also without what stands in the page's own URL.
+    pub echoless: u64,
+    /// All but those with an identifier of the page's own URL in them.
+    pub unmarked: u64,
 }
 
 /// A majority vote over contents (Boyer and Moore): one that most have is found without counting all.
@@ -309,6 +414,7 @@ mod tests {
             since: Timestamp(1),
             taken: 3,
             refused: 0,
+            held_back: 0,
             examples: Vec::new(),
             referrers: Vec::new(),
             all: false,
@@ -350,14 +456,36 @@ mod tests {
     }
 
     #[test]
+    fn what_near_duplicates_wore_out_is_lifted_by_its_pattern_by_its_word_or_with_the_site() {
+        let note = |text: &str| PatternNote {
+            text: text.to_owned(),
+            worn: Some(Stop { hazard: Hazard::NearDuplicates, ..stop() }),
+            ..PatternNote::default()
+        };
+        let patterns = vec![note("/a?n=*"), note("/b?n=*")];
+        let taught = SiteTraps {
+            urls: UrlTraps { patterns, ..UrlTraps::default() },
+            ..SiteTraps::default()
+        };
+        let left = |pattern: Option<&str>| {
+            let mut traps = taught.clone();
+            (traps.lift(pattern).len(), traps.urls.stops().count())
+        };
+        assert_eq!(left(Some("/a?n=*")), (1, 1));
+        assert_eq!(left(Some("near-duplicates")), (2, 0));
+        assert_eq!(left(None), (2, 0));
+        assert_eq!(taught.names(), ["/a?n=*", "/b?n=*"]);
+        assert!(taught.has("/a?n=*") && taught.has("growing-url") && !taught.has("/a?n=1"));
+    }
+
+    #[test]
     fn lifting_a_site_forgets_its_missing_page_and_its_families_and_lifting_a_word_only_that() {
         let looks = Some(Looks::default());
         let urls = UrlTraps {
             missing: Some(MissingPage { asked: Timestamp(1), looks }),
             ..UrlTraps::default()
         };
-        let (first, kinds) = (Fingerprint(3), Vec::new());
-        let families = vec![Family { simhash: 1, title: 2, first, pages: 9, kinds }];
+        let families = vec![Family { simhash: 1, title: 2, first: Fingerprint(3), pages: 9 }];
         let taught = SiteTraps { urls, families, down: None };
         let lift = |pattern: Option<&str>| {
             let mut traps = taught.clone();

@@ -4,7 +4,7 @@
 use std::{hint::black_box, time::Instant};
 
 use model::CrawlUrl;
-use seeder::{Likeness, Loners, Worn};
+use seeder::{Likeness, Loners};
 
 const PAGES: u64 = 200_000;
 
@@ -28,16 +28,7 @@ fn report(what: &str, urls: &[CrawlUrl], text_of: impl Fn(u64) -> u64) {
         black_box(loners.join(&mut families, like, &urls[n as usize % urls.len()]));
     }
     let each = begun.elapsed().as_nanos() / u128::from(PAGES);
-    let begun = Instant::now();
-    let like = Likeness::new(scattered(text_of(0)), "A thing of the shop, number 17");
-    for url in urls {
-        black_box(Worn::of(&families, like, 10).has(url));
-    }
-    let link = begun.elapsed().as_nanos() / urls.len() as u128;
-    println!(
-        "{what}: {each} ns a page, {link} ns for a page's one link; {} families",
-        families.len()
-    );
+    println!("{what}: {each} ns a page; {} families", families.len());
 }
 
 /// Far from each other: about half of the bits differ.

@@ -6,8 +6,8 @@
 //! of their words differing), so their titles must be the same too, numbers apart. The first page that looks like another founds a family with it; families are kept with
 //! the site ([`model::SiteTraps::families`]), pages that are like no other only as long as it is in hand.
 //!
-//! A family is followed once: a page of it that leads to nothing new but more of the same ([`Worn`]) gives no
-//! more links. Everything is bounded; what is forgotten costs a family its beginning, never a page.
+//! A family is followed once: a page of it that leads to nothing new but more of the same
+//! ([`crate::traps::near`]) gives no more links. Everything is bounded; what is forgotten costs a family its beginning, never a page.
 
 use model::{CrawlUrl, Family, Fingerprint};
 
@@ -15,8 +15,6 @@ use model::{CrawlUrl, Family, Fingerprint};
 const DISTANCE_MAX: u32 = 3;
 /// Families of one site: those with the fewest pages are given up for new ones.
 const FAMILIES_MAX: usize = 64;
-/// Patterns of URLs remembered of one family.
-const KINDS_MAX: usize = 8;
 /// Pages like no other that are remembered in each of two generations: 40 bytes each, 160 KB a site.
 const LONERS_MAX: usize = 2_048;
 
@@ -65,21 +63,18 @@ impl Loners {
         like: Likeness,
         url: &CrawlUrl,
     ) -> Option<Kinship> {
-        let (fp, kind) = (url.fingerprint(), kind_of(url));
+        let fp = url.fingerprint();
         if let Some(family) = families.iter_mut().find(|f| like.is_near(f.simhash, f.title)) {
             family.pages = family.pages.saturating_add(1);
-            count_kind(&mut family.kinds, kind);
             return Some(Kinship { first: family.first, pages: family.pages });
         }
         let Some(first) = self.find(like) else {
-            self.remember(Loner { like, fp, kind });
+            self.remember(Loner { like, fp });
             return None;
         };
-        let mut kinds = vec![(first.kind, 1)];
-        count_kind(&mut kinds, kind);
         make_room(families);
         let Likeness { simhash, title } = first.like;
-        families.push(Family { simhash, title, first: first.fp, pages: 2, kinds });
+        families.push(Family { simhash, title, first: first.fp, pages: 2 });
         Some(Kinship { first: first.fp, pages: 2 })
     }
 
@@ -101,66 +96,10 @@ pub fn family_of(families: &[Family], like: Likeness, fp: Fingerprint) -> Option
     (near.first != fp).then_some(near.first)
 }
 
-/// The patterns of URLs that have given one family as many pages as are followed.
-pub struct Worn(Vec<u64>);
-
-impl Worn {
-    /// Of the family of a page like this. `max`: pages of one pattern that a family has before more of them are
-    /// refused; 0: no end.
-    pub fn of(families: &[Family], like: Likeness, max: u32) -> Worn {
-        let own = families.iter().find(|family| like.is_near(family.simhash, family.title));
-        let kinds = own.into_iter().flat_map(|family| &family.kinds);
-        Worn(kinds.filter(|(_, pages)| max > 0 && *pages >= max).map(|(kind, _)| *kind).collect())
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub fn has(&self, url: &CrawlUrl) -> bool {
-        self.0.contains(&kind_of(url))
-    }
-}
-
-/// The pattern of a URL as people read it: every run of digits is `#`.
-pub fn counter_pattern(url: &CrawlUrl) -> String {
-    let mut pattern = String::with_capacity(url.path_and_query().len());
-    for c in url.path_and_query().chars() {
-        match c.is_ascii_digit() {
-            true if pattern.ends_with('#') => {}
-            true => pattern.push('#'),
-            false => pattern.push(c),
-        }
-    }
-    pattern
-}
-
-/// The same as a number that lasts (FNV-1a of [`counter_pattern`]).
-fn kind_of(url: &CrawlUrl) -> u64 {
-    let mut last = 0;
-    fnv(url.path_and_query().bytes().filter_map(move |byte| {
-        let byte = if byte.is_ascii_digit() { b'#' } else { byte };
-        let again = byte == b'#' && last == b'#';
-        last = byte;
-        (!again).then_some(byte)
-    }))
-}
-
 fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
-}
-
-/// Of many patterns those stay that give pages again and again.
-fn count_kind(kinds: &mut Vec<(u64, u32)>, kind: u64) {
-    if let Some((_, pages)) = kinds.iter_mut().find(|(known, _)| *known == kind) {
-        *pages = pages.saturating_add(1);
-    } else if kinds.len() < KINDS_MAX {
-        kinds.push((kind, 1));
-    } else if let Some(single) = kinds.iter_mut().find(|(_, pages)| *pages == 1) {
-        single.0 = kind;
-    }
 }
 
 fn make_room(families: &mut Vec<Family>) {
@@ -175,7 +114,6 @@ fn make_room(families: &mut Vec<Family>) {
 struct Loner {
     like: Likeness,
     fp: Fingerprint,
-    kind: u64,
 }
 
 /// Pages by each of the four bands of their simhash: chains through the list, so that nothing is allocated by

@@ -46,7 +46,7 @@ pub use blocks::Blocks;
 pub use condition::{Condition, RuleError};
 pub use conditions::Conditions;
 pub use depths::{Depths, OtherDepth};
-pub use families::{FAMILY_WORDS_MIN, Kinship, Likeness, Loners, Worn, counter_pattern, family_of};
+pub use families::{FAMILY_WORDS_MIN, Kinship, Likeness, Loners, family_of};
 pub use forgotten::{Forgotten, Grave};
 pub use form::{Rewrite, UrlForm, parse_host_pattern};
 pub use links::{Sorted, sort_links};
@@ -56,7 +56,7 @@ pub use notices::{
     Announced, Announcements, NoticeRules, NoticeText, Sitemaps, SortedNotice, feeds_of,
     notice_candidate, notices_of_robots, read_date, read_notice, sort_notice,
 };
-pub use reject::{RejectError, RejectList, ShippedRule};
+pub use reject::{RejectError, RejectList, ShippedRule, viewed};
 pub use replicas::{
     Comparison, Document, Evidence, Folds, Heuristic, Matching, Pair, Standing, Trust,
     choose_original,

@@ -2,14 +2,15 @@
 //!
 //! The shipped rules ([`shipped`]) are words that a whole path segment or query parameter must be, so
 //! that `/cartography/` or `/blog/login-page-design` pass; the user's are regular expressions over the
-//! whole URL, compiled into one automaton. Shipped rules can be switched off by name.
+//! whole URL, compiled into one automaton. Shipped rules can be switched off by name. Views of a page (to be printed)
+//! are refused where the page itself links to them; elsewhere they may be all there is.
 
 mod shipped;
 mod words;
 
 use std::sync::Arc;
 
-use model::CrawlUrl;
+use model::{CrawlUrl, Fingerprint};
 use regex::bytes::{RegexSet, RegexSetBuilder};
 
 use self::shipped::SHIPPED;
@@ -45,6 +46,18 @@ impl Default for RejectList {
 }
 
 const ALL: u64 = u64::MAX >> (64 - SHIPPED.len());
+
+/// Rules that name views of pages.
+const VARIANTS: u64 = {
+    let (mut bits, mut at) = (0, 0);
+    while at < SHIPPED.len() {
+        if SHIPPED[at].variant {
+            bits |= 1 << at;
+        }
+        at += 1;
+    }
+    bits
+};
 
 impl RejectList {
     /// Nothing is rejected.
@@ -94,13 +107,38 @@ impl RejectList {
         self.patterns.get(first).map(String::as_str)
     }
 
-    /// The shipped rule that matches, if one does and is in force.
-    pub(crate) fn shipped_rule(&self, url: &CrawlUrl) -> Option<&'static ShippedRule> {
-        if self.enabled == 0 {
-            return None;
-        }
-        words::find(url, self.enabled).and_then(|at| SHIPPED.get(at))
+    /// The shipped rule that matches, if one does and is in force. `referrer`: the page on which the link stands,
+    /// where that is known.
+    pub(crate) fn shipped_rule(
+        &self,
+        url: &CrawlUrl,
+        referrer: Option<Fingerprint>,
+    ) -> Option<&'static ShippedRule> {
+        let found = words::find(url, self.enabled & !VARIANTS).or_else(|| {
+            let at = words::find(url, self.enabled & VARIANTS)?;
+            let is_on_page = |page: &CrawlUrl| Some(page.fingerprint()) == referrer;
+            referrer.filter(|_| viewed(url).iter().any(is_on_page)).map(|_| at)
+        });
+        found.and_then(|at| SHIPPED.get(at))
     }
+}
+
+/// The pages of which the URL may be another view, by the shipped list: to be printed, for example.
+pub fn viewed(url: &CrawlUrl) -> Vec<CrawlUrl> {
+    let (path, query) = (url.path(), url.query());
+    let start = &url.as_str()[..url.as_str().len() - url.path_and_query().len()];
+    let is_view = |parameter: &&str| words::find_parameter(parameter, VARIANTS).is_some();
+    let kept: Vec<&str> = query.iter().flat_map(|q| q.split('&')).filter(|p| !is_view(p)).collect();
+    let tail = if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) };
+    let mut pages = Vec::new();
+    if query.is_some_and(|query| query.split('&').any(|parameter| is_view(&parameter))) {
+        pages.push(format!("{start}{path}{tail}"));
+    } else if words::find(url, VARIANTS).is_some()
+        && let Some((folder, _)) = path.trim_end_matches('/').rsplit_once('/')
+    {
+        pages.extend([format!("{start}{folder}{tail}"), format!("{start}{folder}/{tail}")]);
+    }
+    pages.iter().filter_map(|text| CrawlUrl::parse(text).ok()).collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! - [`session`] and [`order`]: parts that never matter, taken out by the normal form.
 //! - [`token`]: parts that were seen not to matter on one site.
 //! - [`looks`]: what a page looks like, and the page for what does not exist.
+//! - [`near`]: patterns that give near duplicates, and a site that gives nothing else.
 //! - [`watch`]: what the visits to one site in hand have shown, and what follows from it.
 //!
 //! Pure: no clock, no I/O. Everything is bounded. What a site has taught is [`model::UrlTraps`]; only the holder
@@ -12,6 +13,7 @@
 
 pub mod growth;
 pub mod looks;
+pub mod near;
 mod notes;
 pub mod order;
 pub mod pattern;
@@ -21,8 +23,9 @@ mod tests;
 pub mod token;
 mod watch;
 
-pub use looks::{is_probe, probe, skeleton};
-pub use notes::{TrapObjection, note_refusal, objection, trim};
+pub use looks::{is_probe, probe, skeleton, words};
+pub use near::Worn;
+pub use notes::{TrapObjection, note_held_back, note_refusal, objection, trim};
 pub use session::SessionNames;
 pub use watch::{Found, Observation, Tripped, Watch, note_taken};
 

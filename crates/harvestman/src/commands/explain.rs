@@ -5,12 +5,12 @@ use std::fmt::Write;
 
 use harvester::{clock::RealClock, robots::Robots};
 use model::{
-    Candidate, Clock, CrawlUrl, Down, PageState, PageTerms, Refusal, RefusalReason, RobotsAnswer,
-    SignalSource, Timestamp, UrlTraps,
+    Candidate, Clock, CrawlUrl, Down, Fingerprint, Hazard, PageState, PageTerms, Refusal,
+    RefusalReason, RobotsAnswer, SignalSource, Timestamp, UrlTraps,
 };
 use seeder::{
     Block, Blocks, RuleStep, SeedSet, SpiderRules, StepVerdict, Wildcards, parse_seed,
-    traps::{self, TrapRules},
+    traps::{self, TrapRules, Worn},
 };
 use serde_json::{Value, json};
 use store::{
@@ -158,7 +158,7 @@ impl Case<'_> {
                 outside: 1,
                 ..PageTerms::default()
             },
-            referrer: None,
+            referrer: self.viewed()?,
         };
         let media_type = story.and_then(answered_type);
         let mut steps = rules.explain_answer(&candidate, media_type, &seeds);
@@ -170,7 +170,7 @@ impl Case<'_> {
         } else if !candidate.seed && self.census.is_held_back(self.url)? {
             steps.push(wildcard_step(self.url));
         } else {
-            steps.extend(trap_step(self.census, self.url, story, &rules.traps)?);
+            steps.extend(trap_step(self.census, self.url, story, &rules)?);
             let token = config.etiquette.robots_token();
             steps.push(robots_step(self.census, self.url, &token)?);
         }
@@ -183,6 +183,19 @@ impl Case<'_> {
             _ => None,
         };
         Ok(Opinion { spider: row.name.clone(), steps, overrides, paused: row.paused, outlook })
+    }
+}
+
+impl Case<'_> {
+    /// The page of which the URL is another view, as far as one is known: there the link to it stands.
+    fn viewed(&self) -> Result<Option<Fingerprint>, Failure> {
+        for page in seeder::viewed(self.url) {
+            let fp = page.fingerprint();
+            if self.census.url_on(page.site_text(), fp)?.is_some() {
+                return Ok(Some(fp));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -533,7 +546,7 @@ fn trap_step(
     census: &Census,
     url: &CrawlUrl,
     story: Option<&PageStory>,
-    rules: &TrapRules,
+    rules: &SpiderRules,
 ) -> Result<Option<RuleStep>, Failure> {
     let is_free = |story: &PageStory| {
         story.page.seed || story.page.requisite || story.visits.iter().any(|visit| visit.status > 0)
@@ -545,13 +558,26 @@ fn trap_step(
     let known = census.traps(Some(site.as_str()))?.pop();
     let traps = known.map(|(_, traps)| traps).unwrap_or_default();
     let waits = story.is_some_and(|story| story.page.state == PageState::Known);
-    let Some(objection) = traps::objection(url, &traps.urls, rules, waits) else { return Ok(None) };
+    let by_urls = traps::objection(url, &traps.urls, &rules.traps, waits);
+    let found = by_urls.or_else(|| {
+        // What waits was led to by other pages.
+        let worn = Worn::of(&traps.urls, u32::MAX, rules.near_duplicates_max);
+        let worn = worn.filter(|_| story.is_none())?;
+        worn.objection(url)
+    });
+    let Some(objection) = found else { return Ok(None) };
     let pattern = match objection.pattern.as_str() {
         UrlTraps::SITE => String::new(),
         pattern => format!(" '{pattern}'"),
     };
+    let left = match objection.hazard {
+        Hazard::NearDuplicates => {
+            "; links on such pages to more of them are left (hazards.near_duplicates)"
+        }
+        _ => "",
+    };
     let why = format!(
-        "{}; lift it with: harvestman traps lift {site}{pattern}",
+        "{}{left}; lift it with: harvestman traps lift {site}{pattern}",
         objection.hazard.meaning()
     );
     let rule = objection.refusal().rule;

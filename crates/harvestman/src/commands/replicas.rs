@@ -1,6 +1,6 @@
 //! `replicas`: the list of sites that serve what another serves; looking for them; keeping one apart.
 
-use std::{fmt::Write, time::Duration};
+use std::fmt::Write;
 
 use harvester::clock::RealClock;
 use model::{Clock, StoreError, Timestamp};
@@ -13,7 +13,7 @@ use store::{
     replicas::{ReplicaChange, ReplicaRow, ReplicaState},
 };
 
-use super::{Context, decisions::known_site};
+use super::{Context, answer, decisions::known_site};
 use crate::{
     cli::{ReplicasArgs, ReplicasCommand},
     config::Replicas,
@@ -23,9 +23,6 @@ use crate::{
     terminal::{print, printable},
     times,
 };
-
-/// How long a running crawl is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn run(context: &Context, args: &ReplicasArgs) -> Result<Exit, Failure> {
     match &args.command {
@@ -101,12 +98,8 @@ fn hand_over(collection: &Collection, change: ReplicaChange) -> Result<(), Failu
                 let command = Command::Replicas { change };
                 last = Some(control::request(&database, &command, clock.now())?);
             }
-            let until = clock.now().plus(PATIENCE);
-            while let Some(id) = last.filter(|_| clock.now() < until) {
-                if control::result_of(&database, id)?.is_some() {
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(50));
+            if let Some(id) = last {
+                answer::wait(&database, id)?;
             }
         }
         Err(error) => return Err(error.into()),

@@ -197,7 +197,12 @@ impl Adopter<'_> {
         manager::learn(&mut site, &before, report.decided.sight, now);
         report.lesson.learn(&mut site, now);
         let mut delta = SiteDelta { habit: Some(site), ..self.delta(adopted, lease) };
-        delta.updates.push(report.update.clone());
+        let mut update = report.update.clone();
+        // What was like no other before the crash is forgotten; families are not.
+        if let (Some(like), Some(facts)) = (report.near, &mut update.facts) {
+            facts.near_of = seeder::family_of(&lease.site.traps.families, like, update.fp);
+        }
+        delta.updates.push(update);
         delta.duplicates += u64::from(report.duplicate);
         if report.decided.call_children {
             delta.call_children.push((report.update.fp, now.minus(turn)));

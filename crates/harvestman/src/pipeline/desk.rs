@@ -10,6 +10,7 @@ use store::{
 };
 
 use super::{course::Fingerprints, messages::BlockChange};
+use crate::progress::some;
 
 pub trait Desk: Frontier {
     /// What other processes ask of this crawl, oldest first.
@@ -152,7 +153,8 @@ impl Desk for SqliteFrontier {
         now: Timestamp,
     ) -> Result<String, StoreError> {
         let LiftedTraps { stops, pages } = self.lift_traps(site, pattern, now)?;
-        Ok(format!("{stops} traps lifted, {pages} pages are judged or read again"))
+        let (stops, pages) = (some(stops, "trap"), some(pages, "page"));
+        Ok(format!("{stops} lifted; {pages} to be judged or read again"))
     }
 
     fn change_spider(
@@ -191,6 +193,7 @@ impl Desk for SqliteFrontier {
     ) -> Result<(), StoreError> {
         self.terms_changed(fingerprint.terms, now)?;
         self.borders_changed(fingerprint.borders, now)?;
+        self.near_limit_changed(fingerprint.near, now)?;
         self.returning_are(&fingerprint.returning, returns, now).map(drop)
     }
 

@@ -174,7 +174,8 @@ impl GatherStage {
         let archived = cut.as_ref().unwrap_or(exchange);
         let entry = ArchiveEntry { exchange: archived, record_id, payload_digest: stored, kind };
         let location = when_there_is_room(events, || self.archive.append(&entry))?;
-        if seen == Seen::New && exchange.status == 200 && exchange.stopped.is_none() {
+        let is_first = matches!(seen, Seen::New | Seen::Elsewhere(None));
+        if is_first && exchange.status == 200 && exchange.stopped.is_none() {
             let mut payloads = self.payloads.lock().unwrap_or_else(PoisonError::into_inner);
             payloads.remember(&digest, &exchange.url, exchange.started, exchange.entity.len());
         }
@@ -228,7 +229,8 @@ impl GatherStage {
             Some((url, date))
                 if exchange.entity.len() >= Payloads::BYTES_MIN && before.is_none() =>
             {
-                let duplicate_of = (url.site() == exchange.url.site()).then(|| url.fingerprint());
+                let first = payloads.recall_on_site(digest, &exchange.url);
+                let duplicate_of = first.map(CrawlUrl::fingerprint);
                 let refers =
                     RefersTo { target_uri: url.as_str().to_owned(), date, payload_digest: stored };
                 (EntryKind::SamePayload(refers), Seen::Elsewhere(duplicate_of))
@@ -346,7 +348,7 @@ impl GatherStage {
         decisions.extend(refused);
         let html = matches!(gathered.media_type.as_str(), "text/html" | "application/xhtml+xml");
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
-        let looks = looks_of(&gathered);
+        let looks = looks_of(&gathered, &page.url);
         let near = (html && !duplicate).then(|| near(exchange, &page, &gathered)).flatten();
         sightings.append(&mut notice.sightings);
         let report = PageReport {
@@ -487,12 +489,13 @@ fn refusal(
     spider.judge_answer(page, media_type)
 }
 
-fn looks_of(gathered: &Gathered) -> Looks {
+fn looks_of(gathered: &Gathered, url: &CrawlUrl) -> Looks {
     Looks {
         content: gathered.content_hash,
         text: gathered.text_hash,
         skeleton: gathered.skeleton,
         text_bytes: gathered.text.len() as u64,
+        words: traps::words(&gathered.text, url),
     }
 }
 

@@ -4,7 +4,10 @@
 //! URLs and on other sites, as far back as it reaches. It forgets the oldest first. Losing it (a restart)
 //! costs disk, never correctness.
 
-use std::collections::{HashMap, VecDeque};
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::BuildHasher,
+};
 
 use foldhash::fast::FixedState;
 use model::{CrawlUrl, Timestamp};
@@ -26,7 +29,16 @@ impl Payloads {
     }
 
     pub fn remember(&mut self, digest: &[u8; 20], url: &CrawlUrl, date: Timestamp, bytes: usize) {
-        if bytes < Payloads::BYTES_MIN || self.known.contains_key(digest) {
+        if bytes < Payloads::BYTES_MIN {
+            return;
+        }
+        // Another site had it first: who has it here first is another question.
+        let key = match self.known.get(digest) {
+            Some((first, _)) if first.site_text() == url.site_text() => return,
+            Some(_) => on_site(digest, url),
+            None => *digest,
+        };
+        if self.known.contains_key(&key) {
             return;
         }
         if self.order.len() >= self.max
@@ -34,18 +46,45 @@ impl Payloads {
         {
             self.known.remove(&oldest);
         }
-        self.order.push_back(*digest);
-        self.known.insert(*digest, (url.clone(), date));
+        self.order.push_back(key);
+        self.known.insert(key, (url.clone(), date));
     }
 
     pub fn recall(&self, digest: &[u8; 20]) -> Option<(CrawlUrl, Timestamp)> {
         self.known.get(digest).cloned()
     }
+
+    /// The page of the URL's own site that had it first.
+    pub fn recall_on_site(&self, digest: &[u8; 20], url: &CrawlUrl) -> Option<&CrawlUrl> {
+        let own = |(first, _): &&(CrawlUrl, Timestamp)| first.site_text() == url.site_text();
+        let first = self.known.get(digest).filter(own);
+        first.or_else(|| self.known.get(&on_site(digest, url)).filter(own)).map(|(first, _)| first)
+    }
+}
+
+/// The payload among those of one site.
+fn on_site(digest: &[u8; 20], url: &CrawlUrl) -> [u8; 20] {
+    let site = FixedState::default().hash_one(url.site_text()).to_le_bytes();
+    let mut key = *digest;
+    key.iter_mut().zip(site).for_each(|(byte, of_site)| *byte ^= of_site);
+    key
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_of_a_site_is_known_though_another_site_had_it_before() {
+        let url = |text: &str| CrawlUrl::parse(text).expect("valid");
+        let mut payloads = Payloads::new(9);
+        let urls = ["http://a.example/", "http://b.example/1", "http://b.example/2"].map(url);
+        urls.iter().for_each(|url| payloads.remember(&[1; 20], url, Timestamp(1), 1_000));
+        assert_eq!(payloads.recall(&[1; 20]), Some((urls[0].clone(), Timestamp(1))));
+        assert_eq!(payloads.recall_on_site(&[1; 20], &urls[2]), Some(&urls[1]));
+        assert_eq!(payloads.recall_on_site(&[1; 20], &url("http://c.example/")), None);
+        assert_eq!(payloads.recall_on_site(&[1; 20], &url("http://a.example/x")), Some(&urls[0]));
+    }
 
     #[test]
     fn the_oldest_payload_is_forgotten_first_and_small_ones_are_never_kept() {

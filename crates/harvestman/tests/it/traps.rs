@@ -67,7 +67,7 @@ fn a_calendar_is_stopped_told_and_lifted_while_all_real_pages_come() {
 
     world.run(&["crawl", "--delay", "0"]).exits(0);
     assert_eq!(asked(&world, "/cal").len(), months, "it stays stopped");
-    world.run(&["traps", "lift", HOST, "/cal?month=*"]).exits(0).says(&["1 traps lifted"]);
+    world.run(&["traps", "lift", HOST, "/cal?month=*"]).exits(0).says(&["1 trap lifted"]);
     world.run(&["crawl", "--delay", "0", "--for", "1500ms"]).exits(0);
     let more = asked(&world, "/cal").len();
     assert!(more > months + 60, "{more} months: what was lifted is left alone");
@@ -101,6 +101,11 @@ fn stopping_the_pattern_of_a_broken_part_keeps_what_stopping_the_site_loses() {
     // Without pauses some are on their way before the tenth is read.
     assert!(errors <= 11 + 70, "{errors} of 1,000 error pages");
     assert_eq!(told(&world, "many-duplicates")["what"], "/shop/p/*");
+    let rows = traps(&world);
+    let row = rows.iter().find(|row| row["pattern"] == "/shop/p/*").unwrap();
+    let count = |name: &str| row[name].as_u64().unwrap();
+    assert!(count("kept") >= 10, "{row:#}");
+    assert!(count("held_back") + count("refused") > 800, "{row:#}");
 
     // VN would have taken no more links of the site after ten duplicates.
     let (mut duplicates, mut known) = (0, HashSet::from([0]));
@@ -136,6 +141,55 @@ fn filters_of_a_shop_are_stopped_and_every_product_comes() {
     let filters = asked(&world, "/shop?").len();
     assert!(filters < 900, "{filters} combinations");
     assert_eq!(told(&world, "variants")["what"], "/shop?*");
+}
+
+#[test]
+fn every_one_of_a_thousand_products_comes_out_of_their_filters() {
+    if std::env::var_os("HARVESTMAN_LONG").is_none() {
+        return println!("only with HARVESTMAN_LONG=1");
+    }
+    let world = world(10, "/shop*", Hazard::Facets { products: 1_000 });
+    let crawl = world.start(&["crawl", &world.web.home(0), "--delay", "0"]);
+    crawl.wait(std::time::Duration::from_secs(900)).exits(0);
+    let products: BTreeSet<String> = asked(&world, "/shop/item/").into_iter().collect();
+    let filters = asked(&world, "/shop?").len();
+    println!("{} of 1,000 products by {filters} combinations", products.len());
+    assert_eq!(products.len(), 1_000);
+    assert!(filters < 5_000, "{filters} combinations");
+}
+
+/// Whoever asks without a session is sent on to a new one.
+#[test]
+fn a_session_that_the_server_insists_on_does_not_grow_from_crawl_to_crawl() {
+    for name in ["PHPSESSID", "visitor"] {
+        let count = std::sync::atomic::AtomicU64::new(1);
+        let raw = Raw::start(move |place, stream| {
+            let path = place.split_once('/').map_or("", |(_, path)| path);
+            if path == "robots.txt" || path.starts_with("no-such") {
+                return reply(stream, "404 Not Found", "Content-Type: text/html", b"none");
+            }
+            if !path.contains('=') {
+                let n = count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                let to = format!("Location: /{path}?{name}=a{:016x}b7", n * 0x0123_4567_89ab);
+                return reply(stream, "302 Found", &to, b"");
+            }
+            let at = path.split('?').next().unwrap_or_default();
+            let links: String = (0..6).map(|n| format!("<a href=/p{n}>p</a> ")).collect();
+            let body = format!("<p>Page {at}</p>{links}");
+            reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
+        });
+        let world = World::new(WebOptions::default());
+        let url = format!("http://127.0.0.1:{}/", raw.port);
+        let known = |world: &World| world.number("SELECT count(*) FROM pages WHERE NOT requisite");
+        world.run(&["crawl", &url, "--delay", "0"]).exits(0);
+        let first = known(&world);
+        assert_eq!(first, 14, "{name}: each with its session and without");
+        for _ in 0..2 {
+            world.run(&["crawl", "--delay", "0", "--fresh"]).exits(0);
+        }
+        // The home page is a seed, and so is where it leads to.
+        assert!(known(&world) <= first + 2, "{name}: {} pages", known(&world));
+    }
 }
 
 #[test]
@@ -356,7 +410,7 @@ fn lifting_a_site_forgets_what_it_shows_for_nothing_and_its_families() {
     assert!(traps(&world).iter().any(|row| row["hazard"] == "soft-404"));
     let why = world.run(&["traps"]);
     assert!(why.out.contains("harvestman traps lift s0.sim.test soft-404"), "{why}");
-    world.run(&["traps", "lift", HOST, "soft-404"]).exits(0).says(&["1 traps lifted"]);
+    world.run(&["traps", "lift", HOST, "soft-404"]).exits(0).says(&["1 trap lifted"]);
     assert!(traps(&world).iter().all(|row| row["hazard"] != "soft-404"));
     world.run(&["crawl", "--delay", "0", "--fresh"]).exits(0);
     assert!(traps(&world).iter().all(|row| row["hazard"] != "soft-404"), "it is not asked again");

@@ -6,6 +6,8 @@
 //! - `?name`   a query parameter of that name,
 //! - `?name=value`.
 //!
+//! Words of the path that follow a folder of content ([`CONTENT`]) name what is written there, not a form.
+//!
 //! A segment counts without the ending of a script or page (`login.php`) and without what follows a
 //! semicolon; case does not matter, and `_` is written `-`.
 
@@ -17,7 +19,46 @@ pub struct ShippedRule {
     pub patterns: &'static [&'static str],
     /// Why it is there.
     pub reason: &'static str,
+    /// It names another view of a page: refused only on the page itself, where nothing is lost by it.
+    pub variant: bool,
 }
+
+/// Folders whose pages are about words: `/tag/login`, `/wiki/Cart`, `/docs/git/checkout`.
+pub(super) const CONTENT: &[&str] = &[
+    "article",
+    "articles",
+    "blog",
+    "categories",
+    "category",
+    "define",
+    "definition",
+    "dictionary",
+    "doc",
+    "docs",
+    "documentation",
+    "glossary",
+    "guide",
+    "guides",
+    "help",
+    "keyword",
+    "keywords",
+    "label",
+    "labels",
+    "manual",
+    "news",
+    "questions",
+    "reference",
+    "stichwort",
+    "tag",
+    "tagged",
+    "tags",
+    "thema",
+    "topic",
+    "topics",
+    "wiki",
+    "word",
+    "words",
+];
 
 pub(super) const SHIPPED: &[ShippedRule] = &[
     ShippedRule {
@@ -46,6 +87,7 @@ pub(super) const SHIPPED: &[ShippedRule] = &[
             "?page=login",
         ],
         reason: "a form for members, often linked from every page with the way back in its query",
+        variant: false,
     },
     ShippedRule {
         name: "logout",
@@ -64,6 +106,7 @@ pub(super) const SHIPPED: &[ShippedRule] = &[
             "?logout",
         ],
         reason: "ends a session",
+        variant: false,
     },
     ShippedRule {
         name: "register",
@@ -82,6 +125,7 @@ pub(super) const SHIPPED: &[ShippedRule] = &[
             "?view=registration",
         ],
         reason: "a form to become a member",
+        variant: false,
     },
     ShippedRule {
         name: "password",
@@ -99,11 +143,13 @@ pub(super) const SHIPPED: &[ShippedRule] = &[
             "?mode=sendpassword",
         ],
         reason: "a form for a forgotten password",
+        variant: false,
     },
     ShippedRule {
         name: "account",
         patterns: &["/my-account", "/myaccount", "/wp-admin", "/customer-account"],
         reason: "private pages behind a login",
+        variant: false,
     },
     ShippedRule {
         name: "cart",
@@ -122,11 +168,13 @@ pub(super) const SHIPPED: &[ShippedRule] = &[
             "?action=add-to-cart",
         ],
         reason: "a shopping cart: a request can fill it, and every article links to it",
+        variant: false,
     },
     ShippedRule {
         name: "checkout",
         patterns: &["/checkout", "/kasse$", "/place-order"],
         reason: "the till of a shop",
+        variant: false,
     },
     ShippedRule {
         name: "wishlist",
@@ -140,6 +188,7 @@ pub(super) const SHIPPED: &[ShippedRule] = &[
             "/catalog-product-compare",
         ],
         reason: "lists a visitor keeps: a request changes them, and every article links to them",
+        variant: false,
     },
     ShippedRule {
         name: "calendar-add",
@@ -152,6 +201,7 @@ pub(super) const SHIPPED: &[ShippedRule] = &[
             "?webcal",
         ],
         reason: "the same event as a file for a calendar",
+        variant: false,
     },
     ShippedRule {
         name: "print",
@@ -170,6 +220,7 @@ pub(super) const SHIPPED: &[ShippedRule] = &[
             "?format=print",
         ],
         reason: "the same page once more, to be printed",
+        variant: true,
     },
     ShippedRule {
         name: "share",
@@ -185,6 +236,7 @@ pub(super) const SHIPPED: &[ShippedRule] = &[
             "?action=email",
         ],
         reason: "sends the page to somebody else's service, one URL for each",
+        variant: false,
     },
     ShippedRule {
         name: "reply",
@@ -202,6 +254,7 @@ pub(super) const SHIPPED: &[ShippedRule] = &[
             "/comment-reply",
         ],
         reason: "the same page with a form to answer, one URL for each comment",
+        variant: false,
     },
     ShippedRule {
         name: "report",
@@ -213,11 +266,13 @@ pub(super) const SHIPPED: &[ShippedRule] = &[
             "?flag-comment",
         ],
         reason: "a form that complains about somebody",
+        variant: false,
     },
     ShippedRule {
         name: "vote",
         patterns: &["?upvote", "?downvote", "/upvote", "/downvote", "?action=vote", "?do=vote"],
         reason: "a request counts as a vote",
+        variant: false,
     },
     ShippedRule {
         name: "edit",
@@ -237,10 +292,12 @@ pub(super) const SHIPPED: &[ShippedRule] = &[
             "?action=rollback",
         ],
         reason: "a form to change the page, or a request that does",
+        variant: false,
     },
     ShippedRule {
         name: "trackback",
         patterns: &["/trackback$", "/xmlrpc$", "/pingback$"],
         reason: "an address for programs, linked from every article",
+        variant: false,
     },
 ];

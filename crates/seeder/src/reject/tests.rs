@@ -4,7 +4,7 @@ use super::*;
 
 fn rule(list: &RejectList, text: &str) -> Option<&'static str> {
     let url = CrawlUrl::parse(text).expect("a URL");
-    list.shipped_rule(&url).map(|rule| rule.name)
+    list.shipped_rule(&url, None).map(|rule| rule.name)
 }
 
 #[test]
@@ -30,8 +30,8 @@ fn urls_that_are_no_content_are_caught() {
         ("checkout/onepage/", "checkout"),
         ("product/red?add_to_wishlist=23", "wishlist"),
         ("event/x/?ical=1", "calendar-add"),
-        ("article/7/print", "print"),
-        ("article.php?id=7&print=1", "print"),
+        ("blog/wp-login.php", "login"),
+        ("wiki/Special:UserLogin", "login"),
         ("2020/01/post/?share=twitter&nb=1", "share"),
         ("2020/01/post/?replytocom=12", "reply"),
         ("w/index.php?title=X&action=edit&redlink=1", "edit"),
@@ -75,10 +75,40 @@ fn innocent_words_pass() {
         "//login-//",
         ".",
         "a.login",
+        "tag/login",
+        "wiki/Logout",
+        "docs/git/checkout",
+        "blog/category/print",
+        "print",
+        "print/",
+        "article/7/print",
+        "article.php?id=7&print=1",
     ] {
         assert_eq!(rule(&list, &format!("http://example.org/{path}")), None, "{path}");
     }
     assert_eq!(rule(&list, "http://login.example.org/"), None);
+}
+
+#[test]
+fn a_view_for_the_printer_is_refused_on_the_page_itself_and_taken_elsewhere() {
+    let list = RejectList::default();
+    let url = |text: &str| CrawlUrl::parse(&format!("http://example.org/{text}")).expect("a URL");
+    let on = |link: &str, page: &str| {
+        list.shipped_rule(&url(link), Some(url(page).fingerprint())).map(|rule| rule.name)
+    };
+    for (link, page) in [
+        ("article/7/print", "article/7"),
+        ("article/7/print", "article/7/"),
+        ("article/7/print/?x=1", "article/7/?x=1"),
+        ("article.php?id=7&print=1", "article.php?id=7"),
+        ("?tmpl=component&print=1&id=3", "?id=3"),
+        ("a?print", "a"),
+    ] {
+        assert_eq!(on(link, page), Some("print"), "{link} on {page}");
+        assert_eq!(on(link, "list"), None, "{link} on a list");
+    }
+    assert_eq!(on("logout", "list"), Some("logout"));
+    assert_eq!(viewed(&url("article/7")), []);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use model::CrawlUrl;
 
-use super::shipped::SHIPPED;
+use super::shipped::{CONTENT, SHIPPED};
 
 /// No word of the list is longer, a test says; also the number of bits in the table of lengths.
 const WORD_BYTES_MAX: usize = 31;
@@ -108,21 +108,32 @@ impl Index {
 fn find_segment(path: &str, enabled: u64) -> Option<usize> {
     let path = path.trim_end_matches('/').as_bytes();
     let mut rest = path.get(1..)?;
+    let mut is_content = false;
     loop {
         let end = rest.iter().position(|&b| b == b'/');
         let segment = &rest[..end.unwrap_or(rest.len())];
-        let words = WORDS.segments.get(without_ending(segment));
+        let bare = without_ending(segment);
+        let words = WORDS.segments.get(bare);
         let hit = words
             .iter()
             .find(|word| enabled & (1 << word.rule) != 0 && (!word.last_only || end.is_none()));
-        if let Some(word) = hit {
+        // A script is one wherever it lies, and so is a page of the wiki's own machinery.
+        let is_script = bare.len() < segment.len() || bare.contains(&b':');
+        let counts = |word: &&Word| !is_content || is_script || SHIPPED[word.rule].variant;
+        if let Some(word) = hit.filter(counts) {
             return Some(word.rule);
         }
+        is_content |= is_content_folder(segment);
         rest = &rest[end? + 1..];
     }
 }
 
-fn find_parameter(query: &str, enabled: u64) -> Option<usize> {
+fn is_content_folder(segment: &[u8]) -> bool {
+    let is_it = |word: &&str| segment.eq_ignore_ascii_case(word.as_bytes());
+    segment.len() > 2 && CONTENT.iter().any(is_it)
+}
+
+pub(super) fn find_parameter(query: &str, enabled: u64) -> Option<usize> {
     query.split('&').find_map(|parameter| {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         let words = WORDS.parameters.get(name.as_bytes());

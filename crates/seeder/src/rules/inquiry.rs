@@ -101,7 +101,12 @@ impl<'r, 'c> Inquiry<'r, 'c> {
                 .then_some(Objection::Redirects(rules.redirects_max)),
             Rule::Patterns => rules.reject.pattern(url).map(Objection::Pattern),
             Rule::Shipped if candidate.seed => None,
-            Rule::Shipped => rules.reject.shipped_rule(url).map(Objection::Shipped),
+            Rule::Shipped => {
+                // Who sends on to a view of the page has no other.
+                let referrer = candidate.referrer.filter(|_| candidate.hops == 0);
+                let found = rules.reject.shipped_rule(url, referrer);
+                found.map(Objection::Shipped)
+            }
             Rule::Filter => {
                 let script = rules.filter.as_deref()?;
                 match script.wants(url, candidate.level, rules.marking.is_dynamic(url)) {

@@ -55,6 +55,10 @@ fn is_place_number(segment: &str) -> bool {
 
 /// An escape of an escape of an escape, or an ampersand that was written for HTML over and over.
 fn is_escaped_again(rest: &str) -> bool {
+    // Most URLs have neither, and are done with.
+    if !rest.bytes().any(|b| matches!(b, b'%' | b';')) {
+        return false;
+    }
     rest.contains("%2525") || count(rest, "amp%3B").max(count(rest, "amp;")) > NESTED_MAX || {
         let again = count(rest, "amp%253B");
         again > 1 || (again > 0 && rest.contains("amp%3B"))
@@ -64,7 +68,8 @@ fn is_escaped_again(rest: &str) -> bool {
 /// Whether the query holds whole addresses inside each other, or its own path again and again. Addresses side by
 /// side, each in a parameter of its own, are ordinary, and so are parameters named after the page.
 fn is_nested(path: &str, query: &str) -> bool {
-    if query.split('&').any(|parameter| schemes(parameter) >= NESTED_MAX) {
+    let may_have_schemes = query.bytes().any(|b| matches!(b, b'%' | b':'));
+    if may_have_schemes && query.split('&').any(|parameter| schemes(parameter) >= NESTED_MAX) {
         return true;
     }
     let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();

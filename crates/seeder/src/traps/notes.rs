@@ -28,13 +28,7 @@ pub struct TrapObjection {
 
 impl TrapObjection {
     pub fn refusal(&self) -> Refusal {
-        let word = self.hazard.word();
-        let rule = match self.pattern.as_str() {
-            UrlTraps::SITE => format!("trap: {word} on the whole site"),
-            pattern if pattern == word => format!("trap: {word}"),
-            pattern => format!("trap: {word} at {pattern}"),
-        };
-        Refusal { reason: RefusalReason::Trap, rule }
+        Refusal { reason: RefusalReason::Trap, rule: Stop::rule(self.hazard, &self.pattern) }
     }
 }
 
@@ -81,11 +75,7 @@ pub fn note_refusal(
     url: &CrawlUrl,
     referrer: Option<Fingerprint>,
 ) {
-    let stop = match objection.pattern.as_str() {
-        UrlTraps::SITE => traps.stopped.as_mut(),
-        pattern => find(&mut traps.patterns, pattern).and_then(|note| note.stopped.as_mut()),
-    };
-    let Some(stop) = stop else { return };
+    let Some(stop) = stop_for(traps, objection) else { return };
     stop.refused += 1;
     if stop.examples.len() < EXAMPLES_MAX {
         stop.examples.push(url.as_str().to_owned());
@@ -94,6 +84,32 @@ pub fn note_refusal(
         && stop.referrers.len() < REFERRERS_MAX
     {
         stop.referrers.push(referrer);
+    }
+}
+
+/// A page that waited is not visited for it. `rule` is that of the refusal.
+pub fn note_held_back(traps: &mut UrlTraps, rule: &str) {
+    let site = traps.stopped.iter_mut().map(|stop| (UrlTraps::SITE, stop));
+    let patterns = traps
+        .patterns
+        .iter_mut()
+        .filter_map(|note| Some((note.text.as_str(), note.stopped.as_mut()?)));
+    let mut stops = site.chain(patterns);
+    if let Some((_, stop)) = stops.find(|(name, stop)| Stop::rule(stop.hazard, name) == rule) {
+        stop.held_back += 1;
+    }
+}
+
+/// The stop that an objection speaks of.
+fn stop_for<'a>(traps: &'a mut UrlTraps, objection: &TrapObjection) -> Option<&'a mut Stop> {
+    let is_near = objection.hazard == Hazard::NearDuplicates;
+    match objection.pattern.as_str() {
+        UrlTraps::SITE => traps.stopped.as_mut(),
+        word if is_near && word == Hazard::NearDuplicates.word() => traps.worn.as_mut(),
+        pattern => {
+            let note = find(&mut traps.patterns, pattern)?;
+            if is_near { note.worn.as_mut() } else { note.stopped.as_mut() }
+        }
     }
 }
 
@@ -119,7 +135,8 @@ fn make_room(patterns: &mut Vec<PatternNote>) -> Option<()> {
     if patterns.len() < PATTERNS_MAX {
         return Some(());
     }
-    let open = patterns.iter().enumerate().filter(|(_, note)| note.stopped.is_none());
+    let is_open = |note: &PatternNote| note.stopped.is_none() && note.worn.is_none();
+    let open = patterns.iter().enumerate().filter(|(_, note)| is_open(note));
     // The older of those that weigh the same: it has had its time.
     let (least, _) = open.min_by_key(|(_, note)| weight(note))?;
     patterns.remove(least);
@@ -127,7 +144,8 @@ fn make_room(patterns: &mut Vec<PatternNote>) -> Option<()> {
 }
 
 fn weight(note: &PatternNote) -> u32 {
-    note.same * 4 + note.barren + note.fruit.min(20) + note.sets.len() as u32 * 8
+    let near = note.near.min(20) * 2 + note.unlike.min(20);
+    note.same * 4 + note.barren + note.fruit.min(20) + note.sets.len() as u32 * 8 + near
 }
 
 /// Stops a pattern, unless the user has lifted it; says whether.
@@ -169,7 +187,8 @@ pub(super) fn stop_site(
 /// What need not outlive the lease: patterns with nothing against them.
 pub fn trim(traps: &mut UrlTraps) {
     let tells = |note: &PatternNote| {
-        note.stopped.is_some() || note.same > 1 || note.barren > 4 || note.sets.len() > 5
+        let is_stopped = note.stopped.is_some() || note.worn.is_some();
+        is_stopped || note.same > 1 || note.barren > 4 || note.sets.len() > 5 || note.near > 0
     };
     traps.patterns.retain(tells);
     if traps.same.count < 3 {
@@ -177,9 +196,9 @@ pub fn trim(traps: &mut UrlTraps) {
     }
 }
 
-fn stop(hazard: Hazard, taken: u32, example: &CrawlUrl, since: Timestamp) -> Stop {
-    let examples = vec![example.as_str().to_owned()];
-    Stop { hazard, since, taken, refused: 0, examples, referrers: Vec::new(), all: false }
+pub(super) fn stop(hazard: Hazard, taken: u32, example: &CrawlUrl, since: Timestamp) -> Stop {
+    let (examples, referrers) = (vec![example.as_str().to_owned()], Vec::new());
+    Stop { hazard, since, taken, refused: 0, held_back: 0, examples, referrers, all: false }
 }
 
 fn stop_of<'a>(traps: &'a UrlTraps, text: &str) -> Option<&'a Stop> {

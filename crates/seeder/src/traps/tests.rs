@@ -43,7 +43,9 @@ impl Site {
 
     /// `bytes`: what stands around the text.
     fn page_of(&mut self, rest: &str, text: &str, bytes: &str, inside: u32, outside: u32) {
+        let words = words(text, &url(rest));
         let looks = Looks {
+            words,
             content: hash(bytes),
             text: hash(text),
             skeleton: skeleton(text),
@@ -63,6 +65,63 @@ impl Site {
     fn hazards(&self) -> Vec<Hazard> {
         self.tripped.iter().map(|tripped| tripped.hazard).collect()
     }
+}
+
+fn looks_of(url: &CrawlUrl, text: &str) -> Looks {
+    let (content, text_bytes) = (hash(text), text.len() as u64);
+    let (skeleton, words) = (skeleton(text), words(text, url));
+    Looks { content, text: hash(text), skeleton, text_bytes, words }
+}
+
+#[test]
+fn the_page_for_nothing_is_known_though_it_tells_the_time_an_identifier_and_what_was_asked_for() {
+    let mut site = Site::new();
+    let sorry = |asked: &str, n: u64| {
+        format!(
+            "Sorry, there is nothing at {asked} on this server. Asked at 10:0{n}, as request {:x}a{n}.",
+            n * 77_777
+        )
+    };
+    for n in 0..20 {
+        site.page(&format!("/a/{n}"), &prose(n), 1, 0);
+    }
+    for n in 0..4 {
+        let path = format!("/dead/end-{n}");
+        site.page(&path, &sorry(&path, n), 0, 2);
+    }
+    assert!(site.watch.wants_probe(&site.traps, &site.rules));
+    let probe = probe(&url("/a/1")).unwrap();
+    let looks = looks_of(&probe, &sorry(probe.path(), 9));
+    site.watch.probe_answered(&mut site.traps, Some(looks), NOW);
+    let is_missing = |site: &Site, path: &str, text: &str| {
+        site.watch.is_missing(&site.traps, &site.rules, &looks_of(&url(path), text))
+    };
+    assert!(is_missing(&site, "/dead/horse", &sorry("/dead/horse", 3)));
+    assert!(is_missing(&site, "/dead/horse", &sorry("horse", 3)), "its name alone");
+    assert!(!is_missing(&site, "/dead/horse", &sorry("/dead/horse and there never was", 3)));
+    assert!(!is_missing(&site, "/a/1", &prose(1)));
+}
+
+#[test]
+fn a_session_that_is_also_written_on_the_page_is_found_out() {
+    let mut site = Site::new();
+    for n in 0..4u64 {
+        for visit in 0..2u64 {
+            let id = format!("k{:015x}7", (n * 2 + visit + 1) * 0x0123_4567_89ab);
+            let text = format!("{} Your visit is {id}, keep it.", prose(n));
+            site.page(&format!("/thing/{n}?visit={id}"), &text, 1, 1);
+        }
+    }
+    assert_eq!(site.hazards(), [Hazard::SessionIds]);
+    assert_eq!(site.tripped[0].what, "?visit=*");
+    let other = |n: u64| format!("/doc?key=c{:015x}9", (n + 1) * 0x0123_4567_89ab);
+    let mut site = Site::new();
+    for n in 0..40 {
+        let rest = other(n);
+        let text = format!("The paper kept under {} is here, and may be read.", &rest[9..]);
+        site.page(&rest, &text, 0, 1);
+    }
+    assert!(!site.hazards().contains(&Hazard::SessionIds), "here it is the name of a thing");
 }
 
 fn hash(text: &str) -> u64 {
@@ -408,13 +467,13 @@ fn a_site_is_asked_for_nothing_only_when_its_pages_are_alike() {
     assert!(site.watch.wants_probe(&site.traps, &site.rules));
     let probe = probe(&url("/a/1")).unwrap();
     assert!(looks::is_probe(&probe) && !looks::is_probe(&url("/a/1")), "{probe}");
-    let looks = Looks { content: 1, text: hash(sorry), skeleton: skeleton(sorry), text_bytes: 60 };
+    let looks = looks_of(&probe, sorry);
     site.watch.probe_answered(&mut site.traps, Some(looks), NOW);
     assert!(!site.watch.wants_probe(&site.traps, &site.rules), "once");
     let is_missing = |site: &Site, looks| site.watch.is_missing(&site.traps, &site.rules, &looks);
     let same = Looks { content: 2, ..looks };
     assert!(is_missing(&site, same));
-    assert!(!is_missing(&site, Looks { content: 2, text: 3, skeleton: 4, ..looks }));
+    assert!(!is_missing(&site, looks_of(&url("/a/1"), &prose(1))));
     for rules in [
         TrapRules { soft_404: false, ..TrapRules::default() },
         TrapRules { on: false, ..TrapRules::default() },

@@ -13,7 +13,7 @@
 use model::{CrawlUrl, IdleToken, Timestamp, TokenPlace};
 
 use super::{
-    looks::TEXT_BYTES_MIN,
+    looks::{TEXT_BYTES_MIN, have_one_text},
     pattern::{folder_of, is_token},
     session::is_identifier,
     watch::Seen,
@@ -165,6 +165,13 @@ pub fn rewrite(url: &CrawlUrl, tokens: &[IdleToken]) -> Option<(CrawlUrl, usize)
         }
     }
     result
+}
+
+/// Whether a server that was asked for `asked` sends on to the same page with an identifier in it.
+pub fn adds_identifier(asked: &CrawlUrl, target: &CrawlUrl) -> bool {
+    let Some((TokenPlace::Query(name), _)) = difference(asked, target) else { return false };
+    let parameters = parameters(target.query().unwrap_or_default());
+    parameters.filter(|(other, _)| *other == name).count() == 1
 }
 
 /// The same page as it may be known: with the other values that were met of an idle part.
@@ -325,7 +332,7 @@ fn votes(place: &TokenPlace, memory: &[Seen]) -> Vec<Votes> {
             votes.push(Votes { folder, same: 0, other: 0, alien: 0 });
             votes.len() - 1
         });
-        let is_same = group.iter().all(|(_, seen)| seen.looks.text == first.looks.text);
+        let is_same = group.iter().all(|(_, seen)| have_one_text(&seen.looks, &first.looks));
         let is_kin = group.iter().all(|(_, seen)| seen.looks.skeleton == first.looks.skeleton);
         let votes = &mut votes[at];
         votes.same += usize::from(is_same);

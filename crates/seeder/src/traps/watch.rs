@@ -19,7 +19,7 @@ use model::{CrawlUrl, Hazard, Looks, Measure, MissingPage, Timestamp, UrlTraps};
 
 use super::{
     TrapRules,
-    looks::{TEXT_BYTES_MIN, TEXT_BYTES_SURE, are_alike},
+    looks::{TEXT_BYTES_MIN, TEXT_BYTES_SURE, are_alike, have_one_text, may_be_missing},
     notes,
     pattern::Pattern,
     token::{self, Trials},
@@ -108,7 +108,7 @@ impl Watch {
         let mut tripped = Vec::new();
         let twin = self.twin(url, &seen.looks);
         let duplicate = twin.as_ref().is_some_and(|twin| is_same_page(&twin.looks, &seen.looks));
-        self.suspects += u32::from(twin.is_some());
+        self.suspects += u32::from(twin.is_some() || self.has_seen_like(url, &seen.looks));
         if let Some(twin) = &twin {
             tripped.extend(self.learn_token(traps, &twin.url, url, seen.now));
         }
@@ -165,7 +165,7 @@ impl Watch {
         traps.missing = Some(MissingPage { asked: now, looks });
         self.news = true;
         if let Some(looks) = looks {
-            self.memory.retain(|seen| !are_alike(&seen.looks, &looks));
+            self.memory.retain(|seen| !are_alike(&looks, &seen.looks));
             self.next = FIRST.min(self.memory.len());
             traps.same = model::Same::default();
             let open = traps.patterns.iter_mut().filter(|note| note.stopped.is_none());
@@ -183,11 +183,17 @@ impl Watch {
     /// An earlier page with the same text.
     fn twin(&self, url: &CrawlUrl, looks: &Looks) -> Option<Seen> {
         let is_twin = |seen: &&Seen| {
-            let same_text = looks.text_bytes >= TEXT_BYTES_MIN && seen.looks.text == looks.text;
+            let same_text = looks.text_bytes >= TEXT_BYTES_MIN && have_one_text(&seen.looks, looks);
             (seen.looks.content == looks.content || same_text) && seen.url != *url
         };
         // The last one is the likeliest to differ in one part only.
         self.memory.iter().rev().find(is_twin).cloned()
+    }
+
+    /// Whether an earlier page differs in nothing but numbers and what it repeats of its address.
+    fn has_seen_like(&self, url: &CrawlUrl, looks: &Looks) -> bool {
+        let is_like = |seen: &Seen| may_be_missing(&seen.looks, looks) && seen.url != *url;
+        looks.text_bytes >= TEXT_BYTES_MIN && self.memory.iter().any(is_like)
     }
 
     fn learn_token(

@@ -104,13 +104,13 @@ pub(super) fn full_as_text(full: &[SpiderId]) -> String {
 
 /// How a number compares with the one of the last time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Noted {
+pub(super) enum Noted {
     Same,
     Other,
     First,
 }
 
-fn noted(work: &mut Work<'_>, name: &str, number: u64) -> Result<Noted, Fault> {
+pub(super) fn noted(work: &mut Work<'_>, name: &str, number: u64) -> Result<Noted, Fault> {
     let before: Option<String> = work
         .sql
         .prepare_cached("SELECT value FROM meta WHERE name = ?1")?

@@ -1,11 +1,13 @@
 //! Lifting traps: what a site has taught against its own URLs is taken back, the pages that were excluded for it
-//! are judged anew, and those on which refused links stand are read again.
+//! are judged anew, and those on which refused links stand are read again. What it refused is no longer counted as
+//! refused.
 
-use model::{SiteId, SiteTraps, StoreError, Timestamp};
+use model::{RefusalReason, SiteId, SiteTraps, Stop, StoreError, Timestamp, UrlTraps};
 use rusqlite::{OptionalExtension, params};
 
 use super::{
     admit, habits, hazards,
+    limits::{Noted, noted},
     rows::{Fault, site_traps_from_row, stored_fp},
     sqlite::{SqliteFrontier, Work},
 };
@@ -19,7 +21,8 @@ pub struct LiftedTraps {
 }
 
 impl SqliteFrontier {
-    /// Of one pattern, or of the whole site. A site that is not known has none.
+    /// Of one pattern, or of the whole site. A site that is not known has none, and where there is no such trap
+    /// nothing is touched.
     pub fn lift_traps(
         &mut self,
         site: &str,
@@ -28,6 +31,34 @@ impl SqliteFrontier {
     ) -> Result<LiftedTraps, StoreError> {
         self.transact(now, |work| lift(work, site, pattern))
     }
+
+    /// `fingerprint` is of how many near duplicates are followed. When it is another than the last time, those that
+    /// were left for the old limit are followed again, as far as the new one goes.
+    pub fn near_limit_changed(
+        &mut self,
+        fingerprint: u64,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.transact(now, |work| match noted(work, "near-duplicates", fingerprint)? {
+            Noted::Other => forget_worn(work),
+            Noted::Same | Noted::First => Ok(()),
+        })
+    }
+}
+
+fn forget_worn(work: &mut Work<'_>) -> Result<(), Fault> {
+    let sites: Vec<(SiteId, String, SiteTraps)> = work
+        .sql
+        .prepare("SELECT id, key, traps FROM sites WHERE instr(traps, '\"worn\":') > 0")?
+        .query_map([], |row| Ok((SiteId(row.get(0)?), row.get(1)?, site_traps_from_row(row, 2)?)))?
+        .collect::<Result<_, _>>()?;
+    for (site, key, mut traps) in sites {
+        let worn = traps.urls.forget_worn();
+        hazards::save_traps(work, site, &traps)?;
+        forget_refusals(work, &key, &worn, false)?;
+        read_again(work, site, &worn)?;
+    }
+    Ok(())
 }
 
 fn lift(work: &mut Work<'_>, key: &str, pattern: Option<&str>) -> Result<LiftedTraps, Fault> {
@@ -37,10 +68,47 @@ fn lift(work: &mut Work<'_>, key: &str, pattern: Option<&str>) -> Result<LiftedT
         .query_row([key], |row| Ok((SiteId(row.get(0)?), site_traps_from_row(row, 1)?)))
         .optional()?;
     let Some((site, mut traps)) = found else { return Ok(LiftedTraps::default()) };
+    if pattern.is_some_and(|name| !traps.has(name)) {
+        return Ok(LiftedTraps::default());
+    }
     let lifted = traps.lift(pattern);
     hazards::save_traps(work, site, &traps)?;
-    let mut pages = admit::judge_again(work, site, false)?;
-    for (_, stop) in &lifted {
+    forget_refusals(work, key, &lifted, pattern.is_none_or(|name| name == UrlTraps::SITE))?;
+    let pages = admit::judge_again(work, site, false)? + read_again(work, site, &lifted)?;
+    Ok(LiftedTraps { stops: lifted.len() as u64, pages })
+}
+
+/// What was refused for these is refused no more; `all`: for any trap of the site. If something else speaks against
+/// it, it is counted again.
+fn forget_refusals(
+    work: &mut Work<'_>,
+    key: &str,
+    lifted: &[(String, Stop)],
+    all: bool,
+) -> Result<(), Fault> {
+    let reason = RefusalReason::Trap.word();
+    let rules: Vec<(String, i64)> = work
+        .sql
+        .prepare_cached("SELECT rule, count FROM decisions WHERE site = ?1 AND reason = ?2")?
+        .query_map(params![key, reason], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    let is_lifted = |rule: &str| {
+        let is_urls = !rule.starts_with("trap: dns wildcard");
+        all && is_urls || lifted.iter().any(|(name, stop)| Stop::rule(stop.hazard, name) == rule)
+    };
+    for (rule, count) in rules.iter().filter(|(rule, _)| is_lifted(rule)) {
+        work.sql
+            .prepare_cached("DELETE FROM decisions WHERE site = ?1 AND reason = ?2 AND rule = ?3")?
+            .execute(params![key, reason, rule])?;
+        work.counts.refused = work.counts.refused.saturating_sub(*count as u64);
+    }
+    Ok(())
+}
+
+/// The pages on which links stand that were refused.
+fn read_again(work: &mut Work<'_>, site: SiteId, lifted: &[(String, Stop)]) -> Result<u64, Fault> {
+    let mut pages = 0;
+    for (_, stop) in lifted {
         for fp in &stop.referrers {
             // Answered with "not modified", its links would not be read.
             work.sql
@@ -54,5 +122,5 @@ fn lift(work: &mut Work<'_>, key: &str, pattern: Option<&str>) -> Result<LiftedT
         let now = work.now;
         pages += habits::call(work, &again, now, now)?;
     }
-    Ok(LiftedTraps { stops: lifted.len() as u64, pages })
+    Ok(pages)
 }

@@ -9,7 +9,7 @@ use harvester::{
 };
 use model::{
     Busy, Exchange, FailureKind, FetchFailure, FetchLimits, FetchRequest, Gate, Hazard, Measure,
-    Page, Purpose, Refusal, RobotsAnswer, Sighting, SiteDelta, Timestamp, Timing,
+    Page, Purpose, Refusal, RefusalReason, RobotsAnswer, Sighting, SiteDelta, Timestamp, Timing,
 };
 
 use super::{Harvest, login::login_limits};
@@ -358,8 +358,8 @@ impl Harvest {
             internal.clear();
             external.clear();
         }
-        if self.find_family(&page, &mut update, near, delta, share) {
-            internal = self.leave_more_of_the_same((&page, near), internal, delta, share);
+        if let Some(family) = self.find_family(&page, &mut update, near, delta, share) {
+            internal = self.leave_more_of_the_same((&page, family), internal, delta, share, now);
         }
         let found = self.admit_found(&page, internal, delta, share, now);
         for candidate in external {
@@ -403,8 +403,11 @@ impl Harvest {
         self.refund(&page);
         let (mut update, stakes) = (settle::excluded(&page), self.stakes(&page));
         returning::decide(&page, &mut update, &PageAfter::Unchanged, None, &stakes, now);
-        let decisions = vec![settle::decision(&page, refusal)];
         let Some(held) = self.state.hand.get(&site.key) else { return };
+        if refusal.reason == RefusalReason::Trap {
+            seeder::traps::note_held_back(&mut held.traps.urls, &refusal.rule);
+        }
+        let decisions = vec![settle::decision(&page, refusal)];
         let deltas = vec![held.delta_with(update, now)];
         let busy = self.clock.busy();
         self.settle(Settle { deltas, decisions, pages: 1, busy, ..Settle::default() });

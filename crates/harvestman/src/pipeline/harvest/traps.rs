@@ -2,8 +2,8 @@
 //! links into a trap are refused with the rule that did it. Only under the site's lease.
 
 use model::{
-    Candidate, Decision, Looks, Measure, Page, PageState, PageTerms, PageUpdate, Refusal, Sighting,
-    SiteDelta, SiteKey, Timestamp, UrlTraps, Verdict,
+    Candidate, Decision, Hazard, Looks, Measure, Page, PageState, PageTerms, PageUpdate, Refusal,
+    Sighting, SiteDelta, SiteKey, Timestamp, UrlTraps, Verdict,
 };
 use seeder::traps::{self, Found, Observation, TrapObjection, Tripped, pattern::Pattern, token};
 
@@ -84,8 +84,9 @@ impl Harvest {
         }
         let rules = &self.spiders.of(page.spider).rules.traps;
         let held = self.state.hand.get(site)?;
-        let objection = traps::objection(&page.url, &held.traps.urls, rules, false)?;
-        Some(objection.refusal())
+        let refusal = traps::objection(&page.url, &held.traps.urls, rules, false)?.refusal();
+        traps::note_held_back(&mut held.traps.urls, &refusal.rule);
+        Some(refusal)
     }
 
     /// Admits a page's links to its own site; how many of them nobody knew.
@@ -100,6 +101,10 @@ impl Harvest {
         let mut found = Found::default();
         let mut own = None;
         for candidate in links {
+            if self.is_sent_round(page, &candidate) {
+                share.sightings.push(Sighting::at(&page.url, Hazard::SessionIds, Measure::Mended));
+                continue;
+            }
             let (url, redirected) = (candidate.url.clone(), candidate.hops > 0);
             if !self.admit(candidate, delta, share, now) || redirected {
                 continue;
@@ -115,6 +120,17 @@ impl Harvest {
             }
         }
         found
+    }
+
+    /// The server sends on to the same page with a session in its URL, a new one each time it is asked: where it has
+    /// done so before, the page is known under that one.
+    fn is_sent_round(&self, page: &Page, target: &Candidate) -> bool {
+        let is_again = page.state == PageState::Redirected && target.hops > page.hops;
+        is_again && {
+            let form = &self.spiders.of(page.spider).rules.form;
+            let plain = form.mend(&target.url).map(|(url, ..)| form.apply_to_redirect(&url));
+            plain.as_ref() == Some(&page.url) || token::adds_identifier(&page.url, &target.url)
+        }
     }
 
     /// The page is the one that the site shows for what it does not have, or was asked for to learn that.
@@ -223,7 +239,7 @@ impl Harvest {
 }
 
 fn soft_404(page: &Page) -> Sighting {
-    Sighting::at(&page.url, model::Hazard::Soft404, Measure::Noted)
+    Sighting::at(&page.url, Hazard::Soft404, Measure::Noted)
 }
 
 /// Why a link into a trap is refused, and what is told of the trap.
