@@ -13,7 +13,7 @@
 pub fn simhash(text: &str) -> u64 {
     let mut counters = Counters::default();
     let mut shingle = Shingle::default();
-    let bytes = text.as_bytes();
+    let bytes = &text.as_bytes()[..text.len().min(READ_MAX)];
     if bytes.iter().any(|&b| b >= UNSPACED_LEAD) {
         for word in bytes.split(|&b| is_space(b)) {
             let hashes = unspaced_words(word).map(hash_word).filter(|&hash| hash != 0);
@@ -37,6 +37,10 @@ pub fn has_words(text: &str, least: usize) -> bool {
 pub fn simhash_distance(one: u64, other: u64) -> u32 {
     (one ^ other).count_ones()
 }
+
+/// So much of a text is looked at, some forty thousand words: whether two texts are alike shows long before, and bodies
+/// without end are mostly text.
+const READ_MAX: usize = 256 << 10;
 
 /// Bytes whose words are collected before they are used.
 const BLOCK: usize = 64;
@@ -229,6 +233,16 @@ mod tests {
             hashes.iter().enumerate().flat_map(|(i, a)| hashes[..i].iter().map(move |b| (a, b)));
         let near = pairs.filter(|(a, b)| simhash_distance(**a, **b) <= 3).count();
         assert!(near <= 20, "{near} of 1,770 pairs with a tenth of the words differing");
+    }
+
+    #[test]
+    fn of_a_text_without_end_only_the_beginning_is_looked_at() {
+        let page = |text: &str| text.repeat(READ_MAX.div_ceil(text.len()));
+        for text in ["and on it goes, for ever ", "終わりなき、"] {
+            let long = page(text);
+            assert_eq!(simhash(&long), simhash(&(long.clone() + &essay(500).join(" "))));
+            assert_ne!(simhash(&long), simhash(&essay(500).join(" ")));
+        }
     }
 
     #[test]

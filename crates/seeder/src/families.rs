@@ -55,6 +55,8 @@ pub struct Kinship {
     pub first: Fingerprint,
     /// Pages of the family, this one included.
     pub pages: u32,
+    /// Those of them whose URLs have the pattern of this one's.
+    pub of_kind: u32,
 }
 
 impl Loners {
@@ -69,7 +71,8 @@ impl Loners {
         if let Some(family) = families.iter_mut().find(|f| like.is_near(f.simhash, f.title)) {
             family.pages = family.pages.saturating_add(1);
             count_kind(&mut family.kinds, kind);
-            return Some(Kinship { first: family.first, pages: family.pages });
+            let of_kind = pages_of(&family.kinds, kind);
+            return Some(Kinship { first: family.first, pages: family.pages, of_kind });
         }
         let Some(first) = self.find(like) else {
             self.remember(Loner { like, fp, kind });
@@ -80,7 +83,8 @@ impl Loners {
         make_room(families);
         let Likeness { simhash, title } = first.like;
         families.push(Family { simhash, title, first: first.fp, pages: 2, kinds });
-        Some(Kinship { first: first.fp, pages: 2 })
+        let of_kind = u32::from(first.kind == kind) + 1;
+        Some(Kinship { first: first.fp, pages: 2, of_kind })
     }
 
     fn find(&self, like: Likeness) -> Option<Loner> {
@@ -161,6 +165,10 @@ fn count_kind(kinds: &mut Vec<(u64, u32)>, kind: u64) {
     } else if let Some(single) = kinds.iter_mut().find(|(_, pages)| *pages == 1) {
         single.0 = kind;
     }
+}
+
+fn pages_of(kinds: &[(u64, u32)], kind: u64) -> u32 {
+    kinds.iter().find(|(known, _)| *known == kind).map_or(1, |(_, pages)| *pages)
 }
 
 fn make_room(families: &mut Vec<Family>) {

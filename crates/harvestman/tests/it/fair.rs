@@ -1,7 +1,8 @@
 //! The hazard fair, small: every hazard the simulated web knows rules over a host of its own, robots.txt and all, and
-//! the good sites beside them notice nothing. `bench/run fair` measures the same at full size.
+//! the good sites beside them notice nothing; and each is told under its own name. `bench/run fair` measures the same at
+//! full size.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use simweb::{Hazard, PageCount, ServerOptions, WebOptions, checks};
 
@@ -56,4 +57,68 @@ fn good_sites_are_complete_beside_every_hazard_there_is() {
     assert_eq!(checks::pauses(&good, PAUSE, SLACK), []);
     assert_eq!(checks::repeats(&good), []);
     world.run(&["check"]).exits(0);
+}
+
+/// Each on a site of its own, where it shows. Names, certificates and other sites are not theirs alone.
+fn exhibits() -> Vec<Hazard> {
+    let (every, lasting) = (Duration::from_millis(2_000), Duration::from_millis(1_900));
+    let is_shown = |hazard: &Hazard| !hazard.is_of_host() || matches!(hazard, Hazard::DefaultHost);
+    let all = Hazard::ALL.iter().copied().filter(is_shown);
+    let sooner = |hazard| match hazard {
+        Hazard::TooManyRequests { .. } => Hazard::TooManyRequests { every, lasting },
+        Hazard::Unavailable { .. } => Hazard::Unavailable { every, lasting },
+        Hazard::Facets { .. } => Hazard::Facets { products: 20 },
+        other => other,
+    };
+    all.map(sooner).filter(|hazard| !hazard.names().is_empty()).collect()
+}
+
+#[test]
+fn every_hazard_of_the_fair_is_told_under_its_own_name() {
+    let hazards = exhibits();
+    let sites = hazards.len();
+    let mut options = WebOptions {
+        sites,
+        addresses: sites,
+        pages: PageCount::Fixed(16),
+        ..WebOptions::default()
+    };
+    for (site, hazard) in hazards.iter().enumerate() {
+        options.exhibit(&options.host(site), *hazard);
+    }
+    // Bounds that so short a visit can reach.
+    let world = World::with(options, ServerOptions::default())
+        .variable("HARVESTMAN_FETCH_TIMEOUT", "5s")
+        .variable("HARVESTMAN_FETCH_FIRST_BYTE_TIMEOUT", "4s")
+        .variable("HARVESTMAN_CRAWL_DEPTH", "25")
+        .variable("HARVESTMAN_HAZARDS_COUNTER", "10")
+        .variable("HARVESTMAN_HAZARDS_PATTERN_URLS", "200")
+        .variable("HARVESTMAN_HAZARDS_SLOW_TIME", "2s")
+        .variable("HARVESTMAN_HAZARDS_WILDCARD_HOSTS", "100000");
+    // Who names a tarpit as a seed has it crawled: it is found by its links.
+    let is_tarpit = |site: &usize| matches!(hazards[*site], Hazard::Tarpit { .. });
+    let seeds: Vec<String> =
+        (0..sites).filter(|site| !is_tarpit(site)).map(|site| world.web.home(site)).collect();
+    let mut args = vec!["crawl", "--delay", "50ms", "--scope", "domain", "--for", "20s"];
+    args.extend(seeds.iter().map(String::as_str));
+    world.run(&args).exits(0);
+    let told = world.run(&["report", "hazards", "--json", "--limit", "100000"]).json();
+    let told = told.as_array().unwrap();
+    let mut missing = Vec::new();
+    for (site, hazard) in hazards.iter().enumerate() {
+        let host = world.web.host(site);
+        let names: BTreeSet<&str> = told
+            .iter()
+            .filter(|row| row["site"] == *host)
+            .filter_map(|row| row["hazard"].as_str())
+            .collect();
+        if !hazard.names().iter().any(|name| names.contains(name.word())) {
+            missing.push(format!("{} on {host} is called {names:?}", hazard.word()));
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+    // A site of near duplicates has a row for each of its patterns, not for each of its pages.
+    let near = |row: &&serde_json::Value| row["hazard"] == "near-duplicates";
+    let rows = told.iter().filter(near).count();
+    assert!(rows < 4 * sites, "{rows} rows of near duplicates");
 }

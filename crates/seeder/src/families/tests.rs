@@ -30,7 +30,8 @@ fn pages_that_differ_in_a_few_bits_are_one_family_and_others_none() {
     let near = [text ^ 1, text ^ 0x8000_0000_0000_0101, text ^ (0b111 << 30), text];
     for (n, simhash) in near.into_iter().enumerate() {
         let kin = loners.join(&mut families, like(simhash), &url(&format!("/p/{}", n + 2)));
-        assert_eq!(kin, Some(Kinship { first, pages: n as u32 + 2 }));
+        let pages = n as u32 + 2;
+        assert_eq!(kin, Some(Kinship { first, pages, of_kind: pages }));
     }
     assert_eq!(loners.join(&mut families, like(text ^ 0b1111), &url("/p/9")), None, "four bits");
     let other = Likeness::new(text, "Another title");
@@ -58,6 +59,18 @@ fn a_pattern_is_worn_out_when_it_has_given_a_family_enough_pages() {
         loners.join(&mut families, like(!7), &url(path));
     }
     assert!(Worn::of(&families, like(!7), 10).is_empty(), "what wore another family out");
+}
+
+#[test]
+fn pages_of_a_family_are_counted_by_the_pattern_of_their_urls_too() {
+    let (mut loners, mut families) = (Loners::default(), Vec::new());
+    let mut join = |path: &str| loners.join(&mut families, like(7), &url(path));
+    assert_eq!(join("/a/1"), None);
+    let of_kind = |kin: Option<Kinship>| kin.map(|kin| (kin.pages, kin.of_kind));
+    assert_eq!(of_kind(join("/b/1")), Some((2, 1)));
+    assert_eq!(of_kind(join("/b/2")), Some((3, 2)));
+    assert_eq!(of_kind(join("/a/2")), Some((4, 2)));
+    assert_eq!(of_kind(join("/c")), Some((5, 1)));
 }
 
 #[test]

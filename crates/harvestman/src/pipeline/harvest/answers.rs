@@ -286,6 +286,7 @@ impl Harvest {
         self.state.gathering -= 1;
         self.state.tally.time.parse_us += took.as_micros() as u64;
         let key = assignment.site.key;
+        self.share_machine(&key, took, now);
         let Some(held) = self.state.hand.get(&key) else { return };
         held.gathering -= 1;
         let mut delta = held.delta(now);

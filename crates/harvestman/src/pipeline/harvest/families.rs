@@ -38,7 +38,9 @@ impl Harvest {
         let met = Sighting::at(&page.url, Hazard::NearDuplicates, Measure::Noted);
         // The first is known to be one with the second.
         let count = if kin.pages == 2 { 2 } else { 1 };
-        share.sightings.push(Sighting { count, ..met.of(counter_pattern(&page.url)) });
+        // A pattern is one that has given more than this page: else there would be as many as pages.
+        let what = if kin.of_kind > 1 { counter_pattern(&page.url) } else { String::new() };
+        share.sightings.push(Sighting { count, ..met.of(what) });
         true
     }
 
