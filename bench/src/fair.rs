@@ -15,7 +15,7 @@ use std::{
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
-use simweb::{Entry, Hazard, SimWeb, WebOptions, checks};
+use simweb::{Entry, Hazard, Request, SimWeb, WebOptions, checks};
 
 use crate::{
     cases::Place,
@@ -63,25 +63,46 @@ fn sooner(hazard: Hazard) -> Hazard {
     match hazard {
         Hazard::TooManyRequests { .. } => Hazard::TooManyRequests { every, lasting },
         Hazard::Unavailable { .. } => Hazard::Unavailable { every, lasting },
+        // Fewer things to look at before the filters are combined.
+        Hazard::Facets { .. } => Hazard::Facets { products: 40 },
         Hazard::Vanishing { .. } => Hazard::Vanishing { every, lasting: every / 2 },
         other => other,
     }
 }
 
-/// What waits on a site that comes after the good ones.
+/// What waits on each of the sites that come after the good ones. A hazard that has but one place has one site.
+fn guests() -> impl Iterator<Item = (Hazard, Extent)> {
+    hazards().flat_map(|hazard| {
+        let extents = if has_one_place(hazard) { &EXTENTS[..1] } else { &EXTENTS[..] };
+        extents.iter().map(move |extent| (hazard, *extent))
+    })
+}
+
+fn has_one_place(hazard: Hazard) -> bool {
+    let is_mirror = matches!(hazard, Hazard::Mirror { .. });
+    let is_of_site = matches!(hazard, Hazard::Sitemap(_) | Hazard::Soft404) || hazard.is_of_links();
+    is_of_site || hazard.is_of_host() && !is_mirror
+}
+
 fn guest(site: usize) -> Option<(Hazard, Extent)> {
-    let number = site.checked_sub(GOOD)?;
-    Some((hazards().nth(number / EXTENTS.len())?, EXTENTS[number % EXTENTS.len()]))
+    guests().nth(site.checked_sub(GOOD)?)
+}
+
+/// Has the large bodies made before anybody waits for them.
+pub fn prepare(web: &SimWeb) {
+    for place in web.options().hazards.iter().map(|placed| placed.place.as_str()) {
+        let (host, path) = place.split_once('/').unwrap_or((place, ""));
+        let target = format!("/{}", path.replace("sitemap*", "sitemap.xml").trim_end_matches('*'));
+        web.answer(&Request::get(host, &target), web.options().origin);
+    }
 }
 
 /// Adds the hazards to the web of the good sites.
 pub fn invite(options: &mut WebOptions) {
     for site in GOOD..options.sites {
         let (host, Some((hazard, extent))) = (options.host(site), guest(site)) else { continue };
-        let elsewhere =
-            hazard.is_of_host() || matches!(hazard, Hazard::Sitemap(_) | Hazard::Soft404);
         match extent {
-            _ if elsewhere => options.exhibit(&host, hazard),
+            _ if hazard.is_of_host() => options.put(&host, hazard),
             Extent::Place => options.exhibit(&host, hazard),
             Extent::Pages => options.put(&host, hazard),
             Extent::Everything => options.put(&format!("{host}/*"), hazard),
@@ -105,7 +126,7 @@ fn is_guest(web: &SimWeb, site: usize, is: impl Fn(Hazard) -> bool) -> bool {
 
 pub fn measure(place: &Place<'_>) -> anyhow::Result<String> {
     let clean = Visit::to(place, CLEAN)?;
-    let sites = GOOD + hazards().count() * EXTENTS.len();
+    let sites = GOOD + guests().count();
     let fair = Visit::to(place, Web { sites, addresses: sites, kind: Kind::Fair, ..CLEAN })?;
     let rows = reported(place)?;
     let missing = [&clean, &fair].map(|visit| missed(&visit.log, &visit.web, 0..GOOD));
@@ -113,8 +134,8 @@ pub fn measure(place: &Place<'_>) -> anyhow::Result<String> {
     let speed = |part: f64| 100.0 * clean.good(part).as_secs_f64() / fair.good(part).as_secs_f64();
     let hasty = checks::pauses(&fair.log, PAUSE, Duration::from_millis(5));
     let mut text = format!(
-        "{GOOD} good sites of {PAGES} pages, alone and beside {} sites on which each of {} hazards waits at a place, on \
-         all pages, and on everything with robots.txt. Pause {} ms, latency {} ms.\n\n\
+        "{GOOD} good sites of {PAGES} pages, alone and beside {} sites on which each of {} hazards waits: where it can, at a \
+         place, on all pages, and on everything with robots.txt. Pause {} ms, latency {} ms.\n\n\
          | | alone | at the fair |\n| --- | --- | --- |\n",
         sites - GOOD,
         hazards().count(),
@@ -225,8 +246,9 @@ fn table(fair: &Visit, rows: &BTreeMap<String, BTreeSet<String>>) -> String {
                     | --- | --- | --- | --- | --- |\n"
         .to_owned();
     let mut unnamed = Vec::new();
-    for (k, hazard) in hazards().enumerate() {
-        let sites = (0..EXTENTS.len()).map(|extent| GOOD + k * EXTENTS.len() + extent);
+    for hazard in hazards() {
+        let is_its = |site: &usize| guest(*site).is_some_and(|(other, _)| other == hazard);
+        let sites = (GOOD..fair.web.sites()).filter(is_its);
         let hosts: Vec<String> = sites.map(|site| fair.web.host(site)).collect();
         let visits =
             fair.log.iter().filter(|entry| hosts.iter().any(|host| **host == *entry.host)).count();
@@ -239,7 +261,7 @@ fn table(fair: &Visit, rows: &BTreeMap<String, BTreeSet<String>>) -> String {
         let others = others.into_iter().collect::<Vec<_>>().join(", ");
         let (names, count) = match own.is_empty() {
             true => ("(nothing to tell)".to_owned(), String::new()),
-            false => (own.join(" or "), named.to_string()),
+            false => (own.join(" or "), format!("{named} of {}", hosts.len())),
         };
         if named == 0 && !own.is_empty() {
             unnamed.push(hazard.word());

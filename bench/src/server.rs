@@ -104,7 +104,10 @@ pub fn serve(web: &Web, root: &Path) -> anyhow::Result<()> {
             counters_only: web.latency_ms == 0 && web.kind == Kind::Plain,
             ..ServeOptions::default()
         };
-        let (server, _web) = simweb::serve(options).await?;
+        let (server, served) = simweb::serve(options).await?;
+        if web.kind == Kind::Fair {
+            fair::prepare(&served);
+        }
         fs::write(root, server.root_pem().unwrap_or_default())?;
         let tls = server.tls_addr().map_or(0, |addr| addr.port());
         println!("{} {tls}", server.addr().port());

@@ -2,8 +2,12 @@
 //! the good sites beside them notice nothing; and each is told under its own name. `bench/run fair` measures the same at
 //! full size.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
+use serde_json::Value;
 use simweb::{Hazard, PageCount, ServerOptions, WebOptions, checks};
 
 use crate::world::World;
@@ -73,8 +77,14 @@ fn exhibits() -> Vec<Hazard> {
     all.map(sooner).filter(|hazard| !hazard.names().is_empty()).collect()
 }
 
+/// How long is waited for the last name; far less on a machine with nothing else to do.
+const UNTIL_NAMED: Duration = Duration::from_secs(240);
+
 #[test]
 fn every_hazard_of_the_fair_is_told_under_its_own_name() {
+    if std::env::var_os("HARVESTMAN_LONG").is_none() {
+        return println!("skipped: HARVESTMAN_LONG is not set");
+    }
     let hazards = exhibits();
     let sites = hazards.len();
     let mut options = WebOptions {
@@ -88,8 +98,8 @@ fn every_hazard_of_the_fair_is_told_under_its_own_name() {
     }
     // Bounds that so short a visit can reach.
     let world = World::with(options, ServerOptions::default())
-        .variable("HARVESTMAN_FETCH_TIMEOUT", "5s")
-        .variable("HARVESTMAN_FETCH_FIRST_BYTE_TIMEOUT", "4s")
+        .variable("HARVESTMAN_FETCH_TIMEOUT", "12s")
+        .variable("HARVESTMAN_FETCH_FIRST_BYTE_TIMEOUT", "10s")
         .variable("HARVESTMAN_CRAWL_DEPTH", "25")
         .variable("HARVESTMAN_HAZARDS_COUNTER", "10")
         .variable("HARVESTMAN_HAZARDS_PATTERN_URLS", "200")
@@ -99,16 +109,31 @@ fn every_hazard_of_the_fair_is_told_under_its_own_name() {
     let is_tarpit = |site: &usize| matches!(hazards[*site], Hazard::Tarpit { .. });
     let seeds: Vec<String> =
         (0..sites).filter(|site| !is_tarpit(site)).map(|site| world.web.home(site)).collect();
-    let mut args = vec!["crawl", "--delay", "50ms", "--scope", "domain", "--for", "20s"];
+    let mut args = vec!["crawl", "--delay", "50ms", "--scope", "domain"];
     args.extend(seeds.iter().map(String::as_str));
-    world.run(&args).exits(0);
-    let told = world.run(&["report", "hazards", "--json", "--limit", "100000"]).json();
-    let told = told.as_array().unwrap();
+    let crawl = world.start(&args);
+    world.wait_for("the crawl has begun", |_| !world.log().is_empty());
+    let begun = Instant::now();
+    let (mut told, mut missing) = (Value::Null, vec!["nothing is told".to_owned()]);
+    while !missing.is_empty() && begun.elapsed() < UNTIL_NAMED {
+        std::thread::sleep(Duration::from_secs(2));
+        told = world.run(&["report", "hazards", "--json", "--limit", "100000"]).json();
+        missing = unnamed(&world, &hazards, &told);
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+    world.run(&["stop"]).exits(0);
+    crawl.wait(Duration::from_secs(60)).exits(0);
+    // A site of near duplicates has a row for each of its patterns, not for each of its pages.
+    let rows = rows_of(&told).filter(|row| row["hazard"] == "near-duplicates").count();
+    assert!(rows < 4 * sites, "{rows} rows of near duplicates");
+}
+
+/// The hazards that are called by other names, or by none.
+fn unnamed(world: &World, hazards: &[Hazard], told: &Value) -> Vec<String> {
     let mut missing = Vec::new();
     for (site, hazard) in hazards.iter().enumerate() {
         let host = world.web.host(site);
-        let names: BTreeSet<&str> = told
-            .iter()
+        let names: BTreeSet<&str> = rows_of(told)
             .filter(|row| row["site"] == *host)
             .filter_map(|row| row["hazard"].as_str())
             .collect();
@@ -116,9 +141,9 @@ fn every_hazard_of_the_fair_is_told_under_its_own_name() {
             missing.push(format!("{} on {host} is called {names:?}", hazard.word()));
         }
     }
-    assert!(missing.is_empty(), "{}", missing.join("\n"));
-    // A site of near duplicates has a row for each of its patterns, not for each of its pages.
-    let near = |row: &&serde_json::Value| row["hazard"] == "near-duplicates";
-    let rows = told.iter().filter(near).count();
-    assert!(rows < 4 * sites, "{rows} rows of near duplicates");
+    missing
+}
+
+fn rows_of(told: &Value) -> impl Iterator<Item = &Value> {
+    told.as_array().into_iter().flatten()
 }

@@ -286,7 +286,6 @@ impl Harvest {
         self.state.gathering -= 1;
         self.state.tally.time.parse_us += took.as_micros() as u64;
         let key = assignment.site.key;
-        self.share_machine(&key, took, now);
         let Some(held) = self.state.hand.get(&key) else { return };
         held.gathering -= 1;
         let mut delta = held.delta(now);
@@ -306,6 +305,7 @@ impl Harvest {
             ReportSubject::Page(report) => self.admit_report(*report, &mut delta, &mut share, now),
         }
         self.note_silence(&assignment.url, &mut delta, &mut share.sightings, now);
+        self.share_machine(&delta, took, now);
         share.deltas.insert(0, delta);
         self.settle(share);
         if slowed {

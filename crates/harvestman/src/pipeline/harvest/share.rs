@@ -9,12 +9,14 @@
 
 use std::time::Duration;
 
-use model::{SiteKey, Timestamp, limits::GATHER_QUEUE};
+use model::{SiteDelta, Timestamp, limits::GATHER_QUEUE};
 
 use super::Harvest;
 
 /// A page is dear that costs more than this many usual ones.
 const DEAR: u32 = 2;
+/// What a new page costs in the loop and the writer (`bench/run frontier`): it is paid after the site has gone on.
+const ROW: Duration = Duration::from_micros(40);
 /// Pages over which the usual price is reckoned, about.
 const PAGES: u32 = 64;
 /// A site is never kept waiting longer for one page: below what would make a lease be given back.
@@ -36,13 +38,14 @@ impl Prices {
 }
 
 impl Harvest {
-    /// A page of the site was archived and read, which took so long.
-    pub(super) fn share_machine(&mut self, site: &SiteKey, took: Duration, now: Timestamp) {
-        let excess = self.state.prices.hear(took);
+    /// A page of the site was archived and read, which took so long, and brought new pages to be written down.
+    pub(super) fn share_machine(&mut self, delta: &SiteDelta, took: Duration, now: Timestamp) {
+        let rows = u32::try_from(delta.admitted.len()).unwrap_or(u32::MAX);
+        let excess = self.state.prices.hear(took + ROW.saturating_mul(rows));
         let others = self.state.hand.len().saturating_sub(1);
         let pause = yields(excess, others, self.state.gathering);
         if !pause.is_zero() {
-            self.workbench.yield_to_others(site, now.plus(pause), now);
+            self.workbench.yield_to_others(&delta.key, now.plus(pause), now);
         }
     }
 }
