@@ -196,7 +196,7 @@ fn mix(bits: u64) -> u64 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Counters, has_words, simhash, simhash_distance};
+    use super::{Counters, READ_MAX, has_words, simhash, simhash_distance};
 
     /// A number in letters, for digits do not count.
     fn word(number: usize) -> String {
