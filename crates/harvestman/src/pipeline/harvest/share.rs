@@ -5,7 +5,8 @@
 //! So while pages wait to be read, a site yields to the others after a page that was dear: for as long as all others
 //! would need to have as much, by how long the queue is. With a full queue nobody has more than an equal share; with
 //! an empty one everybody has what there is. Pages of the usual price never wait for this, however busy the machine:
-//! an ordinary crawl goes as it would without.
+//! an ordinary crawl goes as it would without. Nor does a site for a single page that was dear: time is read from the
+//! wall, and a thread that had to wait for its processor is no fault of the page.
 
 use std::time::Duration;
 
@@ -13,8 +14,10 @@ use model::{SiteDelta, Timestamp, limits::GATHER_QUEUE};
 
 use super::Harvest;
 
-/// A page is dear that costs more than this many usual ones.
-const DEAR: u32 = 2;
+/// A page is dear that costs more than this many usual ones …
+const DEAR: u32 = 4;
+/// … and more than this: about what a thread waits for its processor when it has to.
+const DEAR_MIN: Duration = Duration::from_millis(10);
 /// What a new page costs in the loop and the writer (`bench/run frontier`): it is paid after the site has gone on.
 const ROW: Duration = Duration::from_micros(40);
 /// Pages over which the usual price is reckoned, about.
@@ -33,7 +36,7 @@ impl Prices {
     fn hear(&mut self, took: Duration) -> Duration {
         let usual = self.usual.unwrap_or(took);
         self.usual = Some((usual * (PAGES - 1) + took) / PAGES);
-        took.saturating_sub(usual * DEAR)
+        took.saturating_sub((usual * DEAR).max(DEAR_MIN))
     }
 }
 
@@ -43,7 +46,9 @@ impl Harvest {
         let rows = u32::try_from(delta.admitted.len()).unwrap_or(u32::MAX);
         let excess = self.state.prices.hear(took + ROW.saturating_mul(rows));
         let others = self.state.hand.len().saturating_sub(1);
-        let pause = yields(excess, others, self.state.gathering);
+        let Some(held) = self.state.hand.get(&delta.key) else { return };
+        let before = std::mem::replace(&mut held.dear, excess);
+        let pause = yields(excess.min(before), others, self.state.gathering);
         if !pause.is_zero() {
             self.workbench.yield_to_others(&delta.key, now.plus(pause), now);
         }
@@ -72,8 +77,13 @@ mod tests {
             assert_eq!(prices.hear(MS), Duration::ZERO);
             assert_eq!(prices.hear(MS / 2), Duration::ZERO);
         }
-        let excess = prices.hear(20 * MS);
-        assert!(excess > 18 * MS && excess < 19 * MS, "{excess:?}");
+        assert_eq!(prices.hear(DEAR_MIN), Duration::ZERO, "it may have waited for its turn");
+        assert_eq!(prices.hear(50 * MS), 40 * MS);
+        for _ in 0..1_000 {
+            prices.hear(5 * MS);
+        }
+        let excess = prices.hear(50 * MS);
+        assert!(excess > 29 * MS && excess < 31 * MS, "{excess:?}");
     }
 
     #[test]
