@@ -104,7 +104,10 @@ pub fn serve(web: &Web, root: &Path) -> anyhow::Result<()> {
             counters_only: web.latency_ms == 0 && web.kind == Kind::Plain,
             ..ServeOptions::default()
         };
-        let (server, _web) = simweb::serve(options).await?;
+        let (server, served) = simweb::serve(options).await?;
+        if web.kind == Kind::Fair {
+            fair::prepare(&served);
+        }
         fs::write(root, server.root_pem().unwrap_or_default())?;
         let tls = server.tls_addr().map_or(0, |addr| addr.port());
         println!("{} {tls}", server.addr().port());
@@ -167,11 +170,12 @@ impl Server {
             .collect()
     }
 
-    /// The home pages of all sites that have an address.
+    /// The home pages of all sites that have an address and are not to be found by links alone.
     pub fn seeds(&self) -> Vec<String> {
         let sites =
             (0..self.web.sites()).filter(|site| self.web.address(&self.web.host(*site)).is_some());
         sites
+            .filter(|site| !fair::is_unnamed(&self.web, *site))
             .map(|site| match self.is_secure(site) {
                 true => format!("https://{}/", self.web.host(site)),
                 false => self.web.home(site),
@@ -189,6 +193,17 @@ impl Server {
         let text = self.ask("/log")?;
         let entries = text.lines().map(serde_json::from_str).collect::<Result<_, _>>();
         entries.context("the server's log")
+    }
+
+    /// What the server has used so far, by the kernel's account; nothing where that cannot be read.
+    pub fn processor_time(&self) -> Duration {
+        // Ticks of user and system time stand 12 and 13 fields behind the name, which may have spaces (proc(5)).
+        const TICKS_A_SECOND: u64 = 100;
+        let stat =
+            fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let ticks: u64 = fields.skip(11).take(2).filter_map(|n| n.parse::<u64>().ok()).sum();
+        Duration::from_millis(ticks * 1000 / TICKS_A_SECOND)
     }
 
     fn is_secure(&self, site: usize) -> bool {

@@ -23,7 +23,7 @@ mod tests;
 pub mod token;
 mod watch;
 
-pub use looks::{is_probe, probe, skeleton, words};
+pub use looks::{is_probe, probe, words};
 pub use near::Worn;
 pub use notes::{TrapObjection, note_held_back, note_refusal, objection, trim};
 pub use session::SessionNames;

@@ -339,6 +339,11 @@ impl Hazard {
         )
     }
 
+    /// Is about the links between a site's own pages.
+    pub fn is_of_links(&self) -> bool {
+        matches!(self, Hazard::UnknownSession | Hazard::PathSession | Hazard::CookielessSession)
+    }
+
     /// Has a meaning only for a host as a whole.
     pub fn is_of_host(&self) -> bool {
         matches!(

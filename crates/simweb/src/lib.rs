@@ -13,6 +13,7 @@ mod dice;
 mod fetcher;
 mod hazard;
 mod log;
+mod names;
 mod odd;
 mod options;
 mod prose;

@@ -106,6 +106,26 @@ impl WebOptions {
         self.hazards.push(Placed { place: place.to_owned(), hazard });
     }
 
+    /// Puts a hazard on a host where whoever visits its home page meets it: at `/hazard/WORD`, or where else it belongs.
+    pub fn exhibit(&mut self, host: &str, hazard: Hazard) {
+        let path = format!("{host}/hazard/{}", hazard.word());
+        match hazard {
+            Hazard::Sitemap(_) => {
+                let text = format!("User-agent: *\nAllow: /\nSitemap: http://{host}/sitemap.xml\n");
+                self.robots_of.insert(host.to_owned(), RobotsPlan::Text(text));
+                self.put(&format!("{host}/sitemap*"), hazard);
+            }
+            // The site as a whole, and a link to something that is not there.
+            Hazard::Soft404 => {
+                self.put(host, hazard);
+                self.put(&path, hazard);
+            }
+            _ if hazard.is_of_host() || hazard.is_of_links() => self.put(host, hazard),
+            _ if hazard.is_of_folder() => self.put(&format!("{path}/*"), hazard),
+            _ => self.put(&path, hazard),
+        }
+    }
+
     /// One path `/hazard/WORD` of `host` for every hazard that a page can have.
     pub fn put_all(&mut self, host: &str) {
         for hazard in Hazard::ALL.iter().copied().filter(|hazard| !hazard.is_of_host()) {

@@ -62,11 +62,20 @@ pub(super) struct Host {
     pub(super) gap: Duration,
     pub(super) connections: usize,
     pub(super) in_flight: usize,
+    /// It has had more than its share of this machine: others first, until then ([`Workbench::yield_to_others`]).
+    pub(super) yields_until: Timestamp,
     /// What was drawn from limits on the site; it outlives the seat while visits are under way.
     pub(super) account: Account,
     pub(super) name: Name,
     /// Sites to look at when a visit ends or the name is resolved.
     pub(super) waiting: Vec<SiteKey>,
+}
+
+impl Host {
+    /// The next moment at which it may be visited: its polite one, or later where it yields to others.
+    pub(super) fn moment(&self) -> Timestamp {
+        self.pace.moment(self.gap).max(self.yields_until)
+    }
 }
 
 #[derive(Debug)]
@@ -270,6 +279,14 @@ impl Workbench {
             seat.frontier.gathered(fp);
             self.stir(site, now);
         }
+    }
+
+    /// No visit of the site begins before `until`: its pages keep this machine busy while others wait. Says nothing of
+    /// the site's own wishes, so it is not part of its clock.
+    pub fn yield_to_others(&mut self, site: &SiteKey, until: Timestamp, now: Timestamp) {
+        let host = self.host(site);
+        host.yields_until = host.yields_until.max(until);
+        self.reschedule(site, now);
     }
 
     /// A page handed out before goes back into the queue, for `page.due`.

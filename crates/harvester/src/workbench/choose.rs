@@ -127,7 +127,7 @@ impl Workbench {
         let host = self.host(host);
         host.in_flight >= host.connections
             || matches!(host.name, Name::Resolving)
-            || host.pace.moment(host.gap) > now
+            || host.moment() > now
     }
 
     /// Joins the line of an address that is not free yet.

@@ -273,6 +273,25 @@ fn a_slow_answer_earns_a_rest_as_long_as_it_took_up_to_a_bound() {
 }
 
 #[test]
+fn a_site_that_yields_to_others_waits_that_long_and_its_clock_does_not_tell() {
+    let leases = ["a.example", "b.example"].map(|host| open_lease(host, &["/1", "/2"], ""));
+    let mut bench = Bench::with(leases.into());
+    let [first, other] = [bench.visit(START), bench.visit(START)];
+    let (dear, cheap) = (first.site.key.clone(), other.site.key.clone());
+    bench.answer(&first, 200, at(10));
+    bench.answer(&other, 200, at(10));
+    bench.bench.yield_to_others(&dear, at(5000), at(10));
+    bench.bench.yield_to_others(&dear, at(3000), at(10));
+    assert_eq!(bench.wait(at(10)), at(2000));
+    assert_eq!(bench.visit(at(2000)).site.key, cheap);
+    assert_eq!(bench.wait(at(2000)), at(5000));
+    assert_eq!(bench.visit(at(5000)).site.key, dear);
+    bench.bench.yield_to_others(&dear, at(50_000), at(5000));
+    let removed = bench.bench.remove(&dear, at(5000)).expect("it is in hand");
+    assert_eq!(removed.clock.remaining, Duration::from_secs(2), "what the server is owed");
+}
+
+#[test]
 fn a_slow_connection_does_not_bring_two_requests_together() {
     let mut bench = Bench::with(vec![open_lease("a.example", &["/1", "/2"], "")]);
     let first = bench.visit(START);

@@ -77,7 +77,7 @@ impl Workbench {
     pub(super) fn moment_of(&mut self, host: &SiteKey) -> Option<Timestamp> {
         let host = self.host(host);
         let free = host.in_flight < host.connections && !matches!(host.name, Name::Resolving);
-        free.then(|| host.pace.moment(host.gap))
+        free.then(|| host.moment())
     }
 
     pub(super) fn schedule(&mut self, site: &SiteKey, at: Timestamp) {
@@ -189,6 +189,7 @@ impl Workbench {
                     gap: self.options.pause,
                     connections: self.options.connections,
                     in_flight: 0,
+                    yields_until: Timestamp::ZERO,
                     account: Account::default(),
                     name: Name::Unknown,
                     waiting: Vec::new(),
@@ -220,7 +221,7 @@ impl Workbench {
                     || host.in_flight > 0
                     || !host.waiting.is_empty()
                     || matches!(host.name, Name::Resolving)
-                    || host.pace.moment(host.gap) > now
+                    || host.moment() > now
             });
         }
         if self.addresses.len() > bound {

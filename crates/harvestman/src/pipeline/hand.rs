@@ -75,6 +75,8 @@ pub struct Held {
     pub promoted: Vec<Candidate>,
     /// When it last became free: what lies between that and its next visit is pause.
     pub free_since: Timestamp,
+    /// By how much its last page was dear to read.
+    pub dear: Duration,
     /// Pages found since check-out whose first visit is held to a budget: they come with another check-out.
     pub waiting: HashSet<Fingerprint>,
     /// Visits that were paid for and not made yet.
@@ -109,6 +111,7 @@ impl Hand {
             vast: lease.known.is_none() && lease.site.counters.known >= limits::KNOWN_IN_MEMORY_MAX,
             promoted: Vec::new(),
             free_since: now,
+            dear: Duration::ZERO,
             waiting: HashSet::new(),
             paid: HashMap::new(),
         };

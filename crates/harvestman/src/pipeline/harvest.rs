@@ -50,6 +50,7 @@ mod probe;
 mod refusals;
 mod requests;
 mod requisites;
+mod share;
 mod steer;
 #[cfg(test)]
 mod tests;
@@ -174,6 +175,8 @@ pub struct State {
     pauses: VecDeque<(String, String)>,
     /// Traps that were lifted since the crawl began: a lease that was under way then does not know.
     lifts: Vec<(String, Option<String>)>,
+    /// What reading pages costs lately.
+    prices: share::Prices,
     /// Of the limits in force.
     fingerprint: Option<Fingerprints>,
     released: bool,

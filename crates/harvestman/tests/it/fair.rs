@@ -1,8 +1,13 @@
 //! The hazard fair, small: every hazard the simulated web knows rules over a host of its own, robots.txt and all, and
-//! the good sites beside them notice nothing. `bench/run fair` measures the same at full size.
+//! the good sites beside them notice nothing; and each is told under its own name. `bench/run fair` measures the same at
+//! full size.
 
-use std::time::Duration;
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
+use serde_json::Value;
 use simweb::{Hazard, PageCount, ServerOptions, WebOptions, checks};
 
 use crate::world::World;
@@ -56,4 +61,89 @@ fn good_sites_are_complete_beside_every_hazard_there_is() {
     assert_eq!(checks::pauses(&good, PAUSE, SLACK), []);
     assert_eq!(checks::repeats(&good), []);
     world.run(&["check"]).exits(0);
+}
+
+/// Each on a site of its own, where it shows. Names, certificates and other sites are not theirs alone.
+fn exhibits() -> Vec<Hazard> {
+    let (every, lasting) = (Duration::from_millis(2_000), Duration::from_millis(1_900));
+    let is_shown = |hazard: &Hazard| !hazard.is_of_host() || matches!(hazard, Hazard::DefaultHost);
+    let all = Hazard::ALL.iter().copied().filter(is_shown);
+    let sooner = |hazard| match hazard {
+        Hazard::TooManyRequests { .. } => Hazard::TooManyRequests { every, lasting },
+        Hazard::Unavailable { .. } => Hazard::Unavailable { every, lasting },
+        Hazard::Facets { .. } => Hazard::Facets { products: 20 },
+        other => other,
+    };
+    all.map(sooner).filter(|hazard| !hazard.names().is_empty()).collect()
+}
+
+/// How long is waited for the last name; far less on a machine with nothing else to do.
+const UNTIL_NAMED: Duration = Duration::from_secs(240);
+
+#[test]
+fn every_hazard_of_the_fair_is_told_under_its_own_name() {
+    if std::env::var_os("HARVESTMAN_LONG").is_none() {
+        return println!("skipped: HARVESTMAN_LONG is not set");
+    }
+    let hazards = exhibits();
+    let sites = hazards.len();
+    let mut options = WebOptions {
+        sites,
+        addresses: sites,
+        pages: PageCount::Fixed(16),
+        ..WebOptions::default()
+    };
+    for (site, hazard) in hazards.iter().enumerate() {
+        options.exhibit(&options.host(site), *hazard);
+    }
+    // Bounds that so short a visit can reach.
+    let world = World::with(options, ServerOptions::default())
+        .variable("HARVESTMAN_FETCH_TIMEOUT", "12s")
+        .variable("HARVESTMAN_FETCH_FIRST_BYTE_TIMEOUT", "10s")
+        .variable("HARVESTMAN_CRAWL_DEPTH", "25")
+        .variable("HARVESTMAN_HAZARDS_COUNTER", "10")
+        .variable("HARVESTMAN_HAZARDS_PATTERN_URLS", "200")
+        .variable("HARVESTMAN_HAZARDS_SLOW_TIME", "2s")
+        .variable("HARVESTMAN_HAZARDS_WILDCARD_HOSTS", "100000");
+    // Who names a tarpit as a seed has it crawled: it is found by its links.
+    let is_tarpit = |site: &usize| matches!(hazards[*site], Hazard::Tarpit { .. });
+    let seeds: Vec<String> =
+        (0..sites).filter(|site| !is_tarpit(site)).map(|site| world.web.home(site)).collect();
+    let mut args = vec!["crawl", "--delay", "50ms", "--scope", "domain"];
+    args.extend(seeds.iter().map(String::as_str));
+    let crawl = world.start(&args);
+    world.wait_for("the crawl has begun", |_| !world.log().is_empty());
+    let begun = Instant::now();
+    let (mut told, mut missing) = (Value::Null, vec!["nothing is told".to_owned()]);
+    while !missing.is_empty() && begun.elapsed() < UNTIL_NAMED {
+        std::thread::sleep(Duration::from_secs(2));
+        told = world.run(&["report", "hazards", "--json", "--limit", "100000"]).json();
+        missing = unnamed(&world, &hazards, &told);
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+    world.run(&["stop"]).exits(0);
+    crawl.wait(Duration::from_secs(60)).exits(0);
+    // A site of near duplicates has a row for each of its patterns, not for each of its pages.
+    let rows = rows_of(&told).filter(|row| row["hazard"] == "near-duplicates").count();
+    assert!(rows < 4 * sites, "{rows} rows of near duplicates");
+}
+
+/// The hazards that are called by other names, or by none.
+fn unnamed(world: &World, hazards: &[Hazard], told: &Value) -> Vec<String> {
+    let mut missing = Vec::new();
+    for (site, hazard) in hazards.iter().enumerate() {
+        let host = world.web.host(site);
+        let names: BTreeSet<&str> = rows_of(told)
+            .filter(|row| row["site"] == *host)
+            .filter_map(|row| row["hazard"].as_str())
+            .collect();
+        if !hazard.names().iter().any(|name| names.contains(name.word())) {
+            missing.push(format!("{} on {host} is called {names:?}", hazard.word()));
+        }
+    }
+    missing
+}
+
+fn rows_of(told: &Value) -> impl Iterator<Item = &Value> {
+    told.as_array().into_iter().flatten()
 }

@@ -30,7 +30,8 @@ fn pages_that_differ_in_a_few_bits_are_one_family_and_others_none() {
     let near = [text ^ 1, text ^ 0x8000_0000_0000_0101, text ^ (0b111 << 30), text];
     for (n, simhash) in near.into_iter().enumerate() {
         let kin = loners.join(&mut families, like(simhash), &url(&format!("/p/{}", n + 2)));
-        assert_eq!(kin, Some(Kinship { first, pages: n as u32 + 2 }));
+        let pages = n as u32 + 2;
+        assert_eq!(kin, Some(Kinship { first, pages }));
     }
     assert_eq!(loners.join(&mut families, like(text ^ 0b1111), &url("/p/9")), None, "four bits");
     let other = Likeness::new(text, "Another title");

@@ -1,6 +1,6 @@
 //! What a page looks like, as far as traps are concerned, and the page a site shows for what it does not have.
 
-use std::hash::{BuildHasher, Hasher};
+use std::hash::BuildHasher;
 
 use foldhash::quality::FixedState;
 use model::{CrawlUrl, Looks, UrlTraps, WordLooks};
@@ -13,23 +13,8 @@ pub const TEXT_BYTES_MIN: u64 = 40;
 pub const TEXT_BYTES_SURE: u64 = 200;
 /// So much of a text is looked at: pages of one making differ before.
 const READ_MAX: usize = 64 << 10;
-
-/// A number for the text without its digits: two months of a calendar have the same.
-pub fn skeleton(text: &str) -> u64 {
-    let mut hasher = FixedState::default().build_hasher();
-    let mut run = [0u8; 256];
-    let mut filled = 0;
-    for b in text.bytes().take(READ_MAX).filter(|b| !b.is_ascii_digit()) {
-        run[filled] = b;
-        filled += 1;
-        if filled == run.len() {
-            hasher.write(&run);
-            filled = 0;
-        }
-    }
-    hasher.write(&run[..filled]);
-    hasher.finish()
-}
+/// What a site says of something that it does not have is shorter; the words of every page would be dear.
+const MISSING_BYTES_MAX: usize = 4 << 10;
 
 /// Words that must be left of a text to be compared: below that, pages are alike by chance.
 const WORDS_MIN: usize = 4;
@@ -39,10 +24,14 @@ const PARTS_MAX: usize = 32;
 /// The words of a text, without those that differ on pages that are the same: numbers and identifiers, and what the
 /// page repeats of its own address.
 pub fn words(text: &str, url: &CrawlUrl) -> WordLooks {
+    let marks: Vec<&str> = marks_of(url).take(PARTS_MAX).collect();
+    let is_short = text.len() <= MISSING_BYTES_MAX;
+    if !is_short && marks.is_empty() {
+        return WordLooks::default();
+    }
     let text = &text[..text.floor_char_boundary(READ_MAX)];
     let parts: Vec<&str> =
         last_segment(url).into_iter().chain(parts_of(url)).take(PARTS_MAX).collect();
-    let marks: Vec<&str> = marks_of(url).take(PARTS_MAX).collect();
     let (mut plain, mut echoless, mut unmarked) =
         (Words::default(), Words::default(), Words::default());
     let hashes = FixedState::default();
@@ -51,7 +40,7 @@ pub fn words(text: &str, url: &CrawlUrl) -> WordLooks {
         if !marks.iter().any(|mark| word.contains(mark)) {
             unmarked.add(hash);
         }
-        if word.bytes().any(|b| b.is_ascii_digit() || b == b'/') {
+        if !is_short || word.bytes().any(|b| b.is_ascii_digit() || b == b'/') {
             continue;
         }
         plain.add(hash);

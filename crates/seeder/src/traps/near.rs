@@ -22,10 +22,11 @@ const SPREAD: u32 = 16;
 /// Near duplicates from which on a pattern is nothing else to lead to.
 const FAMILIAR: u32 = 3;
 
-/// A page came for the first time. `family`: the pages of its family, this one included; 1 where it has none.
-pub fn note_page(traps: &mut UrlTraps, url: &CrawlUrl, family: u32) {
+/// A page came for the first time. `family`: the pages of its family, this one included; 1 where it has none. Says
+/// whether its pattern has given several near duplicates.
+pub fn note_page(traps: &mut UrlTraps, url: &CrawlUrl, family: u32) -> bool {
     let pattern = Pattern::of(url);
-    let Some(note) = notes::note(traps, &pattern.text) else { return };
+    let Some(note) = notes::note(traps, &pattern.text) else { return false };
     match family {
         0 | 1 => note.unlike = note.unlike.saturating_add(1),
         // The first was taken for a page of its own, most likely at the same pattern.
@@ -35,7 +36,7 @@ pub fn note_page(traps: &mut UrlTraps, url: &CrawlUrl, family: u32) {
         }
         _ => note.near = note.near.saturating_add(1),
     }
-    let is_new = note.near == 1 && note.unlike == 0;
+    let (is_new, again) = (note.near == 1 && note.unlike == 0, note.near > 1);
     let run = &mut traps.near_run;
     match family {
         0 | 1 => run.pages = run.pages.saturating_sub(TAKEN_BACK),
@@ -45,6 +46,7 @@ pub fn note_page(traps: &mut UrlTraps, url: &CrawlUrl, family: u32) {
     if run.pages == 0 {
         (traps.near_run, traps.worn) = (NearRun::default(), None);
     }
+    again
 }
 
 /// What near duplicates of a site do not lead to any more.

@@ -15,6 +15,11 @@ fn url(rest: &str) -> CrawlUrl {
     CrawlUrl::parse(&format!("http://a.example{rest}")).unwrap()
 }
 
+/// As the gatherer makes it: the words without their digits.
+fn skeleton(text: &str) -> u64 {
+    hash(&text.replace(|c: char| c.is_ascii_digit(), ""))
+}
+
 /// Pages that come one after the other.
 struct Site {
     traps: UrlTraps,

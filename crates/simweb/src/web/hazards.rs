@@ -12,6 +12,7 @@ use super::{
     Answer, Manner, Request, SimWeb,
     answer::{PNG, gzipped, redirect},
     attacks::attack,
+    made::made,
     near,
     page::{Dress, latin1},
     reply::{Reply, small_page},
@@ -62,7 +63,10 @@ impl SimWeb {
             Hazard::Utf16 => {
                 Reply::new(200, now).field("Content-Type", "text/html").whole(utf16_page())
             }
-            Hazard::GzipBomb { megabytes } => coded("gzip", bomb(megabytes), now),
+            Hazard::GzipBomb { megabytes } => {
+                let body = made(&format!("gzip of {megabytes} MB"), || bomb(megabytes));
+                coded("gzip", body, now)
+            }
             Hazard::BrokenGzip => {
                 let whole = gzipped(&self.whole_body(site, request, now));
                 coded("gzip", whole[..whole.len() / 2].to_vec(), now)
@@ -244,7 +248,7 @@ fn endless(now: Timestamp) -> Answer {
     Answer { manner: Manner::Endless, ..reply.bare(chunk) }
 }
 
-fn coded(coding: &str, body: Vec<u8>, now: Timestamp) -> Answer {
+fn coded(coding: &str, body: impl Into<Bytes>, now: Timestamp) -> Answer {
     Reply::new(200, now).html().field("Content-Encoding", coding).whole(body)
 }
 

@@ -9,6 +9,7 @@ mod answer;
 mod attacks;
 mod bombs;
 mod hazards;
+mod made;
 mod near;
 mod notices;
 mod odd;

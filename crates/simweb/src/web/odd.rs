@@ -3,17 +3,21 @@
 
 use std::fmt::Write;
 
+use bytes::Bytes;
 use model::Timestamp;
 
 use super::{
     Answer, Manner, Request,
     answer::{gzipped, redirect},
     bombs,
+    made::made,
     reply::{Reply, small_page},
 };
 use crate::Odd;
 
 const HOME: &str = "<p>A page like any other. <a href=\"/\">home</a></p>";
+
+const LAST_CHUNK: &str = "0\r\n\r\n";
 
 pub(super) fn answer(odd: Odd, request: &Request<'_>, now: Timestamp) -> Answer {
     let reply = || Reply::new(200, now);
@@ -22,9 +26,9 @@ pub(super) fn answer(odd: Odd, request: &Request<'_>, now: Timestamp) -> Answer 
         |media_type: &str, body: Vec<u8>| reply().field("Content-Type", media_type).whole(body);
     let page = small_page("Odd", HOME);
     match odd {
-        Odd::DeflateBomb => coded("deflate", bombs::zlib(512), now),
-        Odd::BrotliBomb => coded("br", bombs::brotli(64), now),
-        Odd::ZstdBomb => coded("zstd", bombs::zstd(512), now),
+        Odd::DeflateBomb => coded("deflate", made("deflate", || bombs::zlib(512)), now),
+        Odd::BrotliBomb => coded("br", made("br", || bombs::brotli(64)), now),
+        Odd::ZstdBomb => coded("zstd", made("zstd", || bombs::zstd(512)), now),
         Odd::LargeWindow => coded("zstd", bombs::zstd_with_large_window(page.as_bytes()), now),
         Odd::JunkBehindGzip => {
             coded("gzip", [&gzipped(page.as_bytes())[..], b"and more"].concat(), now)
@@ -68,7 +72,11 @@ pub(super) fn answer(odd: Odd, request: &Request<'_>, now: Timestamp) -> Answer 
         }
         // Without a length, or nobody would begin to read them.
         Odd::LongAttribute | Odd::LongLine | Odd::OpenComment => {
-            reply().html().chunked(small_page(request.path(), &content(odd)).as_bytes())
+            let opening = reply().html().chunked(small_page(request.path(), HOME).as_bytes());
+            let chunks = || reply().chunked(content(odd).as_bytes()).body.to_vec();
+            let without_end = &opening.body[..opening.body.len() - LAST_CHUNK.len()];
+            let body = [without_end, &made(odd.word(), chunks)].concat().into();
+            Answer { body, ..opening }
         }
         _ => html(content(odd)),
     }
@@ -108,7 +116,7 @@ fn length(odd: Odd, page: String, now: Timestamp) -> Answer {
     let reply = Reply::new(200, now).html();
     let length = page.len();
     match odd {
-        Odd::LongBody => reply.whole(vec![b' '; 50 << 20]),
+        Odd::LongBody => reply.whole(made("spaces", || vec![b' '; 50 << 20])),
         Odd::DifferingLengths => {
             reply.field("Content-Length", length).field("Content-Length", length + 1).bare(page)
         }
@@ -117,7 +125,7 @@ fn length(odd: Odd, page: String, now: Timestamp) -> Answer {
     }
 }
 
-fn coded(coding: &str, body: Vec<u8>, now: Timestamp) -> Answer {
+fn coded(coding: &str, body: impl Into<Bytes>, now: Timestamp) -> Answer {
     Reply::new(200, now).html().field("Content-Encoding", coding).whole(body)
 }
 

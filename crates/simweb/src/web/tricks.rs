@@ -8,6 +8,7 @@ use model::Timestamp;
 use super::{
     Answer, Request,
     answer::gzipped,
+    made::made,
     reply::{Reply, small_page},
 };
 use crate::SitemapTrick;
@@ -22,7 +23,7 @@ pub(super) fn answer(trick: SitemapTrick, request: &Request<'_>, now: Timestamp)
         return Reply::new(200, now).html().whole(small_page("Honest", "<p>A page.</p>"));
     }
     if trick == SitemapTrick::Bomb {
-        let body = gzipped(&long(request));
+        let body = made(&format!("sitemap of {}", origin(request)), || gzipped(&long(request)));
         return Reply::new(200, now).field("Content-Type", "application/gzip").whole(body);
     }
     Reply::new(200, now).field("Content-Type", "application/xml").whole(text(trick, request))

@@ -307,6 +307,7 @@ impl Harvest {
             ReportSubject::Page(report) => self.admit_report(*report, &mut delta, &mut share, now),
         }
         self.note_silence(&assignment.url, &mut delta, &mut share.sightings, now);
+        self.share_machine(&delta, took, now);
         share.deltas.insert(0, delta);
         self.settle(share);
         if slowed {

@@ -34,7 +34,8 @@ impl Harvest {
             return own.map(|family| family.pages);
         }
         let joined = held.loners.join(&mut held.traps.families, like, &page.url);
-        near::note_page(&mut held.traps.urls, &page.url, joined.map_or(1, |kin| kin.pages));
+        let pages = joined.map_or(1, |kin| kin.pages);
+        let again = near::note_page(&mut held.traps.urls, &page.url, pages);
         let kin = joined?;
         facts.near_of = Some(kin.first);
         // Each count is written with the page; the site's own copy, which holds all its families, seldomly.
@@ -44,7 +45,9 @@ impl Harvest {
         let met = Sighting::at(&page.url, Hazard::NearDuplicates, Measure::Noted);
         // The first is known to be one with the second.
         let count = if kin.pages == 2 { 2 } else { 1 };
-        share.sightings.push(Sighting { count, ..met.of(Pattern::of(&page.url).text) });
+        // A pattern is one that has given more than this page: else there would be as many as pages.
+        let what = if again { Pattern::of(&page.url).text } else { String::new() };
+        share.sightings.push(Sighting { count, ..met.of(what) });
         Some(kin.pages)
     }
 
