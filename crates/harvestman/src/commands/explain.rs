@@ -10,7 +10,7 @@ use model::{
 };
 use seeder::{
     Block, Blocks, RuleStep, SeedSet, SpiderRules, StepVerdict, Wildcards, parse_seed,
-    traps::{self, TrapRules, Worn},
+    traps::{self, Worn},
 };
 use serde_json::{Value, json};
 use store::{
@@ -170,7 +170,7 @@ impl Case<'_> {
         } else if !candidate.seed && self.census.is_held_back(self.url)? {
             steps.push(wildcard_step(self.url));
         } else {
-            steps.extend(trap_step(self.census, self.url, story, &rules)?);
+            steps.extend(trap_step(self.census, self.url, story, rules)?);
             let token = config.etiquette.robots_token();
             steps.push(robots_step(self.census, self.url, &token)?);
         }
