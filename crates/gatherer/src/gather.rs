@@ -1,5 +1,7 @@
 //! The one door: what went over the wire in, everything there is to know about it out.
 
+use std::borrow::Cow;
+
 use model::{CrawlUrl, Exchange, LinkKind, LinkRel};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -154,7 +156,12 @@ fn judge_text(
         gathered.problems.push(GatherProblem::WordlessText);
     }
     let prints = WordPrints::of(&words.text);
-    (gathered.simhash, gathered.skeleton) = (prints.simhash, prints.skeleton);
+    gathered.simhash = prints.simhash;
+    // What is no word may still be all that tells two pages apart.
+    gathered.skeleton = match words.text {
+        Cow::Borrowed(_) => prints.skeleton,
+        Cow::Owned(_) => WordPrints::of(&parts.text).skeleton,
+    };
     if options.language {
         let declared = parts.language.as_deref().into_iter().chain(fields.language);
         gathered.language = language::judge(&words.text, declared);

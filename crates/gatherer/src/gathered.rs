@@ -48,7 +48,7 @@ pub struct Gathered {
     pub text_hash: u64,
     /// Near duplicates differ in few bits: see [`crate::simhash_distance`].
     pub simhash: u64,
-    /// The same where all words are the same but for their digits; 0 without words.
+    /// The same where all of the text is the same but for its digits; 0 without words.
     pub skeleton: u64,
     /// At most one of each kind.
     pub problems: Vec<GatherProblem>,

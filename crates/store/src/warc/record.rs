@@ -63,6 +63,7 @@ pub(super) fn request(out: &mut Vec<u8>, entry: &ArchiveEntry<'_>) {
     begin(out, "request", request_id(entry.record_id), exchange.started);
     target(out, exchange);
     field(out, "WARC-Concurrent-To", &record_id_text(entry.record_id));
+    field(out, "WARC-Block-Digest", &digest_text(&sha1(&[&exchange.request_head])));
     field(out, "Content-Type", "application/http; msgtype=request");
     finish(out, &[&exchange.request_head]);
 }
@@ -92,12 +93,9 @@ pub(super) fn response(out: &mut Vec<u8>, entry: &ArchiveEntry<'_>) {
     if let Some(reason) = truncated(entry) {
         field(out, "WARC-Truncated", reason);
     }
+    field(out, "WARC-Block-Digest", &digest_text(&sha1(&[&exchange.response_head, body])));
     if digest_said {
         field(out, "WARC-Payload-Digest", &payload);
-    }
-    // Optional, and as dear as the other: one digest over a body is enough, and each member has its own sum.
-    if body.is_empty() || !digest_said {
-        field(out, "WARC-Block-Digest", &digest_text(&sha1(&[&exchange.response_head, body])));
     }
     visit(out, exchange, if digest_said { None } else { Some(&payload) });
     field(out, "Content-Type", "application/http; msgtype=response");

@@ -149,6 +149,7 @@ fn verification_finds_what_public_checkers_miss() {
     check(&[volume(), &volume()[all[0].length as usize..]].concat(), "is taken");
     check(&volume()[all[0].length as usize..], "no warcinfo");
     check(&[], "there is none");
+    check(text.replacen("page 1", "page 7", 1).as_bytes(), "block digest");
     check(text.replacen("page 1", "page 7", 1).as_bytes(), "payload digest");
     check(text.replacen("WARC-Record-ID", "WARC-Record-XX", 1).as_bytes(), "no record id");
     check(
