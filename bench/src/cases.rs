@@ -17,10 +17,12 @@ use anyhow::{Context, bail, ensure};
 use simweb::Counts;
 
 use crate::{
-    courtesy, fair, machine,
+    coming_back, courtesy, fair, machine,
     process::{self, Usage},
     results::{self, spread},
+    revisits,
     server::{Kind, Server, Web},
+    wishes::Wishes,
 };
 
 const ONE_SITE: Web =
@@ -41,34 +43,43 @@ pub struct Place<'a> {
     pub programs: &'a Path,
     pub scratch: &'a Path,
     results: &'a Path,
+    /// See [`Wishes::small`].
+    pub small: bool,
 }
 
 pub fn measure(
     programs: &Path,
     scratch: &Path,
     results: &Path,
-    cases: &[&str],
+    wishes: &Wishes,
 ) -> anyhow::Result<()> {
     fs::create_dir_all(scratch)?;
-    let place = Place { programs, scratch, results };
-    results::write(results, "Machine", &machine::description())?;
-    for case in cases {
+    let place = Place { programs, scratch, results, small: wishes.small };
+    if !wishes.small {
+        results::write(results, "Machine", &machine::description())?;
+    }
+    for case in &wishes.cases {
         let load = machine::load();
         println!("{case} (load {load:.1})");
-        let text = match *case {
+        let text = match case.as_str() {
             "one-site" => place.unhurried(ONE_SITE)?,
             "many-sites" => place.unhurried(MANY_SITES)?,
             "polite" => place.polite()?,
             "frontier" => place.frontier()?,
+            "revisits" => revisits::measure(&place)?,
+            "coming-back" => coming_back::measure(&place)?,
             "courtesy" => courtesy::measure(&place)?,
             "fair" => fair::measure(&place)?,
             other => bail!(
-                "no case {other}: there are one-site, many-sites, polite, frontier, courtesy and fair"
+                "no case {other}: there are one-site, many-sites, polite, frontier, revisits, coming-back, \
+                 courtesy and fair"
             ),
         };
         let text = format!("{text}\nLoad of the machine before: {load:.1}.\n");
         print!("{text}");
-        results::write(place.results, case, &text)?;
+        if !place.small {
+            results::write(place.results, case, &text)?;
+        }
     }
     Ok(())
 }

@@ -7,6 +7,7 @@
 use anyhow::{Context, bail};
 
 mod cases;
+mod coming_back;
 mod courtesy;
 mod fair;
 mod fetch;
@@ -14,7 +15,9 @@ mod giants;
 mod machine;
 mod process;
 mod results;
+mod revisits;
 mod server;
+mod wishes;
 
 /// As in the program that is measured: the client alone must not lose by its allocator.
 #[global_allocator]
@@ -28,8 +31,9 @@ fn main() -> anyhow::Result<()> {
         ["giants"] => giants::giants(),
         ["giant", number] => giants::giant(number.parse()?),
         ["fetch", web, port] => fetch::fetch(&web.parse()?, port.parse().context("port")?),
-        ["measure", programs, scratch, results, ref cases @ ..] => {
-            cases::measure(programs.as_ref(), scratch.as_ref(), results.as_ref(), cases)
+        ["measure", programs, scratch, results, ref wishes @ ..] => {
+            let wishes = wishes::Wishes::of(wishes)?;
+            cases::measure(programs.as_ref(), scratch.as_ref(), results.as_ref(), &wishes)
         }
         _ => bail!("this is started by bench/run"),
     }
