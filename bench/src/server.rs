@@ -40,7 +40,7 @@ pub enum Kind {
     Tls,
     /// Pages of 2 KB.
     Small,
-    /// Pages of 200 KB, with less spread: none is cut at the largest size the web has.
+    /// Pages of 200 KB.
     Large,
     /// Pages are forbidden, addresses spelled in many ways, and some sites on https: see `courtesy`.
     Tempting,
@@ -84,11 +84,8 @@ impl Web {
             Kind::Plain => {}
             Kind::Gzip => options.page.gzip = true,
             Kind::Tls => options.https_share = 1.0,
-            Kind::Small => options.page.bytes_mean = 2_000.0,
-            Kind::Large => {
-                options.page.bytes_mean = 200_000.0;
-                options.page.bytes_sigma = 0.3;
-            }
+            Kind::Small => sized(&mut options, 2_000.0),
+            Kind::Large => sized(&mut options, 200_000.0),
             Kind::Tempting => courtesy::tempt(&mut options),
             Kind::Fair => fair::invite(&mut options),
         }
@@ -116,6 +113,12 @@ impl FromStr for Web {
         let [sites, pages, addresses] = [sites, pages, addresses].map(|n| n as usize);
         Ok(Web { sites, pages, addresses, latency_ms, kind })
     }
+}
+
+/// With less spread than usual: few are cut at the smallest or the largest size the web has.
+fn sized(options: &mut WebOptions, bytes: f64) {
+    options.page.bytes_mean = bytes;
+    options.page.bytes_sigma = 0.3;
 }
 
 /// Serves on one thread until standard input ends; says its ports first. The authority behind its certificates is

@@ -18,6 +18,10 @@ fn job(task: &Task<'_>) -> Result<Job, &'static str> {
     if task.pause.is_some() {
         return Err("visits one site after the other");
     }
+    if task.stay != Stay::Once {
+        // With --timestamping it asks, and then does not look for links in the file it has.
+        return Err("goes no further than a page that has not changed");
+    }
     let (program, libraries) = packages::program(task.home, "wget");
     let mut job = Job::new(program);
     job.environment("LD_LIBRARY_PATH", libraries.to_string_lossy());
@@ -29,9 +33,6 @@ fn job(task: &Task<'_>) -> Result<Job, &'static str> {
     }
     if let Some(root) = &task.root {
         job.argument(format!("--ca-certificate={}", root.display()));
-    }
-    if task.stay != Stay::Once {
-        job.argument("--timestamping");
     }
     Ok(job)
 }
