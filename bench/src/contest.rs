@@ -3,7 +3,7 @@
 
 use std::{fmt::Write, time::Duration};
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 
 use crate::{
     cases::Place,
@@ -12,7 +12,7 @@ use crate::{
     makeup::Makeup,
     peers::Stay,
     polite,
-    process::{Cores, Usage},
+    process::{Cores, Job, Usage},
     results::{median, spread},
     server::{Kind, Server, Web},
 };
@@ -150,24 +150,29 @@ fn take_turn(
     let words = place.scratch.join(format!("{}.log", entrant.name()));
     let server = Server::start_on(cores, place.programs, place.scratch, web)?;
     let course = |stay| Course { web, polite: None, stay };
+    let run = |job: &Job, limit| {
+        job.run(cores, limit, &words).map_err(|error| format!("could not be run: {error:#}"))
+    };
     let mut before = 0;
     let mut stay = Stay::Once;
     if contest.again {
         // The floor has nothing to remember.
         if !matches!(entrant, Entrant::Floor) {
-            match entrant.job(place, &server, &course(Stay::First))? {
-                Ok(job) => job.run(cores, OURS_MAX, &words)?,
+            let job = entrant.job(place, &server, &course(Stay::First))?;
+            match job.and_then(|job| run(&job, OURS_MAX)) {
+                Ok(_) => {}
                 Err(why) => return Ok(Err(why)),
-            };
+            }
         }
         server.ask("/reset")?;
         (stay, before) = (Stay::Again, server.counts()?.connections);
     }
-    let job = match entrant.job(place, &server, &course(stay))? {
-        Ok(job) => job,
+    let job = entrant.job(place, &server, &course(stay))?;
+    let outcome = match job.and_then(|job| run(&job, limit)) {
+        Ok(outcome) => outcome,
+        Err(why) if ours => bail!("{}: {why}", entrant.name()),
         Err(why) => return Ok(Err(why)),
     };
-    let outcome = job.run(cores, limit, &words)?;
     let counts = server.counts()?;
     let pages = if contest.again { counts.not_modified } else { counts.unique_pages };
     let all = (web.sites * web.pages) as u64;

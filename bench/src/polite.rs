@@ -65,7 +65,12 @@ fn measure(place: &Place<'_>, web: Web, entrants: &[Entrant]) -> anyhow::Result<
         match Visit::by(*entrant, place, web, watch)? {
             Err(why) => text += &format!("| {title} | {why} | | | | |\n"),
             Ok(visit) => {
-                text += &format!("| {title} | {} |\n", visit.cells(web, watch)?);
+                let cells = match (visit.cells(web, watch), entrant) {
+                    (Some(cells), _) => cells,
+                    (None, Entrant::Peer(_)) => "ended too early | | | |".to_owned(),
+                    (None, _) => bail!("the crawl ended too early"),
+                };
+                text += &format!("| {title} | {cells} |\n");
                 manners += &format!("\n{title}: {}\n", visit.manners());
             }
         }
@@ -116,15 +121,12 @@ impl Visit {
         Ok(Ok(Visit { outcome, pages, requests, connections, samples, findings }))
     }
 
-    fn cells(&self, web: Web, (settling, watched): (Duration, Duration)) -> anyhow::Result<String> {
+    /// `None` when there was not enough to watch.
+    fn cells(&self, web: Web, (settling, watched): (Duration, Duration)) -> Option<String> {
         let after = |time: Duration| self.samples.iter().find(|(at, _)| *at >= time);
-        let (Some((from, first)), Some((until, last))) =
-            (after(settling), after(settling + watched))
-        else {
-            bail!("the crawl ended too early")
-        };
+        let ((from, first), (until, last)) = (after(settling)?, after(settling + watched)?);
         let rate = (last - first) as f64 / (*until - *from).as_secs_f64();
-        Ok(format!(
+        Some(format!(
             "{rate:.1} | {:.1} % | {:.0} | {} | {}",
             rate * 100.0 / web.sites as f64,
             self.outcome.usage.cpu().as_secs_f64() * 1e6 / self.pages as f64,
