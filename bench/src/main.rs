@@ -4,17 +4,29 @@
 //! the simulated web, `fetch` the crawler's HTTP client with nothing behind it, and `measure` starts these
 //! and the crawler, and reads what the kernel and the server (never the crawler) say about them.
 
-use anyhow::{Context, bail};
+use std::path::Path;
+
+use anyhow::bail;
 
 mod cases;
+mod coming_back;
+mod contest;
 mod courtesy;
+mod disk;
+mod entrant;
 mod fair;
 mod fetch;
 mod giants;
 mod machine;
+mod makeup;
+mod peers;
+mod polite;
 mod process;
 mod results;
+mod revisits;
+mod room;
 mod server;
+mod wishes;
 
 /// As in the program that is measured: the client alone must not lose by its allocator.
 #[global_allocator]
@@ -27,9 +39,17 @@ fn main() -> anyhow::Result<()> {
         ["serve", web, root] => server::serve(&web.parse()?, root.as_ref()),
         ["giants"] => giants::giants(),
         ["giant", number] => giants::giant(number.parse()?),
-        ["fetch", web, port] => fetch::fetch(&web.parse()?, port.parse().context("port")?),
-        ["measure", programs, scratch, results, ref cases @ ..] => {
-            cases::measure(programs.as_ref(), scratch.as_ref(), results.as_ref(), cases)
+        ["fetch", web, ref manner @ ..] => fetch::fetch(&web.parse()?, &fetch::Manner::of(manner)?),
+        ["install", scratch, ref wishes @ ..] => {
+            let wishes = wishes::Wishes::of(wishes)?;
+            match contest::wants_peers(&wishes.cases) {
+                true => peers::install(&Path::new(scratch).join("peers"), &wishes.peers),
+                false => Ok(()),
+            }
+        }
+        ["measure", programs, scratch, results, ref wishes @ ..] => {
+            let wishes = wishes::Wishes::of(wishes)?;
+            cases::measure(programs.as_ref(), scratch.as_ref(), results.as_ref(), &wishes)
         }
         _ => bail!("this is started by bench/run"),
     }

@@ -20,10 +20,18 @@ pub fn write(path: &Path, title: &str, text: &str) -> anyhow::Result<()> {
     fs::write(path, new).with_context(|| format!("write {}", path.display()))
 }
 
-/// `median (smallest to largest)`.
+/// `median (smallest to largest)`; a single value alone.
 pub fn spread(mut values: Vec<f64>) -> String {
     values.sort_by(f64::total_cmp);
-    let (Some(first), Some(last)) = (values.first(), values.last()) else { return "-".to_owned() };
-    let median = values[values.len() / 2];
-    format!("{median:.0} ({first:.0} to {last:.0})")
+    match values[..] {
+        [] => "-".to_owned(),
+        [only] => format!("{only:.0}"),
+        [first, .., last] => format!("{:.0} ({first:.0} to {last:.0})", values[values.len() / 2]),
+    }
+}
+
+/// Not a number for none.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -5,7 +5,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     str::FromStr,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
     time::Duration,
@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context, bail};
 use simweb::{Counts, Entry, Latency, PageCount, ServeOptions, SimWeb, WebOptions};
 
-use crate::{courtesy, fair};
+use crate::{courtesy, fair, process::Cores, room};
 
 /// The core of the server; crawler and client have the other one.
 const CORE: &str = "0";
@@ -34,6 +34,14 @@ pub struct Web {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Plain,
+    /// Bodies are sent compressed to those who accept it.
+    Gzip,
+    /// All sites are on https.
+    Tls,
+    /// Pages of 2 KB.
+    Small,
+    /// Pages of 200 KB.
+    Large,
     /// Pages are forbidden, addresses spelled in many ways, and some sites on https: see `courtesy`.
     Tempting,
     /// After the good sites come those that misbehave: see `fair`.
@@ -41,8 +49,24 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Kind, &str); 3] =
-        [(Kind::Plain, "plain"), (Kind::Tempting, "tempting"), (Kind::Fair, "fair")];
+    const ALL: [(Kind, &str); 7] = [
+        (Kind::Plain, "plain"),
+        (Kind::Gzip, "gzip"),
+        (Kind::Tls, "tls"),
+        (Kind::Small, "small"),
+        (Kind::Large, "large"),
+        (Kind::Tempting, "tempting"),
+        (Kind::Fair, "fair"),
+    ];
+
+    pub fn has_tls(self) -> bool {
+        matches!(self, Kind::Tls) || self.is_judged()
+    }
+
+    /// The server's log is looked at, so it must be exact.
+    fn is_judged(self) -> bool {
+        matches!(self, Kind::Tempting | Kind::Fair)
+    }
 }
 
 impl Web {
@@ -58,6 +82,10 @@ impl Web {
         };
         match self.kind {
             Kind::Plain => {}
+            Kind::Gzip => options.page.gzip = true,
+            Kind::Tls => options.https_share = 1.0,
+            Kind::Small => sized(&mut options, 2_000.0),
+            Kind::Large => sized(&mut options, 200_000.0),
             Kind::Tempting => courtesy::tempt(&mut options),
             Kind::Fair => fair::invite(&mut options),
         }
@@ -87,21 +115,29 @@ impl FromStr for Web {
     }
 }
 
+/// With less spread than usual: few are cut at the smallest or the largest size the web has.
+fn sized(options: &mut WebOptions, bytes: f64) {
+    options.page.bytes_mean = bytes;
+    options.page.bytes_sigma = 0.3;
+}
+
 /// Serves on one thread until standard input ends; says its ports first. The authority behind its certificates is
 /// written to `root`.
 pub fn serve(web: &Web, root: &Path) -> anyhow::Result<()> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
-    if web.kind != Kind::Plain {
+    if web.kind.is_judged() {
         // Look at the sockets after each piece of work: a request is written down when it comes.
         runtime.event_interval(1);
     }
     runtime.enable_all().build()?.block_on(async {
+        let (port, tls_port) = room::ports();
         let options = ServeOptions {
             web: web.options(),
-            port: 0,
-            tls: web.kind != Kind::Plain,
+            port,
+            tls: web.kind.has_tls(),
+            tls_port,
             // Where answers are slow anyway, a log costs nothing and lets the pauses be checked.
-            counters_only: web.latency_ms == 0 && web.kind == Kind::Plain,
+            counters_only: web.latency_ms == 0 && !web.kind.is_judged(),
             ..ServeOptions::default()
         };
         let (server, served) = simweb::serve(options).await?;
@@ -122,7 +158,7 @@ pub struct Server {
     child: Child,
     pub web: SimWeb,
     pub text: String,
-    pub port: u16,
+    port: u16,
     tls_port: u16,
     root: PathBuf,
     /// Connections that were ours: each question takes one.
@@ -130,12 +166,20 @@ pub struct Server {
 }
 
 impl Server {
-    /// `scratch` is a folder for what the client has to trust.
+    /// On a core of its own; `scratch` is a folder for what the client has to trust.
     pub fn start(programs: &Path, scratch: &Path, web: Web) -> anyhow::Result<Server> {
+        Server::start_on(Cores::Apart, programs, scratch, web)
+    }
+
+    pub fn start_on(
+        cores: Cores,
+        programs: &Path,
+        scratch: &Path,
+        web: Web,
+    ) -> anyhow::Result<Server> {
         let (text, root) = (web.text(), scratch.join("root.pem"));
-        let mut child = Command::new("taskset")
-            .args(["-c", CORE])
-            .arg(programs.join("bench"))
+        let mut child = cores
+            .command(CORE, &programs.join("bench"))
             .args(["serve", &text])
             .arg(&root)
             .stdin(Stdio::piped())
@@ -148,6 +192,7 @@ impl Server {
         let (port, tls_port) = line.trim().split_once(' ').context("the server did not start")?;
         let (port, tls_port) = (port.parse()?, tls_port.parse()?);
         let (web, asked) = (SimWeb::new(web.options()), AtomicU64::new(0));
+        room::name(&web, scratch)?;
         Ok(Server { child, web, text, port, tls_port, root, asked })
     }
 
@@ -157,14 +202,18 @@ impl Server {
         Ok(Counts { connections, ..counts })
     }
 
+    /// The port of a site's home page.
+    pub fn port_of(&self, site: usize) -> u16 {
+        if self.is_secure(site) { self.tls_port } else { self.port }
+    }
+
     /// `--resolve` rules for all hosts.
     pub fn resolve_rules(&self) -> Vec<String> {
         let hosts = (0..self.web.sites()).map(|site| self.web.host(site));
         hosts
             .filter_map(|host| {
                 let address = self.web.address(&host)?;
-                let secure = self.web.site_of(&host).is_some_and(|site| self.is_secure(site));
-                let port = if secure { self.tls_port } else { self.port };
+                let port = self.port_of(self.web.site_of(&host)?);
                 Some(format!("{host}={address}:{port}"))
             })
             .collect()
@@ -183,9 +232,9 @@ impl Server {
             .collect()
     }
 
-    /// What a client has to be told to believe the server's certificates.
-    pub fn root(&self) -> &Path {
-        &self.root
+    /// What a client has to be told to believe the server's certificates, when it has any.
+    pub fn root(&self) -> Option<&Path> {
+        (self.tls_port != 0).then_some(&*self.root)
     }
 
     /// Every request so far, by start.
