@@ -364,7 +364,8 @@ impl Crawl<'_> {
         }
         let next_due = match &ended {
             Ended::Done { next_due } => *next_due,
-            _ => None,
+            // It ended before all was done: what is due is left to fetch.
+            _ => Census::open(collection)?.next_pages(1, now)?.first().and_then(|page| page.due),
         };
         let summary = self.summary(
             &tally,
@@ -401,7 +402,12 @@ impl Crawl<'_> {
         now: Timestamp,
     ) -> Result<Summary, Failure> {
         let census = Census::open(collection)?;
-        let refused = merged(census.decisions(None, 1_000)?);
+        let mut refused = merged(census.decisions(None, 1_000)?);
+        let of_batch = census.is_of_batch()?;
+        if of_batch {
+            // A batch follows no links: they are judged when it is back.
+            refused.retain(|refused| refused.reason != model::RefusalReason::Scope);
+        }
         Ok(Summary {
             reason,
             elapsed,
@@ -421,6 +427,7 @@ impl Crawl<'_> {
             out: batches_out(&census, now)?,
             resume: self.resume(),
             forever: self.forever,
+            of_batch,
             without_contact: self.config.etiquette.contact.is_none()
                 && self.config.etiquette.user_agent.is_none(),
         })
@@ -466,7 +473,7 @@ fn batches_out(census: &Census, now: Timestamp) -> Result<Vec<BatchOut>, Failure
 }
 
 /// As a shell reads it.
-fn shell_word(word: &str) -> String {
+pub(crate) fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

@@ -177,7 +177,7 @@ impl House {
         };
         let done = adopter.adopt_all(recovery)?;
         if done != Adoptions::default() {
-            let Adoptions { pages, robots, strays, damage } = done;
+            let Adoptions { pages, robots, strays, damage, .. } = done;
             for what in damage {
                 crawl.context.say(&format!("recovery: {what}"));
             }

@@ -44,6 +44,8 @@ pub struct Summary {
     pub out: Vec<BatchOut>,
     /// `run`, which begins nothing afresh.
     pub forever: bool,
+    /// It harvests a batch: whoever does that says how to go on, and no rule can be lifted there.
+    pub of_batch: bool,
     /// The command that goes on.
     pub resume: String,
     /// No contact is set: say in one line how to set one.
@@ -98,7 +100,9 @@ impl Summary {
         lines.extend(self.refused_lines());
         lines.push(format!("where it is: {}", printable(&self.collection)));
         lines.extend(self.batch_lines());
-        lines.push(self.how_to_go_on());
+        if !self.of_batch {
+            lines.push(self.how_to_go_on());
+        }
         if self.without_contact {
             lines.push(
                 "no contact is set: webmasters cannot reach you; set one with \
@@ -116,7 +120,8 @@ impl Summary {
             .map(|r| {
                 json!({
                     "reason": r.reason.word(), "rule": r.rule, "count": r.count,
-                    "example": r.example, "how_to_lift": advice(r.reason, &r.rule),
+                    "example": r.example,
+                    "how_to_lift": (!self.of_batch).then(|| advice(r.reason, &r.rule)),
                 })
             })
             .collect();
@@ -184,7 +189,9 @@ impl Summary {
             };
             let (count, rule) = (number(refused.count), printable(&refused.rule));
             lines.push(format!("  {count:>9}  {rule}{example}"));
-            lines.push(format!("             {}", advice(refused.reason, &refused.rule)));
+            if !self.of_batch {
+                lines.push(format!("             {}", advice(refused.reason, &refused.rule)));
+            }
         }
         let rest: u64 = sorted.iter().skip(REASONS_SHOWN).map(|refused| refused.count).sum();
         if rest > 0 {

@@ -39,6 +39,8 @@ const PIECE: u32 = 500;
 pub struct Courier {
     hooks: Vec<Hook>,
     ledger: WebhookLedger,
+    /// The collection's own name: receivers know deliveries of several by it.
+    collection: String,
     census: Census,
     client: Client,
     clock: Arc<dyn Clock>,
@@ -78,8 +80,10 @@ impl Courier {
         let mut ledger = WebhookLedger::open(collection)?;
         for hook in &hooks {
             ledger.enter(&hook.table.name)?;
+            ledger.begin_anew(&hook.table.name)?;
         }
-        Ok(Courier { hooks, ledger, census: Census::open(collection)?, client, clock })
+        let (name, census) = (ledger.collection_id()?, Census::open(collection)?);
+        Ok(Courier { hooks, ledger, collection: name, census, client, clock })
     }
 
     pub fn names(&self) -> Vec<String> {
@@ -104,6 +108,10 @@ impl Courier {
         }
         if place.upto.is_none() {
             self.ledger.take(&name, upto, now)?;
+        }
+        // Somebody else may have delivered a moment ago: the crawl before, or the look before the last.
+        if let Some(last) = place.last {
+            std::thread::sleep(PAUSE.saturating_sub(now.since(last)));
         }
         match self.send(at, &changes, place.cursor, upto) {
             Ok(()) => {
@@ -196,7 +204,8 @@ impl Courier {
         upto: i64,
     ) -> Result<(), String> {
         let Hook { table, key } = &self.hooks[at];
-        let delivery = Delivery::of_changes(&table.name, after, upto, changes, self.clock.now());
+        let whose = (self.collection.as_str(), table.name.as_str());
+        let delivery = Delivery::of_changes(whose, after, upto, changes, self.clock.now());
         self.client.post(&table.url, key, &delivery)
     }
 
@@ -244,6 +253,6 @@ pub fn waiting(
 }
 
 /// When the next try is, for people.
-pub fn next_try(place: &WebhookPlace) -> Option<Timestamp> {
-    (place.tries > 0).then_some(place.next)
+pub fn next_try(place: &WebhookPlace, now: Timestamp) -> Option<Timestamp> {
+    (place.tries > 0 || place.next > now).then_some(place.next)
 }

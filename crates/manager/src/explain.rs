@@ -104,7 +104,11 @@ pub fn appraise(
         rate: belief.mean(),
         rate_low,
         rate_high,
-        fresh: age.map_or(0.0, |age| fresh(&worth, age)),
+        fresh: match stake.policy {
+            // The one by which its profit is reckoned.
+            Policy::Profit(_) => profit::fresh(page, now),
+            _ => age.map_or(0.0, |age| fresh(&worth, age)),
+        },
         importance: sound(stake.importance, IMPORTANCE_MAX),
         value: worth_now(stake, page, site, &worth, now),
         price,

@@ -20,8 +20,8 @@ use crate::{
     collection::Collection,
     database::{open_reader, store_error},
     frontier::{
-        BatchRow, Breakdown, FACTS, ROBOTS, Seed, facts_from_row, list_batches, load_totals,
-        record_from_row, robots_from_row, unpack_times,
+        BatchRow, Breakdown, FACTS, HARVESTED, ROBOTS, Seed, facts_from_row, list_batches,
+        load_totals, record_from_row, robots_from_row, unpack_times,
     },
     migrate::schema_of,
     runs::Run,
@@ -174,18 +174,43 @@ impl Census {
     }
 
     /// What would be visited next by its time alone: found among the sites in hand and the earliest
-    /// others, so that not every known page is looked at.
-    pub fn next_pages(&self, max: u32) -> Result<Vec<PageEntry>, StoreError> {
+    /// others, so that not every known page is looked at. Sites that are out with a batch are visited by nobody here.
+    pub fn next_pages(&self, max: u32, now: Timestamp) -> Result<Vec<PageEntry>, StoreError> {
         self.list(
             select_page!(
                 "WHERE p.due IS NOT NULL AND p.site IN (SELECT id FROM sites WHERE leased = 1 \
+                 AND coalesce(holder, '') NOT IN (SELECT 'batch:' || id FROM batches \
+                 WHERE state = 'out' AND until > ?2) \
                  UNION SELECT id FROM (SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL \
                  ORDER BY due LIMIT ?1) UNION SELECT id FROM (SELECT id FROM sites WHERE leased = 0 \
                  AND due_again IS NOT NULL ORDER BY due_again LIMIT ?1)) ORDER BY max(p.due, s.not_before) LIMIT ?1"
             ),
-            params![max],
+            params![max, now.0],
             page_entry,
         )
+    }
+
+    /// The batch with which a site is out: until its end nobody visits the site here.
+    pub fn batch_of(&self, site: &str, now: Timestamp) -> Result<Option<BatchRow>, StoreError> {
+        let holder: Option<String> = self.ask(|sql| {
+            sql.prepare_cached("SELECT holder FROM sites WHERE key = ?1 AND leased = 1")?
+                .query_row([site], |row| row.get(0))
+                .optional()
+                .map(Option::flatten)
+        })?;
+        let Some(holder) = holder.filter(|holder| holder.starts_with("batch:")) else {
+            return Ok(None);
+        };
+        let is_it = |row: &BatchRow| row.until > now && BatchRow::holder(row.id) == holder;
+        Ok(self.batches()?.into_iter().find(is_it))
+    }
+
+    /// Whether this is the folder in which a batch is harvested, and no collection of its own.
+    pub fn is_of_batch(&self) -> Result<bool, StoreError> {
+        self.ask(|sql| {
+            sql.prepare_cached("SELECT EXISTS (SELECT 1 FROM meta WHERE name = ?1)")?
+                .query_row([HARVESTED], |row| row.get(0))
+        })
     }
 
     /// Living spiders by number, with what each has brought.

@@ -21,6 +21,7 @@ use crate::{
     census::Census,
     collection::Collection,
     database::{open_writer, store_error},
+    frontier::collection_id,
 };
 
 /// Dead letters of one webhook; beyond that two become one stretch, so that none is lost.
@@ -102,6 +103,17 @@ impl WebhookLedger {
             )
             .and_then(|_| place(&self.sql, name))
             .map_err(|e| self.error(e))
+    }
+
+    /// What tells deliveries of this collection from those of others.
+    pub fn collection_id(&mut self) -> Result<String, StoreError> {
+        collection_id(&self.sql).map_err(|e| self.error(e))
+    }
+
+    /// What was given up makes nothing else wait once somebody begins to deliver: the wait was that of a batch
+    /// which is no longer tried.
+    pub fn begin_anew(&mut self, name: &str) -> Result<(), StoreError> {
+        self.execute("UPDATE webhooks SET next = 0 WHERE name = ?1 AND upto IS NULL", [name])
     }
 
     /// The batch that is sent next ends here.

@@ -43,7 +43,9 @@ pub struct Imported {
     pub batch: i64,
     /// It was imported then, and there was nothing new now.
     pub before: Option<Timestamp>,
+    /// Visits that brought a page, or said where it is.
     pub pages: u64,
+    /// As a harvest counts them: no answer, or one that says that there is no such page now.
     pub failed: u64,
     pub robots: u64,
     /// An earlier import has been through them.
@@ -91,8 +93,13 @@ pub fn import(
     let row = known(&mut home, &away.header, context, now)?;
     if not_visited > 0 && !partial {
         return Err(Failure::usage(
-            format!("{} of the batch still to be visited", some_are(not_visited, "page")),
-            "go on with harvestman batch harvest, or bring home what is there with --partial",
+            format!("of the batch, {} still to be visited", some_are(not_visited, "page")),
+            match row.until > now && row.state != BatchState::Cancelled {
+                true => {
+                    "go on with harvestman batch harvest, or bring home what is there with --partial"
+                }
+                false => "its leases are over: bring home what is there with --partial",
+            },
         ));
     }
     let (batch, until) = (row.id, row.until);
@@ -217,8 +224,12 @@ impl<'a> Importer<'a> {
         let mut failed: HashMap<Fingerprint, Vec<FailedVisit>> = HashMap::new();
         for visit in away.frontier.failed_visits(away.header.made)? {
             if !away.reach.counts(&visit) {
-                done.unreached += 1;
-                done.unreached_sites.insert(visit.url.site().to_string());
+                // Where somebody answered since, its pages were visited, or are still to be.
+                let site = visit.url.site();
+                if !away.reach.has_reached(&site) {
+                    done.unreached += 1;
+                    done.unreached_sites.insert(site.to_string());
+                }
                 continue;
             }
             failed.entry(visit.url.fingerprint()).or_default().push(visit);
@@ -365,7 +376,8 @@ impl<'a> Importer<'a> {
             self.moment.set(exchange.started.plus(exchange.timing.total));
             adopter(self.home, self.moment).adopt(adopted, &mut adoptions)?;
         }
-        self.done.pages += adoptions.pages;
+        self.done.pages += adoptions.pages - adoptions.failed;
+        self.done.failed += adoptions.failed;
         self.done.robots += adoptions.robots;
         Ok(())
     }

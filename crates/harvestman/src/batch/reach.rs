@@ -46,6 +46,11 @@ impl Reach {
         reached(visit.kind) || (!self.is_offline(visit) && self.sites.contains(&visit.url.site()))
     }
 
+    /// Whether a server of the site was ever reached.
+    pub fn has_reached(&self, site: &SiteKey) -> bool {
+        self.sites.contains(site)
+    }
+
     /// Pages whose last visit was made without a network are due as if it had not been made.
     pub fn offer_again(
         &self,

@@ -99,7 +99,8 @@ pub struct ChangesArgs {
     #[arg(long, value_name = "HOST")]
     pub site: Option<String>,
 
-    /// At most so many: the newest, or with --after the first [default: 50; with --json all]
+    /// At most so many: the newest, or with --after the first [default: 50; with --json and
+    /// without --atom all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: Option<u32>,
 

@@ -1,6 +1,13 @@
 //! `batch`: part of the collection goes out to be harvested elsewhere, and comes home.
 
-use std::{collections::BTreeMap, fmt::Write, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fmt::Write,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use harvester::clock::RealClock;
 use model::{Clock, SpiderId, Timestamp};
@@ -23,7 +30,7 @@ use crate::{
     cli::{BatchCommand, BatchExportArgs, BatchHarvestArgs},
     config::units,
     crawling::Crawl,
-    exit::{Exit, Failure},
+    exit::{Exit, Failure, cannot_write},
     progress::{number, some},
     results,
     terminal::{print, printable},
@@ -102,7 +109,7 @@ fn export(context: &Context, args: &BatchExportArgs) -> Result<Exit, Failure> {
     let now = clock.now();
     let frontier = &mut home.house.frontier;
     let (made, until) = (now, now.plus(lease));
-    let batch = frontier.begin_batch(now, until)?;
+    let batch = frontier.begin_batch(now, until, &absolute(&args.file)?)?;
     let choice = Choice {
         spiders: &home.house.stage.spiders,
         terms: &*home.terms,
@@ -133,18 +140,25 @@ fn export(context: &Context, args: &BatchExportArgs) -> Result<Exit, Failure> {
         if sites.is_empty() {
             return Err(nothing_due());
         }
-        // First, for a batch that does not say so is taken for one whose export was killed.
-        frontier.batch_holds(batch, (header.sites, header.pages), now)?;
+        // A kill before the file stands leaves no batch, one after it leaves a batch that is out.
         file::write(&args.file, &header, &sites)?;
+        frontier.batch_is_out(batch, (header.sites, header.pages), now)?;
         Ok(header)
     });
     match lent {
         Ok(header) => exported(context, args, &header, now),
         Err(failure) => {
+            // It was not there before, and a file without its batch must not be harvested.
+            let _ = fs::remove_file(&args.file);
             frontier.forget_batch(batch, now)?;
             Err(failure)
         }
     }
+}
+
+/// Whoever looks for it later may stand in another folder.
+fn absolute(file: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(file).map_err(|error| cannot_write(file, &error))
 }
 
 fn lease(text: &str) -> Result<Duration, Failure> {
@@ -219,7 +233,7 @@ fn harvest(context: &Context, args: &BatchHarvestArgs) -> Result<Exit, Failure> 
         let ended = times::iso(batch.header.until);
         return Err(Failure::usage(
             format!("the leases of this batch ended at {ended}: others may visit its sites"),
-            "bring home what was harvested, and export a new batch",
+            "bring home what was harvested (harvestman batch import DIR --partial), and export a new batch",
         ));
     }
     let header = outpost::prepare(&args.out, batch, now)?;
@@ -250,13 +264,24 @@ fn harvested(
     header: &Header,
     exit: Result<Exit, Failure>,
 ) -> Result<Exit, Failure> {
-    let (reach, offline) = outpost::try_again(&args.out, header.made, RealClock::new().now())?;
+    let now = RealClock::new().now();
+    let (reach, offline) = outpost::try_again(&args.out, header.made, now)?;
     let frontier = SqliteFrontier::open(&Collection::open(&args.out)?.database())?;
     let left: u64 = frontier.still_due_since(header.made)?.iter().map(|(_, pages)| pages).sum();
     if left == 0 {
         let dir = args.out.display();
         context
             .say(&format!("the batch is harvested; bring it home:  harvestman batch import {dir}"));
+        return exit;
+    }
+    let is_over = header.until <= now;
+    if is_over && reach.has_lately() {
+        let (dir, pages) = (args.out.display(), some(header.pages, "page"));
+        context.say(&format!(
+            "of {pages}, {} not visited, and the leases are over: others may visit the sites now; \
+             bring home what is there:  harvestman batch import {dir} --partial",
+            import::some_are(left, "page")
+        ));
         return exit;
     }
     if reach.has_lately() {
@@ -275,8 +300,16 @@ fn harvested(
             "no server answered{trouble}; {} still to be visited",
             import::some_are(left, "page")
         ),
-        "check the network, the name servers and the proxy of this machine, then give the same command again; \
-         nothing of this is taken for a failure of the sites",
+        match is_over {
+            true => {
+                "the leases are over, and others may visit the sites now: export a new batch; nothing of \
+                 this is taken for a failure of the sites"
+            }
+            false => {
+                "check the network, the name servers and the proxy of this machine, then give the same \
+                 command again; nothing of this is taken for a failure of the sites"
+            }
+        },
     ))
 }
 

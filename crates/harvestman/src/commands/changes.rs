@@ -19,6 +19,7 @@ use super::{Context, decisions::known_site, spider};
 use crate::{
     archived::{Archived, gathered},
     cli::ChangesArgs,
+    crawling::shell_word,
     diff::{Counts, Diff},
     exit::{Exit, Failure},
     moments::Moment,
@@ -48,15 +49,19 @@ pub fn run(context: &Context, args: &ChangesArgs) -> Result<Exit, Failure> {
                 let mut answer = cursor(told.reached, told.later);
                 answer["file"] = file.into();
                 answer["changes"] = count.into();
+                answer["earlier"] = told.earlier.into();
                 print(&format!("{answer}\n"))?;
             } else if !is_stdout(path) {
                 context.say(&format!("{} written to {file}", some(count, "change")));
+                if told.earlier {
+                    context.say("earlier ones are left out: --limit N takes more");
+                }
             }
         }
         None if context.json => asked.print_lines(args.limit)?,
         None => {
             let told = asked.page(args.limit.unwrap_or(LIMIT))?;
-            print(&table(&told, RealClock::new().now()))?;
+            print(&table(&told, &going_on(context, args), RealClock::new().now()))?;
         }
     }
     Ok(Exit::Done)
@@ -270,7 +275,23 @@ fn moment(text: &str) -> Result<Timestamp, Failure> {
     })
 }
 
-fn table(page: &Page, now: Timestamp) -> String {
+/// The command that asks for the same again.
+fn going_on(context: &Context, args: &ChangesArgs) -> String {
+    let mut words = vec!["harvestman".to_owned()];
+    if context.named {
+        words.extend(["-C".to_owned(), shell_word(&context.folder.display().to_string())]);
+    }
+    words.push("changes".to_owned());
+    for (flag, value) in [("--spider", &args.spider), ("--site", &args.site)] {
+        words.extend(value.iter().flat_map(|value| [flag.to_owned(), shell_word(value)]));
+    }
+    if args.words {
+        words.push("--words".to_owned());
+    }
+    words.join(" ")
+}
+
+fn table(page: &Page, command: &str, now: Timestamp) -> String {
     let mut text = String::new();
     if page.earlier {
         text.push_str("… earlier ones are left out: --limit N shows more\n");
@@ -306,6 +327,6 @@ fn table(page: &Page, now: Timestamp) -> String {
         ),
     };
     let more = if page.later { "there are more; " } else { "" };
-    let _ = writeln!(text, "{more}go on with: harvestman changes --after {}", page.reached);
+    let _ = writeln!(text, "{more}go on with: {} --after {}", printable(command), page.reached);
     text
 }

@@ -21,7 +21,13 @@ use store::{
     spiders::SpiderRow,
 };
 
-use super::{Context, alike::Alike, known_as, outlook::Outlook};
+use super::{
+    Context,
+    alike::Alike,
+    known_as,
+    lent::{self, Lent},
+    outlook::Outlook,
+};
 use crate::{
     cli::ExplainArgs,
     config::{Config, OwnLimits, SpiderConfig},
@@ -62,6 +68,7 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
     let alike = alike.map(|facts| Alike::of(&census, &url, facts)).transpose()?.flatten();
     let canonical = census.canonical(&url)?;
     let down = census.site_traps(url.site_text())?.down;
+    let lent = Lent::of(&census, url.site_text(), now)?;
     let explanation = Explanation {
         url,
         story,
@@ -72,6 +79,7 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
         alike,
         canonical,
         down,
+        lent,
         now,
     };
     print(&match context.json {
@@ -265,6 +273,7 @@ struct Explanation {
     alike: Option<Alike>,
     canonical: Option<Canonical>,
     down: Option<Down>,
+    lent: Option<Lent>,
     now: Timestamp,
 }
 
@@ -312,6 +321,7 @@ impl Explanation {
             "spiders": spiders,
             "alike": self.alike.as_ref().map(Alike::json),
             "canonical": self.canonical.as_ref().map(canonical_words),
+            "batch": self.lent.as_ref().map(Lent::json),
             "site_down_since": self.down.map(|down| times::iso(down.since)),
             "decisions_on_site": self.decisions.iter()
                 .map(|entry| times::iso_fields(json!(entry), &["last"])).collect::<Vec<Value>>(),
@@ -410,10 +420,8 @@ impl Explanation {
                 "it says that it ends at {end} (unavailable_after): not looked after beyond"
             );
         }
-        let next = match page.due {
-            Some(due) => times::until(due, self.now),
-            None => self.outlook().map_or("not by itself", Outlook::undated).to_owned(),
-        };
+        let undated = self.outlook().map_or("not by itself", Outlook::undated);
+        let next = lent::next_visit(page.due, self.lent.as_ref(), undated, self.now);
         let _ = writeln!(text, "next visit {next}");
         if let Some(outlook) = self.outlook() {
             outlook.write(text);

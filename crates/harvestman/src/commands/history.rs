@@ -7,7 +7,11 @@ use harvester::clock::RealClock;
 use model::{Change, Clock, Timestamp};
 use serde_json::{Value, json};
 
-use super::{Context, story::Story};
+use super::{
+    Context,
+    lent::{self, Lent},
+    story::Story,
+};
 use crate::{
     cli::HistoryArgs,
     exit::{Exit, Failure},
@@ -28,7 +32,9 @@ pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, Failure> {
         false => runs.len().saturating_sub(usize::try_from(args.limit).unwrap_or(usize::MAX)),
     };
     runs.drain(..left_out);
-    let listing = Listing { story: &story, runs, left_out, now: RealClock::new().now() };
+    let now = RealClock::new().now();
+    let lent = Lent::of(&story.census, story.url.site_text(), now)?;
+    let listing = Listing { story: &story, runs, left_out, lent, now };
     print(&match context.json {
         true => format!("{:#}\n", listing.json()),
         false => listing.text(),
@@ -52,6 +58,7 @@ struct Listing<'a> {
     runs: Vec<Run>,
     /// Earlier runs that are not shown.
     left_out: usize,
+    lent: Option<Lent>,
     now: Timestamp,
 }
 
@@ -69,7 +76,7 @@ impl Listing<'_> {
             page.state.word(),
             some(page.visits, "visit"),
             some(self.story.versions().count() as u64, "version"),
-            page.due.map_or_else(|| "not by itself".to_owned(), |due| times::until(due, self.now)),
+            lent::next_visit(page.due, self.lent.as_ref(), "not by itself", self.now),
         );
         if self.runs.is_empty() {
             text.push_str("no visit yet\n");
@@ -99,6 +106,7 @@ impl Listing<'_> {
             "found": times::iso(page.found),
             "visited": page.visited.map(times::iso),
             "due": page.due.map(times::iso),
+            "batch": self.lent.as_ref().map(Lent::json),
             "left_out": self.left_out,
             "runs": self.runs.iter().map(run_json).collect::<Vec<Value>>(),
         })

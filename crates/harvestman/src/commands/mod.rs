@@ -35,6 +35,7 @@ mod export;
 mod forget;
 mod history;
 mod init;
+mod lent;
 mod man;
 mod outlook;
 mod quarantine;

@@ -107,7 +107,13 @@ impl Outlook {
             let often = how_often(appraisal.rate, appraisal.rate_low, appraisal.rate_high);
             let _ = writeln!(text, "{often}; {basis}");
             let fresh = 100.0 * appraisal.fresh;
-            let _ = writeln!(text, "the copy is still what the page shows with {fresh:.0} %");
+            let how = match self.stake.policy {
+                Policy::Profit(_) => {
+                    " (as this policy reckons: the first visit counts as a change)"
+                }
+                _ => "",
+            };
+            let _ = writeln!(text, "the copy is still what the page shows with {fresh:.0} %{how}");
         }
         if let Some(announced) = &self.announced {
             let _ = writeln!(text, "{}", announced.words(self.now));
@@ -123,8 +129,9 @@ impl Outlook {
             ),
             Policy::Profit(_) => writeln!(
                 text,
-                "its profit is {} now: importance {importance} times the chance that it has changed since it was seen",
+                "its profit is {} now: importance {importance} times the chance that it has changed since it was seen, {:.0} %",
                 short(value),
+                100.0 * (1.0 - appraisal.fresh),
             ),
             _ => Ok(()),
         };

@@ -33,20 +33,21 @@ const EVENTS_LOOKED_AT: u32 = 1_000;
 pub fn run(context: &Context) -> Result<Exit, Failure> {
     let collection = Collection::open(&context.folder)?;
     let census = Census::open(&collection)?;
+    let now = RealClock::new().now();
     let report = Report {
         counts: census.counts()?,
         run: census.last_run()?,
         sites: census.sites(SITES_SHOWN)?,
         spiders: census.spiders()?,
         refusals: census.refusals()?,
-        next_due: census.next_pages(1)?.first().and_then(|page| page.due),
+        next_due: census.next_pages(1, now)?.first().and_then(|page| page.due),
         plans: outlook::saved(&census)?.unwrap_or_default(),
         versions_thinned: census.versions_thinned()?,
         folder: collection.dir().display().to_string(),
         batches: census.batches()?,
         stalls: stalls(&census)?,
         down: census.sites_down()?,
-        now: RealClock::new().now(),
+        now,
     };
     print(&if context.json { format!("{:#}\n", report.json()) } else { report.text() })?;
     Ok(Exit::Done)
@@ -108,7 +109,12 @@ impl Report {
             "waits_for_budget": self.waits_for_budget().map(times::iso),
             "budget": self.plans.spending.iter().map(Spending::json).collect::<Vec<Value>>(),
             "refused": self.refusals.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
-            "batches": { "out": self.batches_out().count(), "sites_out": self.sites_out() },
+            "batches": {
+                "out": self.batches_out().count(), "sites_out": self.sites_out(),
+                "until": self.batches_out().map(|batch| json!({
+                    "id": batch.id, "sites_out": batch.sites_out, "until": times::iso(batch.until),
+                })).collect::<Vec<Value>>(),
+            },
             "stalls": self.stalls.iter().map(|stall| json!({
                 "at": times::iso(stall.at), "text": stall.text,
             })).collect::<Vec<Value>>(),
@@ -160,7 +166,15 @@ impl Report {
         if self.sites_out() > 0 {
             let (batches, sites) = (self.batches_out().count() as u64, self.sites_out());
             let (batches, sites) = (number(batches), some(sites, "site"));
-            let _ = writeln!(text, "batches     {batches} out, with {sites}");
+            let _ = writeln!(
+                text,
+                "batches     {batches} out, with {sites} that nobody visits here meanwhile:"
+            );
+            for batch in self.batches_out() {
+                let (id, sites) = (batch.id, some(batch.sites_out, "site"));
+                let end = times::until(batch.until, self.now);
+                let _ = writeln!(text, "            batch {id}: {sites} (the leases end {end})");
+            }
         }
         for spending in self.plans.spending.iter().filter(|spending| spending.held) {
             let _ = writeln!(text, "budget      {}", spending.words());
@@ -189,7 +203,7 @@ impl Report {
     }
 
     fn batches_out(&self) -> impl Iterator<Item = &BatchRow> {
-        self.batches.iter().filter(|batch| batch.sites_out > 0)
+        self.batches.iter().filter(|batch| batch.sites_out > 0 && batch.until > self.now)
     }
 
     fn sites_out(&self) -> u64 {

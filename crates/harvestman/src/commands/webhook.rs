@@ -22,7 +22,16 @@ use crate::{
 pub fn run(context: &Context, args: &WebhookArgs) -> Result<Exit, Failure> {
     let config = || context.config(Vec::new());
     match args.command.as_ref().unwrap_or(&WebhookCommand::List) {
-        WebhookCommand::List => list(context, &context.config_to_read().0),
+        WebhookCommand::List => match context.config_to_read() {
+            // Whether there is one cannot be said.
+            (config, mistakes) if config.webhooks.is_empty() && !mistakes.is_empty() => {
+                Err(Failure::usage(
+                    "no webhook could be read: the settings have a mistake",
+                    "mend it; `harvestman config check` names all of them",
+                ))
+            }
+            (config, _) => list(context, &config),
+        },
         WebhookCommand::Deliver => deliver(context, &config()?),
         WebhookCommand::Dead => dead(context),
         WebhookCommand::Retry { ids, .. } => retry(context, &config()?, ids),
@@ -52,7 +61,8 @@ fn list(context: &Context, config: &Config) -> Result<Exit, Failure> {
         let place = census.webhook(&table.name)?;
         let waiting = webhook::waiting(&census, table, place.as_ref())?;
         let dead: u64 = census.dead_letters(Some(&table.name))?.iter().map(|d| d.changes).sum();
-        let next = place.as_ref().and_then(webhook::next_try);
+        let next = place.as_ref().and_then(|place| webhook::next_try(place, now));
+        let anew = place.as_ref().is_some_and(|place| place.tries == 0);
         let error = place.as_ref().map_or("", |place| &place.error);
         let delivered = place.as_ref().map_or(0, |place| place.delivered);
         let last = place.as_ref().and_then(|place| place.last);
@@ -70,8 +80,10 @@ fn list(context: &Context, config: &Config) -> Result<Exit, Failure> {
         }
         let _ = writeln!(text, ", {} waiting, {} given up", number(waiting), number(dead));
         if !error.is_empty() {
-            let when =
-                next.map_or(String::new(), |at| format!("; next try {}", times::until(at, now)));
+            let sooner = if anew { ", or with the next crawl" } else { "" };
+            let when = next.map_or(String::new(), |at| {
+                format!("; next try {}{sooner}", times::until(at, now))
+            });
             let _ = writeln!(text, "    last trouble: {}{when}", printable(error));
         }
     }

@@ -137,6 +137,8 @@ mod tests {
         refused("[revisit]\nsite_share = 0\n", "it is zero", "above 0 such as 0.5");
         refused("[revisit]\nvisits_per_day = 0\n", "it is out of range", "1 or more");
         refused("[revisit]\nbytes_per_day = '0MB'\n", "it is less than 1B", "write a size");
+        let (small, advice) = ("it is less than 1MB", "write 1MB or more, such as 10MB");
+        refused("[store]\nvolume_bytes_max = '100KB'\n", small, advice);
         let table = "[[override]]\nwhen = 'any'\nrevisit.period = '0s'\n";
         refused(table, "line 3: revisit.period = \"0s\": it is zero", above);
         let failure = with("", &[("HARVESTMAN_REVISIT_PERIOD", "0")]).unwrap_err();

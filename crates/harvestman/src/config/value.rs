@@ -214,7 +214,11 @@ fn count(raw: &Raw, min: u64, max: u64) -> Result<Value, Wrong> {
 }
 
 fn size(raw: &Raw, min: u64) -> Result<Value, Wrong> {
-    let instead = "write a size such as 2MB, 64 KiB or 400000 (bytes)";
+    // What is advised must not be refused.
+    let instead = match min {
+        ..=65_536 => "write a size such as 2MB, 64 KiB or 400000 (bytes)".to_owned(),
+        _ => format!("write {} or more, such as {}", size_text(min), size_text(min * 10)),
+    };
     let bytes = match raw {
         Raw::Integer(n) => u64::try_from(*n).map_err(|_| "it is below zero".to_owned()),
         Raw::Text(text) => parse_size(text),

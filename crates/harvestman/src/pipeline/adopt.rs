@@ -14,8 +14,9 @@ use harvester::{
 };
 use manager::{Budget, Planner, PlannerOptions};
 use model::{
-    Archive, Candidate, CheckOut, Clock, CrawlUrl, EntryKind, FetchFailure, Frontier, Page, Refill,
-    Release, Settlement, SiteClock, SiteDelta, SiteLease, StoreError, Timestamp, Timing, limits,
+    Archive, Candidate, CheckOut, Clock, CrawlUrl, EntryKind, FetchFailure, Frontier, Page,
+    PageState, Refill, Release, Settlement, SiteClock, SiteDelta, SiteLease, StoreError, Timestamp,
+    Timing, limits,
 };
 use store::{
     frontier::FailedVisit,
@@ -67,6 +68,8 @@ pub fn prices(saved: Option<&str>, spiders: &Spiders, now: Timestamp) -> Planner
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Adoptions {
     pub pages: u64,
+    /// Of these, those that did not bring one, as a crawl counts them.
+    pub failed: u64,
     pub robots: u64,
     /// Records whose page nobody knows: they stay in the archive.
     pub strays: u64,
@@ -103,7 +106,9 @@ impl Adopter<'_> {
         match self.page(&adopted.exchange.url, &lease)? {
             Some(page) => {
                 done.pages += 1;
-                self.adopt_page(&adopted, page, &lease)
+                let brought = self.adopt_page(&adopted, page, &lease)?;
+                done.failed += u64::from(!brought);
+                Ok(())
             }
             None => {
                 done.strays += 1;
@@ -166,12 +171,13 @@ impl Adopter<'_> {
         all.iter().find(has).cloned().unwrap_or_else(|| self.stage.spiders.of(DEFAULT_SPIDER))
     }
 
+    /// Whether the visit brought something.
     fn adopt_page(
         &mut self,
         adopted: &Adopted,
         page: Page,
         lease: &SiteLease,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let exchange = &adopted.exchange;
         let after = after_visit(Ok(exchange.status), page.failures, self.clock.now()).page;
         let seen = seen(adopted);
@@ -191,7 +197,7 @@ impl Adopter<'_> {
         // Nobody watches this bench, so nobody gives it up.
         let bench = Bench::new(ADOPTING);
         let read = self.stage.read(&bench, exchange, page, &filed, after, &stakes);
-        let Some((report, decisions)) = read else { return Ok(()) };
+        let Some((report, decisions)) = read else { return Ok(true) };
         self.stage.keep_file(exchange, &report)?;
         let now = self.clock.now();
         manager::learn(&mut site, &before, report.decided.sight, now);
@@ -220,7 +226,11 @@ impl Adopter<'_> {
             sightings: report.sightings.clone(),
             ..Settlement::default()
         };
-        self.settle(adopted, Some((&report, lease)), settlement)
+        self.settle(adopted, Some((&report, lease)), settlement)?;
+        Ok(matches!(
+            report.update.state,
+            PageState::Fetched | PageState::Redirected | PageState::Excluded
+        ))
     }
 
     /// Settles a visit that was made elsewhere and brought no answer; `false` where its page is not there.

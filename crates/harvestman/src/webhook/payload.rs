@@ -7,7 +7,7 @@ use aws_lc_rs::hmac;
 use model::Timestamp;
 use serde_json::{Value, json};
 use store::history::ChangeEntry;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::xxh3_128;
 
 use crate::{config::Kind, times};
 
@@ -15,7 +15,7 @@ use crate::{config::Kind, times};
 const TITLE_CHARS_MAX: usize = 300;
 
 pub struct Delivery {
-    /// The same at every try.
+    /// The same at every try, and of no other delivery of whatever collection.
     pub id: String,
     pub body: String,
     pub at: Timestamp,
@@ -23,13 +23,16 @@ pub struct Delivery {
 
 impl Delivery {
     pub fn of_changes(
-        webhook: &str,
+        (collection, webhook): (&str, &str),
         after: i64,
         upto: i64,
         changes: &[ChangeEntry],
         now: Timestamp,
     ) -> Delivery {
-        let id = format!("{:016x}-{upto}", xxh3_64(format!("{webhook} {after}").as_bytes()));
+        // A collection that goes on from an old copy finds other changes under the same numbers.
+        let last = changes.last().map_or(0, |entry| entry.at.0);
+        let said = format!("{collection} {webhook} {after} {last}");
+        let id = format!("{:032x}-{upto}", xxh3_128(said.as_bytes()));
         let changes: Vec<Value> = changes.iter().map(change).collect();
         Delivery::new(id, webhook, json!(changes), now)
     }
@@ -91,8 +94,10 @@ mod tests {
         let test = Delivery::of_test("a", Timestamp(5));
         let body: Value = serde_json::from_str(&test.body).unwrap();
         assert_eq!((&body["test"], &body["webhook"]), (&json!(true), &json!("a")));
-        let id = |after, now| Delivery::of_changes("a", after, 9, &[], Timestamp(now)).id;
-        assert_eq!(id(1, 5), id(1, 6));
-        assert_ne!(id(1, 5), id(2, 5));
+        let id = |whose, after, now| Delivery::of_changes(whose, after, 9, &[], Timestamp(now)).id;
+        assert_eq!(id(("c", "a"), 1, 5), id(("c", "a"), 1, 6));
+        for other in [id(("c", "a"), 2, 5), id(("c", "b"), 1, 5), id(("d", "a"), 1, 5)] {
+            assert_ne!(id(("c", "a"), 1, 5), other);
+        }
     }
 }

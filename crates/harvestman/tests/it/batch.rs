@@ -180,7 +180,7 @@ fn changes_failures_and_new_links_of_a_batch_are_as_if_seen_at_home() {
         )
         .unwrap();
     let done = world.run(&["batch", "import", "away", "--json"]).exits(0).json();
-    assert_eq!((&done["pages"], &done["failed"]), (&4.into(), &2.into()), "{done}");
+    assert_eq!((&done["pages"], &done["failed"]), (&3.into(), &3.into()), "{done}");
     assert_eq!(done["left"], Value::from([0; 0]), "{done}");
     let changes = |path: &str| -> Vec<String> {
         world.rows(&format!("SELECT change FROM v_visits WHERE url = '{}' ORDER BY seq", url(path)))
@@ -425,7 +425,8 @@ fn a_machine_without_a_network_harvests_nothing_and_blames_no_site() {
     // With a network the same folder is harvested as if nothing had been.
     world.run(&["batch", "harvest", "b.jsonl", "--out", "away"]).exits(0).says(&["batch import"]);
     assert_eq!(visited(&world), expected);
-    world.run(&["batch", "import", "away"]).exits(0);
+    let done = world.run(&["batch", "import", "away"]);
+    assert!(!done.exits(0).err.contains("could be reached"), "they were reached since: {done}");
     let all = before + expected.len() as i64;
     assert_eq!((world.number(VISITS), world.number(FAILED)), (all, 0));
     sound(&world);
@@ -460,4 +461,132 @@ fn an_export_that_fails_leaves_no_batch() {
     world.run(&["batch", "export", "c.jsonl"]).exits(2).says(&["no page is due"]);
     let listed = world.run(&["batch", "list", "--json"]).exits(0).json();
     assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+}
+
+/// Killed at whatever moment, an export leaves a whole file with its batch, or neither.
+#[test]
+fn a_killed_export_leaves_a_batch_with_its_file_or_none() {
+    let world = crawled(3, 60);
+    let (mut none, mut whole, mut torn) = (0, 0, 0);
+    for step in 0..40 {
+        let name = format!("b{step}.jsonl");
+        let running = world.start(&["batch", "export", &name, "-q"]);
+        let file = world.temp.path().join(&name);
+        let part = world.temp.path().join(format!("{name}.part"));
+        match step % 4 {
+            // As soon as something is written, and as soon as it is in its place.
+            0 => world.wait_for("the file's beginning", |_| part.exists() || file.exists()),
+            1 => world.wait_for("the file", |_| file.exists()),
+            _ => sleep(Duration::from_millis(4 * step)),
+        }
+        running.kill();
+        torn += usize::from(part.exists());
+        let listed = world.run(&["batch", "list", "--json"]).exits(0).json();
+        let out = listed.as_array().unwrap().iter().filter(|row| row["state"] == "out").count();
+        assert_eq!(out, usize::from(file.exists()), "{name}: {listed}");
+        let sites = world.status()["batches"]["sites_out"].as_u64().unwrap();
+        assert_eq!(sites > 0, file.exists(), "{name}: {sites} sites out");
+        match file.exists() {
+            true => {
+                whole += 1;
+                let id = listed[0]["id"].to_string();
+                assert_eq!(listed[0]["pages"], urls(&world, &name).len(), "{listed}");
+                world.run(&["batch", "cancel", &id, "-q"]).exits(0);
+            }
+            false => none += 1,
+        }
+    }
+    assert!(none > 0 && whole > 0 && torn > 0, "{none} {whole} {torn}");
+    // Nothing is frozen.
+    let made = world.run(&["batch", "export", "last.jsonl", "--json"]).exits(0).json();
+    assert_eq!(made["sites"], 3, "{made}");
+    sound(&world);
+}
+
+#[test]
+fn what_is_told_of_a_page_names_the_batch_with_which_its_site_is_out() {
+    let world = crawled(2, 5);
+    world.run(&["batch", "export", "b.jsonl"]).exits(0);
+    let url = urls(&world, "b.jsonl").pop_first().unwrap();
+    rusqlite::Connection::open(world.folder.join("crawl.db"))
+        .unwrap()
+        .execute("UPDATE pages SET due = 1", [])
+        .unwrap();
+    for command in ["explain", "history"] {
+        let told = world.run(&[command, &url]);
+        let out = &told.exits(0).out;
+        assert!(
+            out.contains("not here before batch 1 is back") && out.contains("the lease ends in 6d"),
+            "{told}"
+        );
+        assert!(!out.contains("next visit now"), "{told}");
+        assert_eq!(world.run(&[command, &url, "--json"]).json()["batch"]["id"], 1);
+    }
+    let status = world.run(&["status"]);
+    let out = &status.exits(0).out;
+    assert!(!out.contains("next due    now"), "{status}");
+    assert!(out.contains("batch 1: 2 sites (the leases end in 6d)"), "{status}");
+    world.run(&["batch", "cancel", "1"]).exits(0);
+    for command in ["explain", "history"] {
+        let told = world.run(&[command, &url]);
+        assert!(told.exits(0).out.contains("next visit now"), "{told}");
+    }
+    assert!(world.run(&["status"]).out.contains("next due    now"));
+}
+
+#[test]
+fn under_profit_one_figure_is_told_of_how_fresh_a_copy_is() {
+    let world = crawled(1, 4).variable("HARVESTMAN_ETIQUETTE_DELAY", "0");
+    for _ in 0..2 {
+        world.run(&["crawl", "--fresh"]).exits(0);
+    }
+    let url: String = world.rows("SELECT url FROM pages WHERE visits > 2 LIMIT 1").remove(0);
+    let told = world.run(&["explain", &url, "--json"]).exits(0).json();
+    let of = |name: &str| told["coming_back"][name].as_f64().unwrap();
+    let changed = of("value") / of("importance");
+    assert!((changed - (1.0 - of("fresh"))).abs() < 1e-6, "{told}");
+    let told = world.run(&["explain", &url]);
+    let percent = |before: &str| -> i64 {
+        let rest = told.out.split_once(before).unwrap_or_else(|| panic!("{told}")).1;
+        rest.split_once(" %").unwrap().0.parse().unwrap()
+    };
+    let sum = percent("what the page shows with ") + percent("since it was seen, ");
+    assert!((99..=101).contains(&sum), "{told}");
+}
+
+#[test]
+fn a_harvest_that_ends_early_says_one_thing_and_advises_what_there_is() {
+    let world = crawled(2, 15).variable("HARVESTMAN_ETIQUETTE_DELAY", "150ms");
+    world.run(&["batch", "export", "b.jsonl", "--lease", "4s"]).exits(0);
+    let short = world.run(&["batch", "harvest", "b.jsonl", "--out", "away", "--for", "500ms"]);
+    short.exits(0).says(&["still to be visited; the same command goes on"]);
+    for wrong in ["nothing is left", "--scope", "--fresh", "--depth"] {
+        assert!(!short.err.contains(wrong), "{wrong}: {short}");
+    }
+    let early = world.run(&["batch", "import", "away"]);
+    early.exits(2).says(&["of the batch, ", "still to be visited", "batch harvest"]);
+    // Its time runs out while it is harvested.
+    let path = world.temp.path().join("b.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let header: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let until = header["until"].as_i64().unwrap();
+    let now = || {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        since.unwrap().as_millis() as i64
+    };
+    sleep(Duration::from_millis((until - now() - 700).max(0) as u64));
+    let over = world.run(&["batch", "harvest", "b.jsonl", "--out", "away"]);
+    // On a machine that is slow enough it is over before it begins.
+    if over.status.code() == Some(0) {
+        over.says(&["the leases are over", "--partial"]);
+        assert!(!over.err.contains("the same command goes on"), "{over}");
+    }
+    sleep(Duration::from_millis((until - now() + 50).max(0) as u64));
+    let late = world.run(&["batch", "harvest", "b.jsonl", "--out", "away"]);
+    late.exits(2).says(&["leases of this batch ended", "--partial"]);
+    let refused = world.run(&["batch", "import", "away"]);
+    refused.exits(2).says(&["leases are over", "--partial"]);
+    assert!(!refused.err.contains("batch harvest"), "{refused}");
+    world.run(&["batch", "import", "away", "--partial"]).exits(0);
+    sound(&world);
 }

@@ -135,7 +135,12 @@ fn a_feed_written_with_json_is_told_as_json() {
     let told = world.run(&["changes", "--atom", name, "--json"]).exits(0).json();
     assert_eq!((&told["file"], &told["changes"]), (&name.into(), &3.into()), "{told}");
     assert!(told["next_after"].as_i64() > Some(0) && told["more"] == false, "{told}");
-    assert!(fs::read_to_string(file).unwrap().contains("<feed"));
+    assert_eq!(told["earlier"], false, "{told}");
+    assert!(fs::read_to_string(&file).unwrap().contains("<feed"));
+    let told = world.run(&["changes", "--atom", name, "--json", "--limit", "2"]).exits(0).json();
+    assert_eq!((&told["changes"], &told["earlier"]), (&2.into(), &true.into()), "{told}");
+    let told = world.run(&["changes", "--atom", name, "--limit", "2"]);
+    told.exits(0).says(&["2 changes written", "earlier ones are left out"]);
 }
 
 #[test]

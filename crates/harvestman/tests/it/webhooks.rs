@@ -296,3 +296,66 @@ fn a_secret_that_is_missing_is_told_before_anything_is_fetched() {
     stage.crawl().exits(2).says(&["NOT_SET_ANYWHERE"]);
     assert_eq!(stage.site.heard().len(), 0);
 }
+
+#[test]
+fn deliveries_of_two_collections_have_different_ids() {
+    let ids = |stage: &Stage| -> BTreeSet<String> {
+        stage.crawl().exits(0);
+        let posts = stage.posts();
+        posts.iter().map(|p| p.header("Harvestman-Delivery").unwrap().to_owned()).collect()
+    };
+    let (one, other) = (ids(&Stage::of(1, "")), ids(&Stage::of(1, "")));
+    assert!(!one.is_empty() && one.is_disjoint(&other), "{one:?} {other:?}");
+}
+
+#[test]
+fn the_last_delivery_of_a_crawl_keeps_its_distance_from_the_one_before() {
+    let stage = Stage::of(120, "");
+    let url = format!("http://127.0.0.1:{}/", stage.site.port);
+    let mut running = stage.world.start(&["crawl", &url, "--delay", "20ms"]);
+    let (mut seen, mut at): (usize, Vec<Instant>) = (0, Vec::new());
+    while running.is_running() {
+        let now = stage.posts().len();
+        at.extend(std::iter::repeat_n(Instant::now(), now - seen));
+        seen = now;
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    running.wait(PATIENCE).exits(0);
+    assert!(at.len() > 1, "{at:?}");
+    for pair in at.windows(2) {
+        assert!(pair[1] - pair[0] > Duration::from_millis(900), "{at:?}");
+    }
+}
+
+#[test]
+fn the_next_crawl_tries_what_waits_behind_what_was_given_up() {
+    let stage = Stage::new("tries = 1");
+    stage.mood.store(FAILING, Ordering::Relaxed);
+    stage.crawl().exits(0).says(&["given up"]);
+    // As after many tries.
+    rusqlite::Connection::open(stage.world.folder.join("crawl.db"))
+        .unwrap()
+        .execute("UPDATE webhooks SET next = next + 1800000", [])
+        .unwrap();
+    let listed = stage.world.run(&["webhook"]);
+    assert!(listed.exits(0).out.contains("or with the next crawl"), "{listed}");
+    stage.mood.store(GOOD, Ordering::Relaxed);
+    let before = stage.told().len();
+    stage.edition.store(2, Ordering::Relaxed);
+    stage.crawl().exits(0);
+    let told: Vec<i64> = stage.told()[before..].iter().map(|(seq, ..)| *seq).collect();
+    let newest = stage.expected().into_iter().rev().take(12).collect::<BTreeSet<_>>();
+    assert!(newest.iter().all(|seq| told.contains(seq)), "what is new arrives: {told:?}");
+}
+
+#[test]
+fn with_a_mistake_in_the_settings_nobody_is_told_that_there_is_no_webhook() {
+    let stage = Stage::new("");
+    stage.world.run(&["init"]);
+    let path = stage.world.folder.join("harvest.toml");
+    let text = fs::read_to_string(&path).unwrap().replace("url = 'http:", "url = 'http");
+    fs::write(&path, text).unwrap();
+    let told = stage.world.run(&["webhook"]);
+    told.exits(2).says(&["no webhook could be read", "config check"]);
+    assert!(!told.err.contains("there is no webhook"), "{told}");
+}

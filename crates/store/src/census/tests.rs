@@ -98,7 +98,8 @@ fn lists_show_what_is_there_and_stop_at_their_bound() {
     assert_eq!(census.pages(None, 1).unwrap().len(), 1);
     let known = census.pages(Some(PageState::Known), 10).unwrap();
     assert_eq!(known[0].url, "http://a.example/next");
-    let next: Vec<_> = census.next_pages(10).unwrap().into_iter().map(|page| page.due).collect();
+    let next: Vec<_> =
+        census.next_pages(10, Timestamp(1)).unwrap().into_iter().map(|page| page.due).collect();
     assert_eq!(next, [Some(Timestamp(20)), Some(Timestamp(70))]);
     let sites = census.sites(10).unwrap();
     assert_eq!((sites[0].site.as_str(), sites[0].in_hand), ("a.example", true));

@@ -2,12 +2,21 @@
 //!
 //! A site is out with a batch while it is leased and its holder is that batch. Such leases outlive the process
 //! that gave them; when they run out, their sites are due again like any other.
+//!
+//! While a batch is being made, its row names the file that is to be written. The file stands under that name when
+//! it is whole, and then the batch is out: a kill before leaves no batch, and one after it leaves a batch with its file.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::File,
+    io::{BufReader, Read},
+    path::Path,
+    time::Duration,
+};
 
 use model::{CheckOut, CrawlUrl, FailureKind, Origin, SiteId, SiteKey, StoreError, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     check_out::{check_out, rouse, take_back},
@@ -19,7 +28,9 @@ use crate::warc::draw;
 /// Where the collection's own name is kept.
 const COLLECTION_ID: &str = "collection-id";
 /// Where a folder that harvests a batch keeps what the batch says of itself.
-const HARVESTED: &str = "batch";
+pub(crate) const HARVESTED: &str = "batch";
+/// Of the first line of a batch's file: it names all blocks of the collection.
+const HEAD_BYTES_MAX: u64 = 64 << 20;
 
 /// A batch as the collection remembers it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -43,6 +54,8 @@ pub struct BatchRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BatchState {
+    /// Its file is not there yet.
+    Making,
     Out,
     /// Its sites were given back, and some of its visits may be in.
     Importing,
@@ -51,11 +64,17 @@ pub enum BatchState {
 }
 
 impl BatchState {
-    const ALL: [BatchState; 4] =
-        [BatchState::Out, BatchState::Importing, BatchState::Imported, BatchState::Cancelled];
+    const ALL: [BatchState; 5] = [
+        BatchState::Making,
+        BatchState::Out,
+        BatchState::Importing,
+        BatchState::Imported,
+        BatchState::Cancelled,
+    ];
 
     pub fn word(self) -> &'static str {
         match self {
+            BatchState::Making => "making",
             BatchState::Out => "out",
             BatchState::Importing => "importing",
             BatchState::Imported => "imported",
@@ -76,14 +95,7 @@ pub struct FailedVisit {
 impl SqliteFrontier {
     /// What tells this collection from others, made when it is first asked for.
     pub fn collection_id(&mut self, now: Timestamp) -> Result<String, StoreError> {
-        let (high, low) = draw();
-        let fresh = format!("{high:016x}{low:016x}");
-        self.change(now, |sql| {
-            let keep = "INSERT OR IGNORE INTO meta (name, value) VALUES (?1, ?2)";
-            sql.prepare_cached(keep)?.execute([COLLECTION_ID, &fresh])?;
-            let mut read = sql.prepare_cached("SELECT value FROM meta WHERE name = ?1")?;
-            read.query_row([COLLECTION_ID], |row| row.get(0))
-        })
+        self.change(now, collection_id)
     }
 
     /// What the batch said of itself that this collection was made to harvest.
@@ -102,26 +114,31 @@ impl SqliteFrontier {
         })
     }
 
-    /// Begins a batch. Its sites are those that its [`BatchRow::holder`] checks out.
-    pub fn begin_batch(&mut self, now: Timestamp, until: Timestamp) -> Result<i64, StoreError> {
+    /// Begins a batch that will be written to this file. Its sites are those that its [`BatchRow::holder`] checks
+    /// out. Until [`SqliteFrontier::batch_is_out`] the file itself says whether there is such a batch.
+    pub fn begin_batch(
+        &mut self,
+        now: Timestamp,
+        until: Timestamp,
+        file: &Path,
+    ) -> Result<i64, StoreError> {
+        let file = file.to_string_lossy();
         self.change(now, |sql| {
-            sql.prepare_cached("INSERT INTO batches (made, until, state) VALUES (?1, ?2, 'out')")?
-                .insert([now.0, until.0])
+            sql.prepare_cached(
+                "INSERT INTO batches (made, until, state, file) VALUES (?1, ?2, 'making', ?3)",
+            )?
+            .insert(params![now.0, until.0, file])
         })
     }
 
-    /// How much was lent.
-    pub fn batch_holds(
+    /// Its file is whole and in its place; so much was lent.
+    pub fn batch_is_out(
         &mut self,
         id: i64,
         (sites, pages): (u64, u64),
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.change(now, |sql| {
-            sql.prepare_cached("UPDATE batches SET sites = ?2, pages = ?3 WHERE id = ?1")?
-                .execute(params![id, sites as i64, pages as i64])
-                .map(drop)
-        })
+        self.change(now, |sql| mark_out(sql, id, sites, pages))
     }
 
     /// All batches, the newest first.
@@ -353,24 +370,92 @@ impl BatchRow {
     }
 }
 
+/// Made once, and the collection's for good.
+pub(crate) fn collection_id(sql: &Connection) -> rusqlite::Result<String> {
+    let (high, low) = draw();
+    let keep = "INSERT OR IGNORE INTO meta (name, value) VALUES (?1, ?2)";
+    sql.prepare_cached(keep)?.execute([COLLECTION_ID, &format!("{high:016x}{low:016x}")])?;
+    let mut read = sql.prepare_cached("SELECT value FROM meta WHERE name = ?1")?;
+    read.query_row([COLLECTION_ID], |row| row.get(0))
+}
+
+/// The newest first. One that is being made is out when its file is there, and else none yet.
 pub(crate) fn list_batches(sql: &Connection) -> rusqlite::Result<Vec<BatchRow>> {
+    let written: BTreeMap<i64, Option<Head>> = unfinished(sql)?.into_iter().collect();
     let mut statement = sql.prepare_cached(
         "SELECT b.id, b.made, b.until, b.state, b.sites, b.pages, b.ended, \
          (SELECT count(*) FROM sites WHERE leased = 1 AND holder = 'batch:' || b.id), b.taken \
          FROM batches b ORDER BY b.id DESC",
     )?;
-    statement.query_map([], BatchRow::from_row)?.collect()
+    let mut rows: Vec<BatchRow> =
+        statement.query_map([], BatchRow::from_row)?.collect::<Result<_, _>>()?;
+    for row in &mut rows {
+        if let Some(Some(head)) = written.get(&row.id) {
+            (row.state, row.sites, row.pages) = (BatchState::Out, head.sites, head.pages);
+        }
+    }
+    rows.retain(|row| row.state != BatchState::Making);
+    Ok(rows)
 }
 
-/// Leases of processes that are dead, and of batches whose time is over or that were never made: an export that was
-/// killed has not said yet how much it lent, and nobody has its file.
+/// What the first line of a batch's file says, as far as it matters here.
+#[derive(Deserialize)]
+struct Head {
+    collection: String,
+    batch: i64,
+    sites: u64,
+    pages: u64,
+}
+
+impl Head {
+    /// Of a file that may be none, or anything.
+    fn read(path: &Path) -> Option<Head> {
+        let file = BufReader::new(File::open(path).ok()?).take(HEAD_BYTES_MAX);
+        serde_json::Deserializer::from_reader(file).into_iter().next()?.ok()
+    }
+}
+
+/// Batches whose export has not said that they are out; with what their files say, where these are in their places.
+fn unfinished(sql: &Connection) -> rusqlite::Result<Vec<(i64, Option<Head>)>> {
+    let mut statement =
+        sql.prepare_cached("SELECT id, file FROM batches WHERE state = 'making'")?;
+    let rows: Vec<(i64, Option<String>)> =
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut read = sql.prepare_cached("SELECT value FROM meta WHERE name = ?1")?;
+    let own: Option<String> = read.query_row([COLLECTION_ID], |row| row.get(0)).optional()?;
+    let of = |(id, file): (i64, Option<String>)| {
+        let head = file.and_then(|file| Head::read(Path::new(&file)));
+        let is_it = |head: &Head| head.batch == id && Some(&head.collection) == own.as_ref();
+        (id, head.filter(is_it))
+    };
+    Ok(rows.into_iter().map(of).collect())
+}
+
+fn mark_out(sql: &Connection, id: i64, sites: u64, pages: u64) -> rusqlite::Result<()> {
+    sql.prepare_cached("UPDATE batches SET state = 'out', sites = ?2, pages = ?3 WHERE id = ?1")?
+        .execute(params![id, sites as i64, pages as i64])
+        .map(drop)
+}
+
+/// Leases of processes that are dead, and of batches whose time is over or whose export was killed before its file
+/// was there.
 pub(super) fn release_others(work: &mut Work<'_>, now: Timestamp) -> Result<u64, Fault> {
-    work.sql.execute(
-        "UPDATE sites SET holder = NULL WHERE leased = 1 AND holder IN \
-         (SELECT 'batch:' || id FROM batches WHERE state = 'out' AND sites = 0)",
-        [],
-    )?;
-    work.sql.execute("DELETE FROM batches WHERE state = 'out' AND sites = 0", [])?;
+    for (id, found) in unfinished(work.sql)? {
+        match found {
+            Some(head) => mark_out(work.sql, id, head.sites, head.pages)?,
+            None => {
+                work.sql
+                    .prepare_cached(
+                        "UPDATE sites SET holder = NULL WHERE leased = 1 AND holder = ?1",
+                    )?
+                    .execute([BatchRow::holder(id)])?;
+                work.sql.prepare_cached("DELETE FROM batches WHERE id = ?1")?.execute([id])?;
+            }
+        }
+    }
     let over: Vec<SiteId> = {
         let mut statement = work.sql.prepare_cached(
             "SELECT id FROM sites WHERE leased = 1 \
@@ -446,8 +531,8 @@ mod tests {
     #[test]
     fn a_batch_outlives_the_process_and_ends_with_its_lease() {
         let mut frontier = with_sites(&["a.example", "b.example"]);
-        let id = frontier.begin_batch(Timestamp(1), Timestamp(10_001)).unwrap();
-        frontier.batch_holds(id, (2, 2), Timestamp(1)).unwrap();
+        let id = frontier.begin_batch(Timestamp(1), Timestamp(10_001), Path::new("")).unwrap();
+        frontier.batch_is_out(id, (2, 2), Timestamp(1)).unwrap();
         assert_eq!(lend(&mut frontier, &BatchRow::holder(id), "a.example", Timestamp(1)), 1);
         assert_eq!(lend(&mut frontier, "process 1", "b.example", Timestamp(1)), 1);
         assert_eq!(frontier.recover_leases(Timestamp(2)).unwrap(), 1, "the process is dead");
@@ -460,8 +545,8 @@ mod tests {
     #[test]
     fn closing_a_batch_gives_back_what_is_still_its_own() {
         let mut frontier = with_sites(&["a.example", "b.example"]);
-        let id = frontier.begin_batch(Timestamp(1), Timestamp(10_001)).unwrap();
-        frontier.batch_holds(id, (2, 2), Timestamp(1)).unwrap();
+        let id = frontier.begin_batch(Timestamp(1), Timestamp(10_001), Path::new("")).unwrap();
+        frontier.batch_is_out(id, (2, 2), Timestamp(1)).unwrap();
         for host in ["a.example", "b.example"] {
             lend(&mut frontier, &BatchRow::holder(id), host, Timestamp(1));
         }
@@ -480,10 +565,12 @@ mod tests {
     #[test]
     fn nothing_is_left_of_a_batch_whose_export_was_killed_or_failed() {
         let mut frontier = with_sites(&["a.example", "b.example"]);
-        let killed = frontier.begin_batch(Timestamp(1), Timestamp(10_001)).unwrap();
-        lend(&mut frontier, &BatchRow::holder(killed), "a.example", Timestamp(1));
+        let (at, end, file) = (Timestamp(1), Timestamp(10_001), Path::new("no such file"));
+        let killed = frontier.begin_batch(at, end, file).unwrap();
+        lend(&mut frontier, &BatchRow::holder(killed), "a.example", at);
+        assert_eq!(frontier.batches().unwrap(), [], "nobody has its file");
         assert_eq!(frontier.recover_leases(Timestamp(2)).unwrap(), 1);
-        let failed = frontier.begin_batch(Timestamp(3), Timestamp(10_001)).unwrap();
+        let failed = frontier.begin_batch(Timestamp(3), end, file).unwrap();
         lend(&mut frontier, &BatchRow::holder(failed), "b.example", Timestamp(3));
         frontier.forget_batch(failed, Timestamp(4)).unwrap();
         assert_eq!(frontier.batches().unwrap(), []);
@@ -493,10 +580,41 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_that_is_being_made_is_out_when_its_own_file_is_in_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.batch");
+        let mut frontier = with_sites(&["a.example"]);
+        let own = frontier.collection_id(Timestamp(1)).unwrap();
+        let head = |collection: &str, batch: i64| {
+            format!(
+                "{{\"collection\":\"{collection}\",\"batch\":{batch},\"sites\":1,\"pages\":7}}\n{{}}\n"
+            )
+        };
+        let whole = head(&own, 1);
+        for other in [head("another", 1), head(&own, 2), whole[..40].to_owned(), String::new()] {
+            std::fs::write(&file, other).unwrap();
+            let mut frontier = with_sites(&["a.example"]);
+            assert_eq!(frontier.begin_batch(Timestamp(1), Timestamp(10_001), &file).unwrap(), 1);
+            lend(&mut frontier, "batch:1", "a.example", Timestamp(1));
+            assert_eq!(frontier.batches().unwrap(), []);
+            assert_eq!(frontier.recover_leases(Timestamp(2)).unwrap(), 1);
+        }
+        let id = frontier.begin_batch(Timestamp(1), Timestamp(10_001), &file).unwrap();
+        lend(&mut frontier, &BatchRow::holder(id), "a.example", Timestamp(1));
+        std::fs::write(&file, whole).unwrap();
+        let listed = frontier.batches().unwrap();
+        assert_eq!((listed[0].state, listed[0].pages), (BatchState::Out, 7));
+        assert_eq!(frontier.recover_leases(Timestamp(2)).unwrap(), 0, "somebody has its file");
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(frontier.batches().unwrap(), listed, "it goes away to be harvested");
+        assert_eq!(frontier.recover_leases(Timestamp(3)).unwrap(), 0);
+    }
+
+    #[test]
     fn sites_that_are_not_done_stay_out_with_the_batch_until_its_leases_end() {
         let mut frontier = with_sites(&["a.example", "b.example"]);
-        let id = frontier.begin_batch(Timestamp(1), Timestamp(10_001)).unwrap();
-        frontier.batch_holds(id, (2, 2), Timestamp(1)).unwrap();
+        let id = frontier.begin_batch(Timestamp(1), Timestamp(10_001), Path::new("")).unwrap();
+        frontier.batch_is_out(id, (2, 2), Timestamp(1)).unwrap();
         for host in ["a.example", "b.example"] {
             lend(&mut frontier, &BatchRow::holder(id), host, Timestamp(1));
         }

@@ -53,7 +53,7 @@ pub use start::{RecordExtent, Seed};
 pub use traps::LiftedTraps;
 pub use verify::{Finding, Topic};
 
-pub(crate) use batches::list_batches;
+pub(crate) use batches::{HARVESTED, collection_id, list_batches};
 pub(crate) use forget::FILES;
 pub(crate) use habits::outlook;
 pub(crate) use rows::{

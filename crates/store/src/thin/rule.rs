@@ -101,7 +101,8 @@ impl KeepRule {
 }
 
 fn stage(part: &str, time: &impl Fn(&str) -> Result<Duration, String>) -> Result<Stage, String> {
-    let wrong = || format!("{part:?} is not of the form `then 1 per 7d` or `then 1 per 7d for 1y`");
+    let wrong =
+        || format!("{part:?} is not of the form `then 1 per 7d` or `then 1 per 7d for 365d`");
     let rest = part.strip_prefix("then ").unwrap_or(part);
     let (count, rest) = rest.split_once(" per ").ok_or_else(wrong)?;
     let (per, lasting) = match rest.split_once(" for ") {
@@ -179,6 +180,11 @@ mod tests {
             "all 1d, forever",
         ] {
             assert!(KeepRule::parse(text, days).is_err(), "{text}");
+        }
+        let told = KeepRule::parse("all 1d, forever", days).unwrap_err();
+        let advised = told.split('`').filter(|text| text.starts_with("then ")).map(str::to_owned);
+        for text in advised.collect::<Vec<_>>() {
+            assert!(KeepRule::parse(&format!("all 1d, {text}"), days).is_ok(), "{text} is advised");
         }
     }
 

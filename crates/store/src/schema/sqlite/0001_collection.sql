@@ -375,11 +375,12 @@ CREATE TABLE batches (
     id    INTEGER PRIMARY KEY AUTOINCREMENT,
     made  INTEGER NOT NULL,
     until INTEGER NOT NULL,               -- end of the leases
-    state TEXT NOT NULL CHECK (state IN ('out', 'importing', 'imported', 'cancelled')),
+    state TEXT NOT NULL CHECK (state IN ('making', 'out', 'importing', 'imported', 'cancelled')),
     sites INTEGER NOT NULL DEFAULT 0,     -- as they were lent
     pages INTEGER NOT NULL DEFAULT 0,
     ended INTEGER,                        -- when it was imported or cancelled
-    taken INTEGER                         -- the newest of its visits that an import has been through
+    taken INTEGER,                        -- the newest of its visits that an import has been through
+    file  TEXT                            -- where it is written; while it is being made, that says whether it was
 );
 
 -- What `status` shows, kept in step by every transaction.
