@@ -3,9 +3,12 @@
 //!
 //! A version's number is its place among the versions of its page, the first being 1. Rows of the database
 //! are not runs: visits that saw a version again are folded into its row, also when something failed in
-//! between, and failures have a row each. Runs are put together from the times of all visits.
+//! between, and failures have a row each. Runs are put together from all visits in the order of their commits,
+//! which is not that of their times where a clock was set back.
 
-use std::collections::HashMap;
+mod order;
+
+use std::{collections::HashMap, time::Duration};
 
 use model::{Change, RecordLocation, Timestamp};
 use store::census::VisitEntry;
@@ -121,7 +124,9 @@ impl<'a> Versions<'a> {
             });
         };
         let number = self.numbers[at];
-        let record = self.visits[at].record.ok_or_else(|| no_longer_kept(number))?;
+        // Other bytes that were no change may be kept no more where the version is.
+        let record = self.visits[at].record.or(self.kept_in(at).record);
+        let record = record.ok_or_else(|| no_longer_kept(number))?;
         let found = rows().max().filter(|(time, other)| *other != at && *time >= seen);
         let found = found.map(|(_, other)| &self.visits[other]);
         Ok(Picked { number, seen, record, found: found.filter(|visit| !has_content(visit)) })
@@ -144,21 +149,30 @@ impl<'a> Versions<'a> {
     /// Visits one after the other that found the same, oldest first. `targets` says where redirects led, by
     /// the number of their row.
     pub fn runs(&self, targets: &HashMap<i64, String>) -> Vec<Run> {
-        let mut visits: Vec<(Timestamp, usize)> = Vec::new();
-        for (at, visit) in self.visits.iter().enumerate() {
-            visits.extend(visit.times.iter().map(|time| (*time, at)));
-        }
-        visits.sort_unstable();
         let mut runs: Vec<Run> = Vec::new();
         let mut shown = 0;
-        for (time, at) in visits {
+        for (time, at) in order::in_order(self.visits) {
             let found = self.found(at, targets, &mut shown);
             match runs.last_mut() {
                 Some(run) if run.is_of(&found) => run.extend(&self.visits[at], time),
-                _ => runs.push(Run::begin(&self.visits[at], time, found)),
+                _ => runs.push(Run::begin(&self.visits[at], self.kept_in(at), time, found)),
             }
         }
         runs
+    }
+
+    /// The row that speaks of what the visits of this one found: of content, that of the version, for what
+    /// was archived since is the same by what is called a change.
+    fn kept_in(&self, at: usize) -> &'a VisitEntry {
+        match has_content(&self.visits[at]) && self.numbers[at] > 0 {
+            true => &self.visits[self.first_of(at)],
+            false => &self.visits[at],
+        }
+    }
+
+    /// The row that made the version which this one has; numbers never fall.
+    fn first_of(&self, at: usize) -> usize {
+        self.numbers.partition_point(|number| *number < self.numbers[at])
     }
 
     /// What a visit of this row found. `shown`: the newest version that was told already.
@@ -237,23 +251,29 @@ pub struct Run {
     pub last: Timestamp,
     pub visits: usize,
     pub status: u16,
+    /// Of the version, where it is one.
     pub body_bytes: u64,
+    /// The same.
     pub record: Option<RecordLocation>,
     /// Of the row it begins with.
     pub seq: i64,
+    /// From visit to visit; a clock that was set back takes nothing from it and adds nothing.
+    lasted: Duration,
 }
 
 impl Run {
-    fn begin(visit: &VisitEntry, time: Timestamp, found: Found) -> Run {
+    /// `kept`: the row whose content it is.
+    fn begin(visit: &VisitEntry, kept: &VisitEntry, time: Timestamp, found: Found) -> Run {
         Run {
             found,
             first: time,
             last: time,
             visits: 1,
             status: visit.status,
-            body_bytes: visit.body_bytes,
-            record: visit.record,
+            body_bytes: kept.body_bytes,
+            record: kept.record,
             seq: visit.seq,
+            lasted: Duration::ZERO,
         }
     }
 
@@ -268,12 +288,10 @@ impl Run {
     }
 
     fn extend(&mut self, visit: &VisitEntry, time: Timestamp) {
+        self.lasted = self.lasted.saturating_add(time.since(self.last));
         self.last = time;
         self.visits += 1;
-        // A 304 has a status of its own but says nothing of the content; the newest bytes are shown.
-        if visit.record.is_some() && has_content(visit) {
-            (self.body_bytes, self.record) = (visit.body_bytes, visit.record);
-        }
+        // A 304 has a status of its own but says nothing of the content.
         if !has_content(visit) {
             self.status = visit.status;
         }
@@ -281,7 +299,7 @@ impl Run {
 
     /// In words: `changed; unchanged for 3d`.
     pub fn words(&self) -> String {
-        let lasted = span(self.last.since(self.first));
+        let lasted = span(self.lasted);
         let several = self.visits > 1;
         let (what, then) = match &self.found {
             Found::Content { number, how, same_as } => {

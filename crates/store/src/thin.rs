@@ -12,6 +12,8 @@ mod choose;
 mod rule;
 
 #[cfg(test)]
+mod histories;
+#[cfg(test)]
 mod tests;
 
 use std::{collections::BTreeMap, time::Duration};

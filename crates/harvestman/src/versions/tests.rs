@@ -106,3 +106,74 @@ fn a_history_of_304s_alone_is_told_and_has_no_version() {
     assert_eq!(runs[0].visits, 3);
     assert!(Versions::new(&story).pick(at(2)).is_err());
 }
+
+fn told(story: &[VisitEntry]) -> Vec<(i64, i64, usize, String)> {
+    let days = |at: Timestamp| at.0 / 86_400_000;
+    let runs = Versions::new(story).runs(&HashMap::new());
+    runs.iter().map(|run| (days(run.first), days(run.last), run.visits, run.words())).collect()
+}
+
+#[test]
+fn a_clock_that_was_set_back_does_not_turn_history_around() {
+    // From day 403 back to day 30.
+    let story = [
+        visit(1, Change::First, 200, &[400, 401]),
+        visit(2, Change::Changed, 200, &[402, 403, 30, 32]),
+        visit(3, Change::Failed, 0, &[31]),
+        visit(4, Change::Gone, 404, &[33, 34]),
+        visit(5, Change::Returned, 200, &[35]),
+        visit(6, Change::Changed, 200, &[36, 37]),
+    ];
+    let wanted = [
+        (400, 401, 2, "first seen; unchanged for 1d"),
+        (402, 30, 3, "changed; unchanged for 1d"),
+        (31, 31, 1, "failed: connect-refused"),
+        (32, 32, 1, "again version 2"),
+        (33, 34, 2, "gone; still gone after 1d"),
+        (35, 35, 1, "returned, changed"),
+        (36, 37, 2, "changed; unchanged for 1d"),
+    ];
+    assert_eq!(told(&story), wanted.map(|(a, b, n, words)| (a, b, n, words.to_owned())));
+    let versions = Versions::new(&story);
+    assert_eq!(versions.pick(Which::Number(1)).unwrap().record.offset, 100);
+    assert_eq!(versions.newest().unwrap().number, 4);
+}
+
+#[test]
+fn every_visit_is_told_once_whatever_the_clock_did() {
+    let story = [
+        visit(1, Change::Failed, 0, &[9]),
+        visit(2, Change::First, 200, &[8, 1, 7]),
+        visit(3, Change::Gone, 404, &[3, 900, 2]),
+        visit(4, Change::Failed, 0, &[-50]),
+        visit(5, Change::Returned, 200, &[-60, 5, 5]),
+    ];
+    let order = order::in_order(&story);
+    assert_eq!(order.len(), 11);
+    let of_row = |row: usize| -> Vec<Timestamp> {
+        order.iter().filter(|(_, at)| *at == row).map(|(time, _)| *time).collect()
+    };
+    assert!((0..5).all(|row| of_row(row) == story[row].times), "{order:?}");
+    let firsts: Vec<usize> =
+        (0..5).map(|row| order.iter().position(|(_, at)| *at == row).unwrap()).collect();
+    assert!(firsts.is_sorted() && firsts[4] == 8, "{order:?}");
+    assert!(order::in_order(&[]).is_empty());
+}
+
+#[test]
+fn a_version_is_told_with_its_own_record() {
+    let mut story = vec![
+        visit(1, Change::First, 200, &[1]),
+        visit(2, Change::Unchanged, 200, &[2]),
+        visit(3, Change::Failed, 0, &[3]),
+        visit(4, Change::Unchanged, 200, &[4, 5]),
+    ];
+    story[1].body_bytes = 7;
+    let runs = Versions::new(&story).runs(&HashMap::new());
+    let kept: Vec<(Option<u64>, u64)> =
+        runs.iter().map(|run| (run.record.map(|record| record.offset), run.body_bytes)).collect();
+    assert_eq!(kept, [(Some(100), 5), (None, 5), (Some(100), 5)]);
+    story[3].record = None;
+    assert_eq!(Versions::new(&story).pick(at(5)).unwrap().record.offset, 100);
+    assert_eq!(Versions::new(&story).pick(at(2)).unwrap().record.offset, 200);
+}

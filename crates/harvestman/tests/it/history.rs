@@ -229,18 +229,22 @@ fn a_feed_is_atom_and_keeps_its_ids() {
     assert_eq!(texts("id").len(), 3, "the feed's and the entries': {feed}");
     assert!(texts("id").iter().all(|id| id.starts_with("urn:uuid:")));
     assert_eq!(texts("updated").len(), 3);
-    assert_eq!(texts("title")[1..], ["Changed: Prices", "New: Prices"], "{feed}");
+    let titles = texts("title");
+    assert_eq!(titles[1], "Changed: Prices", "{feed}");
+    assert!(titles[2].starts_with("New: A &amp; B &lt;x&gt; "), "as it was then: {feed}");
     assert_eq!(texts("name"), ["Harvestman"]);
     let href = format!("<link rel=\"alternate\" href=\"{}\"/>", stage.url);
     assert_eq!(feed.matches(&href).count(), 2, "{feed}");
     let words = stage.world.run(&["changes", "--words", "--atom", "-"]);
     assert!(words.out.contains("New: A &amp; B &lt;x&gt; "), "{words}");
     assert_eq!(write(), feed, "written anew it is the same");
-    stage.visit("200 OK", &html("three"));
+    stage.visit("404 Not Found", "");
+    stage.visit("200 OK", &html("three").replace("Prices", "Offers"));
     let later = write();
-    for id in texts("id") {
-        assert!(later.contains(id), "{id} stays: {later}");
+    for entry in feed.split("<entry>").skip(1).map(|entry| entry.trim_end_matches("</feed>\n")) {
+        assert!(later.contains(entry), "{entry} stays: {later}");
     }
+    assert!(later.contains("Gone: Prices") && later.contains("Returned: Offers"), "{later}");
 }
 
 /// Names and texts of all elements; fails where tags do not match or a sign is not escaped.
@@ -315,6 +319,34 @@ fn a_page_that_was_gone_and_came_back_is_told_so() {
     assert_eq!(kinds, ["new", "gone", "returned"], "gone once, by whatever status");
     assert_eq!(changes[2]["words_added"], 1, "against what it was before: {:#}", changes[2]);
     assert!(stage.ask("diff", &[]).exits(0).out.contains("+here again"));
+}
+
+#[test]
+fn what_came_back_as_it_was_is_stored_once_however_often_it_is_seen() {
+    let stage = Stage::new();
+    stage.visit("200 OK", &html("here"));
+    stage.visit("404 Not Found", "");
+    (0..3).for_each(|_| stage.visit("200 OK", &html("here")));
+    let history = stage.ask("history", &["--json"]).json();
+    let runs = history["runs"].as_array().unwrap();
+    let told: Vec<(&str, i64)> = runs
+        .iter()
+        .map(|run| (run["what"].as_str().unwrap(), run["visits"].as_i64().unwrap()))
+        .collect();
+    assert_eq!(told, [("first", 1), ("gone", 1), ("returned", 3)], "{history:#}");
+    let whole = "SELECT count(*) FROM visits WHERE status = 200 AND NOT revisit";
+    assert_eq!(stage.world.number(whole), 1, "{history:#}");
+    assert_eq!(stage.world.number("SELECT count(*) FROM visits WHERE status = 200"), 2);
+    assert_eq!(stage.ask("show", &["--html"]).exits(0).out, html("here"));
+    // The one that holds the payload goes, and those that refer to it have it.
+    let file = stage.world.folder.join("harvest.toml");
+    let settings = std::fs::read_to_string(&file).unwrap_or_default();
+    std::fs::write(&file, format!("{settings}\n[store]\nversions_bytes_max = 1\n")).unwrap();
+    stage.world.run(&["thin"]).exits(0);
+    assert_eq!(stage.ask("show", &["--html"]).exits(0).out, html("here"));
+    stage.visit("200 OK", &html("here"));
+    assert_eq!(stage.world.number(whole), 1 + 1, "the thinned row, and the one that returned");
+    stage.world.run(&["check"]).exits(0);
 }
 
 #[test]

@@ -198,6 +198,9 @@ impl SiteAtHand {
         let after = Standing { state: update.state, fetched, ..before.standing };
         work.moved(Some(before.standing), after).apply(&mut self.row.counters);
         let mut run = before.run;
+        if let Some(facts) = &update.facts {
+            history::keep_title(work, self.id, update.fp, &facts.title)?;
+        }
         if let Some(visit) = &update.visit {
             self.row.counters.visits += 1;
             self.row.counters.bytes += visit.wire_bytes;

@@ -46,6 +46,24 @@ pub(super) fn record(
     Ok(if shows_content { Some(seq) } else { at_hand })
 }
 
+/// Before the page has another title: its versions, and what became of them, keep the one they had. Most pages
+/// never have another, so that the rows need no title of their own until then.
+pub(super) fn keep_title(
+    work: &Work<'_>,
+    site: SiteId,
+    fp: Fingerprint,
+    coming: &str,
+) -> Result<(), Fault> {
+    work.sql
+        .prepare_cached(
+            "UPDATE visits SET title = f.title FROM page_facts f \
+             WHERE f.site = ?1 AND f.fp = ?2 AND f.title <> ?3 AND visits.site = ?1 \
+             AND visits.fp = ?2 AND visits.title IS NULL AND visits.change IN (0, 1, 6, 7)",
+        )?
+        .execute(params![site.0, stored_fp(fp), coming])?;
+    Ok(())
+}
+
 /// The times of all visits of a row, from its `first` and `times` columns. Stops where the bytes make
 /// no sense.
 pub fn unpack_times(first: Timestamp, packed: &[u8]) -> Vec<Timestamp> {

@@ -151,7 +151,19 @@ impl SqliteFrontier {
             );
             self.list(Topic::Orphan, &sql, findings)?;
         }
-        Ok(())
+        self.examine_newest(findings)
+    }
+
+    /// Thinning leaves the newest version of every page: without it, there is nothing to show.
+    fn examine_newest(&self, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+        let sql = format!(
+            "SELECT 'the newest version of ' || p.url || ' has no record' FROM visits v \
+             JOIN pages p ON p.site = v.site AND p.fp = v.fp \
+             WHERE v.thinned IS NOT NULL AND v.change IN (0, 1, 7) AND v.record_volume IS NULL \
+             AND NOT EXISTS (SELECT 1 FROM visits w WHERE w.site = v.site AND w.fp = v.fp \
+             AND w.seq > v.seq AND w.change IN (0, 1, 7)) LIMIT {FINDINGS_MAX}"
+        );
+        self.list(Topic::Orphan, &sql, findings)
     }
 
     fn examine_totals(&self, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {

@@ -29,7 +29,7 @@ pub struct ChangeEntry {
     pub site: String,
     pub url: String,
     pub spider: String,
-    /// Of the newest version.
+    /// That it had then; what is told once stays as it was told.
     pub title: String,
     pub body_bytes: u64,
     pub record: Option<RecordLocation>,
@@ -123,7 +123,7 @@ impl Census {
             (Some(_), false) => ("+v.site = ?3", "v.seq"),
         };
         let question = format!(
-            "SELECT v.seq, v.change, v.first, v.status, s.key, p.url, n.name, f.title, \
+            "SELECT v.seq, v.change, v.first, v.status, s.key, p.url, n.name, coalesce(v.title, f.title), \
              v.body_bytes, v.record_volume, v.record_offset, v.record_length, \
              b.record_volume, b.record_offset, b.record_length \
              FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \

@@ -49,12 +49,15 @@ impl Chosen {
 struct Version {
     first: Timestamp,
     place: (i64, i64),
+    digest: Option<[u8; 20]>,
     bytes: u64,
     rows: Vec<i64>,
     /// What the next visit is compared with.
     at_hand: bool,
-    /// A visit made a version of it.
-    is_version: bool,
+    /// Visits that made a version of it: several where a page came back as it was and sent no content (304).
+    versions: u64,
+    /// The page's newest version: what is shown of it, whatever was archived since without being a change.
+    newest: bool,
 }
 
 impl SqliteFrontier {
@@ -133,9 +136,9 @@ impl Chosen {
         version: &Version,
         captures: bool,
     ) -> rusqlite::Result<()> {
-        let versions = u64::from(version.is_version);
+        let versions = version.versions;
         self.versions += versions;
-        self.copies += 1 - versions;
+        self.copies += u64::from(versions == 0);
         self.bytes += version.bytes;
         let sum = self.by_site.entry(site).or_default();
         *sum = (sum.0 + versions, sum.1 + version.bytes);
@@ -166,13 +169,21 @@ fn add_captures(row: &Row<'_>, column: usize, captures: &mut HashSet<u64>) -> ru
 
 fn by_rule(keep: &Keep, versions: &[Version], now: Timestamp) -> HashSet<usize> {
     let Some(rule) = &keep.rule else { return HashSet::new() };
-    let firsts: Vec<Timestamp> = versions.iter().map(|version| version.first).collect();
-    rule.goes(&firsts, now).into_iter().filter(|place| may_go(versions, *place)).collect()
+    // Apart: no version goes because a visit that saw no change has archived other bytes.
+    let goes = [true, false].into_iter().flat_map(|is_version| {
+        let places =
+            (0..versions.len()).filter(|place| (versions[*place].versions > 0) == is_version);
+        let places: Vec<usize> = places.collect();
+        let firsts: Vec<Timestamp> = places.iter().map(|place| versions[*place].first).collect();
+        rule.goes(&firsts, now).into_iter().map(move |at| places[at])
+    });
+    goes.filter(|place| may_go(versions, *place)).collect()
 }
 
-/// The newest never goes, and never the one at hand.
+/// The newest version never goes, nor the last record, nor the one at hand.
 fn may_go(versions: &[Version], place: usize) -> bool {
-    place + 1 < versions.len() && !versions[place].at_hand
+    let version = &versions[place];
+    place + 1 < versions.len() && !version.at_hand && !version.newest
 }
 
 /// Versions of the days before it go, so that what is left keeps within the budget as far as it can.
@@ -197,41 +208,65 @@ fn each_page(
 ) -> rusqlite::Result<()> {
     let mut statement = sql.prepare(
         "SELECT v.site, v.fp, v.seq, v.first, v.record_volume, v.record_offset, v.record_length, \
-         p.run IS v.seq, v.change IN (0, 1, 7) FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
+         p.run IS v.seq, v.change IN (0, 1, 7), v.status, v.payload_digest \
+         FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
          WHERE v.record_volume IS NOT NULL AND v.change IN (0, 1, 2, 3, 7) \
-         AND (v.change = 3 OR v.status BETWEEN 200 AND 299) ORDER BY v.site, v.fp, v.seq",
+         AND (v.change IN (3, 7) OR v.status BETWEEN 200 AND 299) ORDER BY v.site, v.fp, v.seq",
     )?;
     let mut rows = statement.query([])?;
     let (mut page, mut versions) = ((0, 0), Vec::<Version>::new());
     while let Some(row) = rows.next()? {
         let here = (row.get::<_, i64>(0)?, row.get::<_, i64>(1)?);
         if here != page && !versions.is_empty() {
+            mark_newest(&mut versions);
             take(page.0, &versions)?;
             versions.clear();
         }
         page = here;
-        let (seq, place) = (row.get(2)?, (row.get(4)?, row.get(5)?));
-        let (at_hand, is_version): (bool, bool) = (row.get(7)?, row.get(8)?);
-        match versions.iter().position(|version| version.place == place) {
-            Some(known) => {
-                let mut version = versions.remove(known);
-                version.rows.push(seq);
-                version.at_hand |= at_hand;
-                version.is_version |= is_version;
-                versions.push(version);
-            }
-            None => versions.push(Version {
-                first: Timestamp(row.get(3)?),
-                place,
-                bytes: row.get::<_, i64>(6)? as u64,
-                rows: vec![seq],
-                at_hand,
-                is_version,
-            }),
-        }
+        add_row(&mut versions, row)?;
     }
     if !versions.is_empty() {
+        mark_newest(&mut versions);
         take(page.0, &versions)?;
     }
     Ok(())
+}
+
+/// A row with the record of another belongs to it, and so does a return without content of its own to the
+/// version that holds it: that record could not be read without it.
+fn add_row(versions: &mut Vec<Version>, row: &Row<'_>) -> rusqlite::Result<()> {
+    let of_row = Version {
+        first: Timestamp(row.get(3)?),
+        place: (row.get(4)?, row.get(5)?),
+        digest: row.get(10)?,
+        bytes: row.get::<_, i64>(6)? as u64,
+        rows: vec![row.get(2)?],
+        at_hand: row.get(7)?,
+        versions: u64::from(row.get::<_, bool>(8)?),
+        newest: false,
+    };
+    let without_content = of_row.versions > 0 && row.get::<_, u16>(9)? == 304;
+    let same = versions.iter().position(|version| version.place == of_row.place);
+    let holder = || versions.iter().rposition(|version| version.digest == of_row.digest);
+    let Some(known) = same.or_else(|| holder().filter(|_| without_content)) else {
+        versions.push(of_row);
+        return Ok(());
+    };
+    let mut version = versions.remove(known);
+    if version.place != of_row.place {
+        version.bytes += of_row.bytes;
+        version.first = of_row.first;
+    }
+    version.rows.extend(of_row.rows);
+    version.at_hand |= of_row.at_hand;
+    version.versions += of_row.versions;
+    versions.push(version);
+    Ok(())
+}
+
+/// Rows come by their number, and a version moves behind the others with every row: the last is the newest.
+fn mark_newest(versions: &mut [Version]) {
+    if let Some(newest) = versions.iter_mut().rfind(|version| version.versions > 0) {
+        newest.newest = true;
+    }
 }

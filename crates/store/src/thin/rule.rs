@@ -59,10 +59,14 @@ impl KeepRule {
         let mut goes = Vec::new();
         // From the newest: the first of a stretch to be met is its last.
         let (mut stretch, mut taken) = (None, 0);
-        for (place, at) in versions.iter().enumerate().rev().skip(1) {
+        for (place, at) in versions.iter().enumerate().rev() {
+            // It stays, and counts as one of its stretch.
+            let newest = place + 1 == versions.len();
             let Some((number, stage)) = self.stage_of(now.since(*at)) else { continue };
             let Some(stage) = stage else {
-                goes.push(place);
+                if !newest {
+                    goes.push(place);
+                }
                 continue;
             };
             let per = i64::try_from(stage.per.as_millis()).unwrap_or(i64::MAX).max(1);
@@ -186,6 +190,16 @@ mod tests {
         for text in advised.collect::<Vec<_>>() {
             assert!(KeepRule::parse(&format!("all 1d, {text}"), days).is_ok(), "{text} is advised");
         }
+    }
+
+    #[test]
+    fn the_newest_counts_as_one_of_its_stretch() {
+        // 40 to 46 days ago is one week of those counted from 1970.
+        let week = (0..7).find(|shift| (NOW.0 / DAY - 46 - shift) % 7 == 0).unwrap();
+        let ages = 40 + week..47 + week;
+        assert_eq!(stays(&rule("all 30d, then 1 per 7d"), ages.clone()), [ages.start]);
+        let two = [ages.start + 1, ages.start];
+        assert_eq!(stays(&rule("all 30d, then 2 per 7d"), ages), two);
     }
 
     proptest! {

@@ -13,11 +13,11 @@ use crate::{
 
 const DAY: i64 = 86_400_000;
 const DAYS: i64 = 60;
-const PAGE: &str = "http://a.example/p";
+pub(super) const PAGE: &str = "http://a.example/p";
 /// Has the payload that `PAGE` had on the third day, and refers to it.
 const HEIR: &str = "http://a.example/q";
 
-fn rule() -> Keep {
+pub(super) fn rule() -> Keep {
     let days = |text: &str| {
         let days = text.trim_end_matches('d').parse::<u64>().map_err(|e| e.to_string())?;
         Ok(Duration::from_secs(days * 86_400))
@@ -86,7 +86,7 @@ fn build_seen_again(folder: &Path, times: i64) {
     archive.seal().unwrap();
 }
 
-fn run(folder: &Path, keep: &Keep, stop_at: usize) -> Result<Thinned, StoreError> {
+pub(super) fn run(folder: &Path, keep: &Keep, stop_at: usize) -> Result<Thinned, StoreError> {
     let collection = Collection::open(folder)?;
     let lock = collection.lock()?;
     let mut steps = 0;
@@ -134,7 +134,7 @@ fn state(folder: &Path) -> BTreeMap<i64, Vec<u8>> {
         .collect()
 }
 
-fn is_sound(folder: &Path) {
+pub(super) fn is_sound(folder: &Path) {
     let mut frontier = SqliteFrontier::open(&folder.join("crawl.db")).unwrap();
     assert_eq!(frontier.verify(true).unwrap(), []);
     let mut verifier = Verifier::default();

@@ -218,7 +218,8 @@ CREATE TABLE visits (
     record_id      BLOB,
     record_date    INTEGER,
     revisit        INTEGER NOT NULL DEFAULT 0,  -- the record's payload is where it refers to
-    thinned        INTEGER                  -- when its content was given up; the visit stays
+    thinned        INTEGER,                 -- when its content was given up; the visit stays
+    title          TEXT                     -- as it was then; NULL: still the one in page_facts
 );
 CREATE INDEX visits_page ON visits (site, fp);
 CREATE INDEX visits_thinned ON visits (thinned, change) WHERE thinned IS NOT NULL;
