@@ -1,4 +1,4 @@
-//! What the targets share: a limit on processor time, inputs made long, and an exchange around bytes.
+//! What the targets share: their entry, a limit on processor time, inputs made long, and an exchange around bytes.
 //!
 //! Time is that of the processor, not of the wall: a fuzzer runs beside others, and an input is slow by
 //! what it makes us do. The instrumented code is several times slower than what people run, so the limit
@@ -9,6 +9,22 @@ use std::time::Duration;
 use bytes::Bytes;
 use model::{CrawlUrl, Exchange, Headers, Protocol, Purpose, Stopped, Timestamp, Timing};
 use rustix::time::{ClockId, clock_gettime};
+
+/// What a target does with an input. Without the fuzzer it does so with the files it is given.
+#[macro_export]
+macro_rules! target {
+    (|$data:ident: &[u8]| $body:block) => {
+        fn take($data: &[u8]) $body
+
+        #[cfg(fuzzing)]
+        libfuzzer_sys::fuzz_target!(|data: &[u8]| take(data));
+
+        #[cfg(not(fuzzing))]
+        fn main() -> std::io::Result<()> {
+            $crate::replay(take)
+        }
+    };
+}
 
 /// What one input may cost.
 const CPU_MAX: Duration = Duration::from_secs(1);
@@ -22,6 +38,14 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> T {
     let took = cpu().saturating_sub(before);
     assert!(took <= CPU_MAX, "slow input: {took:?} of processor time");
     done
+}
+
+/// Takes the inputs that lie in the files named on the command line.
+pub fn replay(take: fn(&[u8])) -> std::io::Result<()> {
+    for path in std::env::args_os().skip(1) {
+        take(&std::fs::read(path)?);
+    }
+    Ok(())
 }
 
 /// Some inputs (one in sixteen by its last byte) are repeated until they are long, so that what grows faster
@@ -58,6 +82,7 @@ pub fn exchange(url: &CrawlUrl, status: u16, headers: Headers, body: Bytes) -> E
         entity: body.clone(),
         body,
         stopped: None::<Stopped>,
+        met: Vec::new(),
         timing: Timing::default(),
         protocol: Protocol::Http1,
     }

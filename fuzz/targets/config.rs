@@ -1,18 +1,17 @@
 //! `harvest.toml` and `KEY=VALUE`: any text is understood or refused with what to write instead.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use std::{cell::RefCell, fs, path::Path};
 
 use fuzz::timed;
 use harvestman::config::{Config, FILE_NAME, parse_setting};
-use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
 thread_local! {
     static FOLDER: RefCell<TempDir> = RefCell::new(tempfile::tempdir().expect("a folder"));
 }
 
-fuzz_target!(|data: &[u8]| {
+fuzz::target!(|data: &[u8]| {
     // Files that the text names are the user's own: which of this machine's it would open is no question here.
     let names_a_file = |word: &str| String::from_utf8_lossy(data).contains(word);
     if ["file", "\\u", "\\U", "\\x"].iter().any(|word| names_a_file(word)) {

@@ -1,14 +1,13 @@
 //! Cookies: any lines are taken or left, what is sent is a clean header, and nothing reaches another site.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use fuzz::timed;
 use harvester::http::{CookieJar, cookies_file};
-use libfuzzer_sys::fuzz_target;
 use model::{CrawlUrl, Headers, Timestamp};
 
 const NOW: Timestamp = Timestamp(1_760_000_000_000);
 
-fuzz_target!(|data: &[u8]| {
+fuzz::target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     let url = |text: &str| CrawlUrl::parse(text).expect("a valid URL");
     timed(|| {

@@ -1,10 +1,9 @@
 //! Pages: any bytes under any label are gathered, as a page and as a part of one, within bounds.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use bytes::Bytes;
 use fuzz::{choice, exchange, here, lengthened, timed};
 use gatherer::{GatherOptions, compare_with_sketch, gather, gather_part, sketch};
-use libfuzzer_sys::fuzz_target;
 use model::Headers;
 
 const TYPES: [&str; 8] = [
@@ -18,7 +17,7 @@ const TYPES: [&str; 8] = [
     "",
 ];
 
-fuzz_target!(|data: &[u8]| {
+fuzz::target!(|data: &[u8]| {
     let (which, data) = choice(data, TYPES.len() as u8);
     let body = Bytes::from(lengthened(data));
     let options = GatherOptions {

@@ -3,7 +3,7 @@
 //!
 //! The connection is a real one on loopback: the fetcher looks at the kernel's socket. Each input has a server
 //! address of its own, because an address and port that were just closed rest for a minute.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use std::{
     cell::RefCell,
@@ -19,7 +19,6 @@ use harvester::{
     clock::RealClock,
     http::{CookieJar, HttpFetcher, HttpOptions},
 };
-use libfuzzer_sys::fuzz_target;
 use model::{CrawlUrl, Exchange, Fetch, FetchLimits, FetchRequest, Purpose, SpiderId, Timestamp};
 use store::warc::HttpParts;
 use tokio::{
@@ -42,7 +41,7 @@ thread_local! {
     static WORLD: RefCell<World> = RefCell::new(World::new());
 }
 
-fuzz_target!(|data: &[u8]| {
+fuzz::target!(|data: &[u8]| {
     WORLD.with_borrow_mut(|world| timed(|| world.exchange(data)));
 });
 

@@ -1,12 +1,11 @@
 //! Sitemaps, feeds and robots.rdf, packed or not: read to their end, within their limits.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use fuzz::{choice, here, lengthened, timed};
-use libfuzzer_sys::fuzz_target;
 use model::{SignalSource, Timestamp};
 use seeder::{NoticeText, SeedKind, read_notice, read_seeds};
 
-fuzz_target!(|data: &[u8]| {
+fuzz::target!(|data: &[u8]| {
     let (which, data) = choice(data, SignalSource::ALL.len() as u8);
     let body = lengthened(data);
     let fetched = Timestamp(1_760_000_000_000);

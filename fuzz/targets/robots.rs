@@ -1,11 +1,10 @@
 //! robots.txt: any bytes are read; asked about any path; the same text gives the same verdict.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use fuzz::{lengthened, timed};
 use harvester::robots::{Robots, TOKEN, decode};
-use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| {
+fuzz::target!(|data: &[u8]| {
     let data = lengthened(data);
     timed(|| {
         let robots = Robots::parse(&data);

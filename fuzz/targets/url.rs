@@ -1,11 +1,10 @@
 //! URLs: what is taken is canonical, stays itself, and has parts that make up the whole.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use fuzz::{here, timed};
-use libfuzzer_sys::fuzz_target;
 use model::{CrawlUrl, NormalForm};
 
-fuzz_target!(|data: &[u8]| {
+fuzz::target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     timed(|| {
         look(CrawlUrl::parse(&text).ok());

@@ -1,14 +1,13 @@
 //! WARC files of anybody: records, pairs and what can be made of them again, from any bytes, from any offset.
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
 use fuzz::timed;
-use libfuzzer_sys::fuzz_target;
 use store::warc::{Adopted, Pairs, WarcReader, dechunk};
 
 /// What is kept of a block here; the reader's own bound is made for bodies of pages.
 const KEPT: u64 = 1 << 20;
 
-fuzz_target!(|data: &[u8]| {
+fuzz::target!(|data: &[u8]| {
     timed(|| {
         let (mut ended, mut records) = (0, 0);
         for record in WarcReader::new(data).keep_at_most(KEPT) {

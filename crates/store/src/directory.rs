@@ -2,7 +2,8 @@
 //! for tools that know files and nothing else.
 //!
 //! A view, never the truth: what is here was archived before, and can be made again from the volumes
-//! (`export directory`). A crawl has one folder, named by its start; crawls that never end have one a day.
+//! (`export directory`). A crawl has one folder, named by its start, that no other crawl has; crawls that never end
+//! have one a day. An export that has several files of a page in one folder puts the later ones beside it.
 //! [`file_name`] says where a page lies below it. A file is written beside its place and then renamed, so a
 //! reader finds it whole or not at all, and no link is followed out of the folder: every folder on the way is
 //! looked at before it is used.
@@ -70,10 +71,37 @@ impl Directory {
         inner.crawls.push(sitting);
     }
 
-    /// Writes what a page showed at this time.
+    /// The first moment whose files may lie in the same folder as those of this time.
+    pub fn since(&self, at: Timestamp) -> Timestamp {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        match sitting_of(&inner.crawls, at) {
+            Some(Sitting { started, daily: false }) if *started <= at => *started,
+            // The clock was set back: all that came before the first crawl is in its folder.
+            Some(Sitting { daily: false, .. }) => Timestamp(i64::MIN),
+            Some(Sitting { daily: true, .. }) | None => day_of(at),
+        }
+    }
+
+    /// Writes what a page showed at this time; what it showed before in the same folder is replaced.
     pub fn write(&self, url: &CrawlUrl, at: Timestamp, body: &[u8]) -> Result<(), StoreError> {
+        self.write_beside(url, at, 0, body)
+    }
+
+    /// The same, where `earlier` files of the page are to stay: it has a place of its own.
+    pub fn write_beside(
+        &self,
+        url: &CrawlUrl,
+        at: Timestamp,
+        earlier: usize,
+        body: &[u8],
+    ) -> Result<(), StoreError> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let path = Path::new(&folder_name(&inner.crawls, at)).join(file_name(url));
+        let mut name = folder_name(&inner.crawls, at);
+        if earlier > 0 {
+            // Four digits: a day has 1,440 minutes.
+            name.push_str(&format!("_visit-{:04}", earlier + 1));
+        }
+        let path = Path::new(&name).join(file_name(url));
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         inner.make(&self.root, &folder)?;
         inner.written += 1;
@@ -116,15 +144,32 @@ impl Inner {
 
 /// The folder of what was seen at this time: that of the last crawl that had begun.
 pub fn folder_name(crawls: &[Sitting], at: Timestamp) -> String {
-    let before = crawls.iter().rev().find(|sitting| sitting.started <= at);
-    let named = match before.or(crawls.first()) {
-        Some(Sitting { started, daily: false }) => *started,
+    match sitting_of(crawls, at) {
+        Some(Sitting { started, daily: false }) => crawl_name(crawls, *started),
         // What came before all that is known of is kept by days.
-        Some(Sitting { daily: true, .. }) | None => {
-            Timestamp(at.0 - at.0.rem_euclid(DAY.as_millis() as i64))
-        }
+        Some(Sitting { daily: true, .. }) | None => date_time(day_of(at)),
+    }
+}
+
+fn sitting_of(crawls: &[Sitting], at: Timestamp) -> Option<&Sitting> {
+    crawls.iter().rev().find(|sitting| sitting.started <= at).or(crawls.first())
+}
+
+/// Crawls of one second are told apart by a number, and the first second of a day is the day's.
+fn crawl_name(crawls: &[Sitting], started: Timestamp) -> String {
+    let name = date_time(started);
+    let second = |at: Timestamp| at.0.div_euclid(1_000);
+    let is_before = |other: &&Sitting| {
+        !other.daily && other.started < started && second(other.started) == second(started)
     };
-    date_time(named)
+    let days = usize::from(second(day_of(started)) == second(started));
+    let before = crawls.iter().filter(is_before).count() + days;
+    // Two digits: a crawl takes some hundredths of a second at least.
+    if before == 0 { name } else { format!("{name}_{:02}", before + 1) }
+}
+
+fn day_of(at: Timestamp) -> Timestamp {
+    Timestamp(at.0 - at.0.rem_euclid(DAY.as_millis() as i64))
 }
 
 /// `2026-11-16_03-05-49`: sorts by time, and every disk can hold it.

@@ -88,7 +88,9 @@ fn directory(context: &Context, args: &ExportDirectoryArgs) -> Result<Exit, Fail
             let body = exchange.body;
             written.versions += 1;
             for at in times(version, &span, args.every_visit) {
-                directory.write(&version.url, at, &body).map_err(unwritten)?;
+                let since = directory.since(at);
+                let earlier = earlier(&census, version, (since, at), args.every_visit)?;
+                directory.write_beside(&version.url, at, earlier, &body).map_err(unwritten)?;
                 written.files += 1;
                 written.bytes += body.len() as u64;
             }
@@ -178,6 +180,22 @@ fn times(version: &KeptVersion, span: &Span, every: bool) -> Vec<Timestamp> {
         seen.truncate(1);
     }
     seen
+}
+
+/// How many files of the page may come before the one of this time in its folder, which begins at `since`: of older
+/// versions, and of this one. Told from history alone, so that an export of another span names it the same.
+fn earlier(
+    census: &Census,
+    version: &KeptVersion,
+    (since, at): (Timestamp, Timestamp),
+    every: bool,
+) -> Result<usize, Failure> {
+    let older = census.seen_before(version, since)?;
+    if !every {
+        return Ok(older.len());
+    }
+    let own = version.times.iter().filter(|time| **time >= since && **time < at).count();
+    Ok(older.iter().sum::<usize>() + own)
 }
 
 /// What is in the way is below the folder that was asked for, not in the collection.

@@ -88,8 +88,6 @@ fn every_crawl_leaves_its_pages_as_files_and_export_makes_the_same_from_history(
     assert!(kept.values().any(|body| body == "<p>page /A</p>"), "{kept:?}");
     assert!(kept.values().any(|body| body == "<p>page /x?q=../..</p>"), "{kept:?}");
 
-    // Seconds tell crawls apart.
-    std::thread::sleep(std::time::Duration::from_millis(1_100));
     edition.store(2, Ordering::Relaxed);
     world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
     let names = folders(&root);
@@ -127,6 +125,47 @@ fn every_crawl_leaves_its_pages_as_files_and_export_makes_the_same_from_history(
     assert_eq!(files(&root).len(), 8, "{:?}", files(&root));
     world.run(&["forget", &format!("127.0.0.1:{}", raw.port)]).exits(0);
     assert_eq!(files(&root).len(), 0, "{:?}", files(&root));
+}
+
+#[test]
+fn crawls_of_one_second_and_visits_of_one_day_never_overwrite_each_other() {
+    let asked = AtomicUsize::new(0);
+    let raw = Raw::start(move |place, stream| match place {
+        "127.0.0.1/clock" => {
+            let body = format!("<p>edition {}</p>", asked.fetch_add(1, Ordering::Relaxed));
+            reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
+        }
+        _ => reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),
+    });
+    let world = World::new(WebOptions::default())
+        .variable("HARVESTMAN_STORE_DIRECTORY", "true")
+        .variable("HARVESTMAN_REVISIT_PERIOD", "1s");
+    let url = format!("http://127.0.0.1:{}/clock", raw.port);
+    for _ in 0..6 {
+        world.run(&["crawl", &url, "--fresh", "--delay", "0"]).exits(0);
+    }
+    let root = world.folder.join("directory");
+    let bodies: Vec<String> = files(&root).into_values().collect();
+    let editions: Vec<String> = (0..6).map(|n| format!("<p>edition {n}</p>")).collect();
+    assert_eq!(bodies, editions, "in the order of their folders: {:?}", folders(&root));
+    // A crawl that never ends has one folder a day, with the last of each page.
+    world.run(&["run", "--delay", "0", "--for", "5s"]).exits(0);
+    let visits = world.number("SELECT sum(count) FROM visits WHERE status = 200");
+    assert!(visits >= 8, "{visits} visits");
+    for (every, out) in [(true, "all"), (false, "versions")] {
+        let out = world.temp.path().join(out);
+        let mut args = vec!["export", "directory", "--out", out.to_str().unwrap(), "--json"];
+        args.extend(every.then_some("--every-visit"));
+        for _ in 0..2 {
+            // Once more into the same folder changes nothing.
+            let told = world.run(&args);
+            assert_eq!(told.exits(0).json()["files"], visits, "{told}");
+            let mut found: Vec<String> = files(&out).into_values().collect();
+            found.sort();
+            found.dedup();
+            assert_eq!((found.len(), files(&out).len()), (visits as usize, visits as usize));
+        }
+    }
 }
 
 #[test]

@@ -172,3 +172,21 @@ fn run_comes_back_when_pages_are_due_and_ends_when_told() {
     run.signal("TERM");
     run.wait(Duration::from_secs(20)).exits(0);
 }
+
+#[test]
+fn run_never_sleeps_while_pages_without_a_budget_are_due() {
+    let world = World::new(WebOptions { pages: PageCount::Fixed(10), ..WebOptions::default() })
+        .variable("HARVESTMAN_REVISIT_POLICY", "fixed")
+        .variable("HARVESTMAN_REVISIT_PERIOD", "1s");
+    world.run(&["crawl", "http://s0.sim.test/", "--delay", "0"]).exits(0);
+    world.forget_log();
+    world.run(&["run", "--delay", "50ms", "--for", "15s"]).exits(0);
+    let mut moments: Vec<_> = world.visits().iter().map(|visit| visit.at).collect();
+    moments.sort_unstable();
+    assert!(moments.len() >= 50, "{} visits in 15 seconds", moments.len());
+    let (first, last) = (moments[0], moments[moments.len() - 1]);
+    assert!(last.since(first) > Duration::from_secs(10), "asleep from {last:?} on");
+    let gaps = moments.windows(2).map(|pair| pair[1].since(pair[0]));
+    let idle = gaps.max().unwrap_or_default();
+    assert!(idle < Duration::from_secs(4), "idle for {idle:?}");
+}

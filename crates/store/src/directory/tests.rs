@@ -29,6 +29,37 @@ fn a_crawl_has_one_folder_and_one_that_never_ends_a_folder_a_day() {
 }
 
 #[test]
+fn crawls_of_one_second_have_folders_of_their_own_that_sort_as_they_began() {
+    let at = |ms: u64| START.plus(Duration::from_millis(ms));
+    let begun = [0, 120, 999, 1_000].map(|ms| Sitting { started: at(ms), daily: false });
+    let names = [50, 500, 999, 5_000].map(|ms| folder_name(&begun, at(ms)));
+    let second = "2026-11-16_03-05-49";
+    let wanted =
+        [second, "2026-11-16_03-05-49_02", "2026-11-16_03-05-49_03", "2026-11-16_03-05-50"];
+    assert_eq!(names, wanted);
+    assert!(names.is_sorted());
+    let midnight = day_of(START);
+    let crawl = Sitting { started: midnight.plus(Duration::from_millis(5)), daily: false };
+    let run = Sitting { started: midnight.plus(DAY / 2), daily: true };
+    assert_eq!(folder_name(&[crawl, run], crawl.started), "2026-11-16_00-00-00_02");
+    assert_eq!(folder_name(&[crawl, run], run.started), "2026-11-16_00-00-00");
+}
+
+#[test]
+fn files_of_a_page_that_are_to_stay_lie_beside_each_other() {
+    let temp = tempfile::tempdir().unwrap();
+    let directory = Directory::new(temp.path().to_owned(), Vec::new());
+    let page = url("http://a.example/");
+    for earlier in 0..3 {
+        directory.write_beside(&page, START, earlier, format!("{earlier}").as_bytes()).unwrap();
+    }
+    let read = |folder: &str| fs::read(temp.path().join(folder).join("a.example/index.html"));
+    assert_eq!(read("2026-11-16_00-00-00").unwrap(), b"0");
+    assert_eq!(read("2026-11-16_00-00-00_visit-0003").unwrap(), b"2");
+    assert_eq!(directory.since(START), day_of(START));
+}
+
+#[test]
 fn a_page_lies_under_its_name_and_a_later_visit_replaces_it_whole() {
     let temp = tempfile::tempdir().unwrap();
     let directory = Directory::new(temp.path().join("directory"), once());

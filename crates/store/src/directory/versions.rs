@@ -27,6 +27,8 @@ pub struct KeptVersion {
     /// To go on behind it.
     pub seq: i64,
     pub url: CrawlUrl,
+    site: i64,
+    fp: i64,
     pub record: RecordLocation,
     /// Every visit that saw it, oldest first.
     pub times: Vec<Timestamp>,
@@ -49,7 +51,7 @@ impl Census {
         self.ask(|sql| {
             sql.prepare_cached(
                 "SELECT v.seq, p.url, v.first, v.times, v.record_volume, v.record_offset, \
-                 v.record_length FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
+                 v.record_length, v.site, v.fp FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
                  JOIN sites s ON s.id = v.site LEFT JOIN spiders n ON n.id = p.spider \
                  JOIN page_facts f ON f.site = v.site AND f.fp = v.fp \
                  WHERE v.seq > ?1 AND v.change IN (0, 1, 2, 7) AND v.record_volume IS NOT NULL \
@@ -73,6 +75,32 @@ impl Census {
             .collect()
         })
     }
+
+    /// The visits of this page since a moment, before those of this version: how often each older version was
+    /// seen then, the newest first.
+    pub fn seen_before(
+        &self,
+        version: &KeptVersion,
+        since: Timestamp,
+    ) -> Result<Vec<usize>, StoreError> {
+        self.ask(|sql| {
+            let mut statement = sql.prepare_cached(
+                "SELECT first, times, last FROM visits WHERE site = ?1 AND fp = ?2 AND seq < ?3 \
+                 AND change IN (0, 1, 2, 7) AND status BETWEEN 200 AND 299 ORDER BY seq DESC",
+            )?;
+            let mut rows = statement.query(params![version.site, version.fp, version.seq])?;
+            let mut seen = Vec::new();
+            while let Some(row) = rows.next()? {
+                if row.get::<_, i64>(2)? < since.0 {
+                    break;
+                }
+                let packed = row.get_ref(1)?.as_blob_or_null()?.unwrap_or_default();
+                let times = unpack_times(Timestamp(row.get(0)?), packed);
+                seen.push(times.iter().filter(|at| **at >= since).count());
+            }
+            Ok(seen)
+        })
+    }
 }
 
 fn kept_version(row: &Row<'_>) -> rusqlite::Result<KeptVersion> {
@@ -85,6 +113,8 @@ fn kept_version(row: &Row<'_>) -> rusqlite::Result<KeptVersion> {
         url,
         record: record.ok_or_else(|| unreadable(4, "no record"))?,
         times: unpack_times(first, packed),
+        site: row.get(7)?,
+        fp: row.get(8)?,
     })
 }
 

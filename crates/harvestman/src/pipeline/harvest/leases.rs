@@ -155,7 +155,7 @@ impl Harvest {
         if self.planning.is_gated()
             && let Some(due) = [next.again, left].into_iter().flatten().min()
         {
-            self.planning.wait_for(due, now);
+            self.planning.wait_for(due, !leases.is_empty(), now);
         }
         self.state.check_at = [self.state.check_at, later].into_iter().flatten().min();
         self.state.next_due = next.earliest();

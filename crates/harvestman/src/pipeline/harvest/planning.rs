@@ -44,8 +44,8 @@ pub struct Planning {
     budgets: Budgets,
     /// When the planner wants to be asked again.
     next: Timestamp,
-    /// The last check-out asked for pages to be seen again.
-    asked: bool,
+    /// When pages to be seen again were last asked for; `None`: the last check-out asked for none.
+    asked: Option<Timestamp>,
     /// When pages to be seen again are to be asked for, where visits are held to a budget.
     pub(super) again_at: Option<Timestamp>,
     /// Pages to come back to when the price was last reckoned from a sample.
@@ -108,7 +108,7 @@ impl Planning {
             by_value: true,
             budgets,
             next: now,
-            asked: false,
+            asked: None,
             again_at: None,
             sampled_at: 0,
             sampling: false,
@@ -134,7 +134,7 @@ impl Planning {
     /// What is to be asked of the frontier now.
     pub fn ask(&mut self, now: Timestamp) -> Ask {
         let mut ask = self.planner.ask(now);
-        (self.next, self.asked) = (ask.next, ask.again_max != Some(0));
+        (self.next, self.asked) = (ask.next, (ask.again_max != Some(0)).then_some(now));
         if !self.by_value {
             // Pages with a rule of their own come at their moment.
             ask.slack = Duration::ZERO;
@@ -178,17 +178,28 @@ impl Planning {
 
     /// There are pages to be seen again, the next of them due at `due`. They are asked for by the tick, due or not,
     /// for where too little is due the price has to fall; but those that have a rule of their own at their
-    /// moment, or nearly.
-    pub fn wait_for(&mut self, due: Timestamp, now: Timestamp) {
-        // What was asked for, was due, and did not come or was left, could not be paid for.
-        let unpaid = self.asked && due <= now;
-        let own = if unpaid { self.next } else { due.max(now.plus(OWN_RULE_EVERY)) };
+    /// moment, or nearly. `kept`: some of what came is visited now.
+    pub fn wait_for(&mut self, due: Timestamp, kept: bool, now: Timestamp) {
+        let own = self.own_rule_at(due, kept, now);
         self.again_at = match (self.by_value, self.planner.has_own_rules()) {
             (true, false) => Some(self.next),
             (true, true) => Some(own.min(self.next)),
             // Nobody's price has to follow what is due.
             (false, _) => Some(own),
         };
+    }
+
+    /// When to ask for pages with a rule of their own. What was due when they were last asked for, and did not
+    /// come or was left, could not be paid for or found no room; what became due while the answer was on its
+    /// way is only late.
+    fn own_rule_at(&self, due: Timestamp, kept: bool, now: Timestamp) -> Timestamp {
+        let soon = now.plus(OWN_RULE_EVERY);
+        match self.asked.is_some_and(|asked| due <= asked) {
+            false => due.max(soon),
+            // There may be more of it. If it is the purse that is empty, the next ask ends before the store.
+            true if kept && !self.by_value => soon,
+            true => self.planner.pays_at(now).map_or(self.next, |at| at.min(self.next)).max(soon),
+        }
     }
 
     pub fn price(&self, purse: PurseId) -> f64 {

@@ -158,6 +158,50 @@ fn what_was_lent_and_cannot_be_paid_for_is_asked_for_at_the_next_tick() {
 }
 
 #[test]
+fn a_page_that_becomes_due_while_the_store_is_asked_is_only_late() {
+    let (mut harvest, clock, orders) = harvest_by_interval(manager::Budget::default());
+    harvest.state.check_at = Some(NOW);
+    harvest.check_out(NOW);
+    assert_eq!(check_outs(&orders), 1);
+    clock.advance(Duration::from_millis(50));
+    let next = model::NextDue { first: None, again: Some(NOW.plus(Duration::from_millis(20))) };
+    harvest.checked_out(Vec::new(), false, next);
+    let at = harvest.planning.again_at.expect("somebody has to wake the loop");
+    assert!(at <= clock.now().plus(Duration::from_secs(1)), "asleep for {:?}", at.since(NOW));
+}
+
+#[test]
+fn pages_with_an_interval_come_when_they_can_be_paid_for_and_make_no_storm_of_check_outs() {
+    // One visit in thirty seconds, for an hour, and five pages that are always due.
+    let (mut harvest, clock, orders) = harvest_by_interval(visits(2_880.0));
+    let (mut asked, mut moments) = (0, Vec::new());
+    harvest.state.check_at = Some(NOW);
+    while clock.now() < NOW.plus(Duration::from_secs(3_600)) {
+        let now = clock.now();
+        harvest.check_out(now);
+        if check_outs(&orders) > 0 {
+            asked += 1;
+            clock.advance(Duration::from_millis(20));
+            let lent = SiteLease { pages: fetched(5), ..lease() };
+            let next = model::NextDue::default();
+            harvest.checked_out(vec![lent], false, next);
+            if !harvest.state.hand.is_empty() {
+                moments.push(clock.now());
+                harvest.pay(&fetched(5)[0], 1_000, now);
+                harvest.give_back(&lease().site.key, Release::NotBefore(now), clock.now());
+            }
+        }
+        let at = [harvest.state.check_at, harvest.planning.again_at].into_iter().flatten().min();
+        let wait = at.expect("somebody has to wake the loop").since(clock.now());
+        clock.advance(wait.max(Duration::from_millis(1)));
+    }
+    assert!((115..=121).contains(&moments.len()), "{} visits in an hour", moments.len());
+    let gaps = moments.windows(2).map(|pair| pair[1].since(pair[0]));
+    assert!(gaps.max().unwrap_or_default() < Duration::from_secs(33), "{moments:?}");
+    assert!(asked <= 2 * moments.len(), "{asked} check-outs for {} visits", moments.len());
+}
+
+#[test]
 fn a_first_visit_that_was_paid_for_and_not_made_is_paid_back() {
     let (mut harvest, clock, _orders) = harvest_with_purse(visits(24.0));
     clock.advance(Duration::from_secs(86_400));
@@ -243,6 +287,34 @@ fn harvest_with_purse(budget: manager::Budget) -> (Harvest, Arc<Dial>, Receiver<
     let budgets = crate::pipeline::course::Budgets { purses, site_share: 0.1 };
     harvest.planning.set_budgets(budgets, true, NOW);
     (harvest, clock, orders)
+}
+
+/// All pages come back after an interval, and share this budget.
+fn harvest_by_interval(budget: manager::Budget) -> (Harvest, Arc<Dial>, Receiver<Order>) {
+    let (mut harvest, clock, orders) = harvest(64);
+    let mut config = crate::config::Config::defaults();
+    config.revisit.policy = crate::config::Policy::Fixed;
+    let returns = crate::revisiting::Returns::new(&config, crate::revisiting::COMMON);
+    harvest.spiders.set(Spider { returns, ..spider(&[]) });
+    let purses = vec![(crate::revisiting::COMMON, budget)];
+    let budgets = crate::pipeline::course::Budgets { purses, site_share: 1.0 };
+    harvest.planning.set_budgets(budgets, false, NOW);
+    harvest.state.counts.pages_known = 20;
+    harvest.count_known();
+    let sample = fetched(5).into_iter().map(|page| (page, model::SiteHabit::default()));
+    harvest.sampled(&sample.collect::<Vec<_>>());
+    (harvest, clock, orders)
+}
+
+/// How many were given since they were last counted.
+fn check_outs(orders: &Receiver<Order>) -> usize {
+    orders.try_iter().filter(|order| matches!(order, Order::CheckOut(..))).count()
+}
+
+/// To be seen again, since a while.
+fn fetched(count: usize) -> Vec<model::Page> {
+    let seen = |page| model::Page { state: model::PageState::Fetched, ..page };
+    pages(count).into_iter().map(seen).collect()
 }
 
 fn visits(per_day: f64) -> manager::Budget {
