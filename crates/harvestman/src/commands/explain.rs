@@ -3,15 +3,11 @@
 
 use std::fmt::Write;
 
-use harvester::{clock::RealClock, robots::Robots};
+use harvester::clock::RealClock;
 use model::{
-    Candidate, Clock, CrawlUrl, Down, Fingerprint, Hazard, PageState, PageTerms, Refusal,
-    RefusalReason, RobotsAnswer, SignalSource, Timestamp, UrlTraps,
+    Candidate, Clock, CrawlUrl, Down, Fingerprint, PageState, PageTerms, SignalSource, Timestamp,
 };
-use seeder::{
-    Block, Blocks, RuleStep, SeedSet, SpiderRules, StepVerdict, Wildcards, parse_seed,
-    traps::{self, Worn},
-};
+use seeder::{Block, Blocks, RuleStep, SeedSet, SpiderRules, StepVerdict, parse_seed, traps};
 use serde_json::{Value, json};
 use store::{
     census::{Census, DecisionEntry, PageStory},
@@ -37,6 +33,8 @@ use crate::{
     terminal::{print, printable},
     times,
 };
+
+mod steps;
 
 const DECISIONS_SHOWN: u32 = 20;
 
@@ -170,17 +168,17 @@ impl Case<'_> {
         };
         let media_type = story.and_then(answered_type);
         let mut steps = rules.explain_answer(&candidate, media_type, &seeds);
-        if let Some(step) = block_step(self.census, self.blocks, self.url, story, decisions)? {
+        if let Some(step) = steps::block(self.census, self.blocks, self.url, story, decisions)? {
             steps[0] = step;
             steps.truncate(1);
         } else if let Some(step) = super::quarantine::step(self.census, self.url)? {
             steps.push(step);
         } else if !candidate.seed && self.census.is_held_back(self.url)? {
-            steps.push(wildcard_step(self.url));
+            steps.push(steps::wildcard(self.url));
         } else {
-            steps.extend(trap_step(self.census, self.url, story, rules)?);
+            steps.extend(steps::trap(self.census, self.url, story, rules)?);
             let token = config.etiquette.robots_token();
-            steps.push(robots_step(self.census, self.url, &token)?);
+            steps.push(steps::robots(self.census, self.url, &token)?);
         }
         let overrides = config.overrides.lines(&row.name, self.url, level);
         let outlook = match story {
@@ -504,114 +502,4 @@ fn canonical_words(canonical: &Canonical) -> String {
             format!("names {target} as its canonical page, which is ignored: {why}")
         }
     }
-}
-
-/// The block that keeps away from the URL, with the user's reason. By which address a host is reached is
-/// known only from what a crawl refused there.
-fn block_step(
-    census: &Census,
-    blocks: &Blocks,
-    url: &CrawlUrl,
-    story: Option<&PageStory>,
-    decisions: &[DecisionEntry],
-) -> Result<Option<RuleStep>, Failure> {
-    let excluded = story.is_none_or(|story| story.page.state == PageState::Excluded);
-    // A refusal stands under the site that links; what was refused is the example's site.
-    let is_own = |entry: &&DecisionEntry| {
-        let example = CrawlUrl::parse(&entry.example);
-        entry.reason == RefusalReason::Blocked.word()
-            && example.is_ok_and(|example| example.site_text() == url.site_text())
-    };
-    let by_address = || {
-        let refused = decisions.iter().filter(is_own).filter(|_| excluded);
-        let patterns = refused.filter_map(|entry| entry.rule.strip_prefix("block: "));
-        let mut ranges = patterns.filter_map(|text| Block::parse(text).ok());
-        ranges.find(|block| matches!(block, Block::Addresses(_)) && blocks.contains(block))
-    };
-    let found = blocks.find(url).map(|pattern| pattern.to_string());
-    let Some(pattern) = found.or_else(|| by_address().map(|block| block.to_string())) else {
-        return Ok(None);
-    };
-    let why = match census.block(&pattern)? {
-        Some(entry) if !entry.reason.is_empty() => entry.reason,
-        _ => "it is on the list of blocks".to_owned(),
-    };
-    let rule = Refusal::blocked(&pattern).rule;
-    Ok(Some(RuleStep { rule, verdict: StepVerdict::Decided, why }))
-}
-
-fn wildcard_step(url: &CrawlUrl) -> RuleStep {
-    let why = format!(
-        "every name under {} resolves, and only its own pages lead to this one; to take it: harvestman seed {}",
-        url.domain(),
-        url.home()
-    );
-    RuleStep { rule: Wildcards::refusal(url).rule, verdict: StepVerdict::Decided, why }
-}
-
-/// What the site's traps have against it, and what lifts that. Seeds and what was fetched are not held back.
-fn trap_step(
-    census: &Census,
-    url: &CrawlUrl,
-    story: Option<&PageStory>,
-    rules: &SpiderRules,
-) -> Result<Option<RuleStep>, Failure> {
-    let is_free = |story: &PageStory| {
-        story.page.seed || story.page.requisite || story.visits.iter().any(|visit| visit.status > 0)
-    };
-    if story.is_some_and(is_free) {
-        return Ok(None);
-    }
-    let site = url.site();
-    let known = census.traps(Some(site.as_str()))?.pop();
-    let traps = known.map(|(_, traps)| traps).unwrap_or_default();
-    let waits = story.is_some_and(|story| story.page.state == PageState::Known);
-    let by_urls = traps::objection(url, &traps.urls, &rules.traps, waits);
-    let found = by_urls.or_else(|| {
-        // What waits was led to by other pages.
-        let worn = Worn::of(&traps.urls, u32::MAX, rules.near_duplicates_max);
-        let worn = worn.filter(|_| story.is_none())?;
-        worn.objection(url)
-    });
-    let Some(objection) = found else { return Ok(None) };
-    let pattern = match objection.pattern.as_str() {
-        UrlTraps::SITE => String::new(),
-        pattern => format!(" '{pattern}'"),
-    };
-    let left = match objection.hazard {
-        Hazard::NearDuplicates => {
-            "; links on such pages to more of them are left (hazards.near_duplicates)"
-        }
-        _ => "",
-    };
-    let why = format!(
-        "{}{left}; lift it with: harvestman traps lift {site}{pattern}",
-        objection.hazard.meaning()
-    );
-    let rule = objection.refusal().rule;
-    Ok(Some(RuleStep { rule, verdict: StepVerdict::Decided, why }))
-}
-
-/// robots.txt is asked last, as it is in a crawl; from the copy at hand.
-fn robots_step(census: &Census, url: &CrawlUrl, token: &str) -> Result<RuleStep, Failure> {
-    let step = |rule: &str, verdict, why: String| RuleStep { rule: rule.to_owned(), verdict, why };
-    let Some(copy) = census.robots(url)? else {
-        let why = "not read yet: it is asked for before the first page".to_owned();
-        return Ok(step("robots.txt", StepVerdict::Passed, why));
-    };
-    Ok(match copy.answer {
-        RobotsAnswer::Rules(text) => {
-            let verdict = Robots::read(&text).verdict(token, url.path_and_query());
-            let line = verdict.rule.unwrap_or_else(|| "no rule speaks of it".to_owned());
-            let decided = if verdict.allowed { StepVerdict::Passed } else { StepVerdict::Decided };
-            step("robots.txt", decided, line)
-        }
-        RobotsAnswer::Unavailable { status } => {
-            step("robots.txt", StepVerdict::Passed, format!("there is none (status {status})"))
-        }
-        RobotsAnswer::Unreachable { why } => {
-            let why = format!("it cannot be read for now, so nothing is visited: {why}");
-            step("robots.txt", StepVerdict::Decided, why)
-        }
-    })
 }

@@ -1,0 +1,121 @@
+//! What else than the rules may be against a URL: a block, a wildcard of its domain, a trap, robots.txt.
+
+use harvester::robots::Robots;
+use model::{CrawlUrl, Hazard, PageState, Refusal, RefusalReason, RobotsAnswer, UrlTraps};
+use seeder::{
+    Block, Blocks, RuleStep, SpiderRules, StepVerdict, Wildcards,
+    traps::{self, Worn},
+};
+use store::census::{Census, DecisionEntry, PageStory};
+
+use crate::exit::Failure;
+
+/// The block that keeps away from the URL, with the user's reason. By which address a host is reached is
+/// known only from what a crawl refused there.
+pub(super) fn block(
+    census: &Census,
+    blocks: &Blocks,
+    url: &CrawlUrl,
+    story: Option<&PageStory>,
+    decisions: &[DecisionEntry],
+) -> Result<Option<RuleStep>, Failure> {
+    let excluded = story.is_none_or(|story| story.page.state == PageState::Excluded);
+    // A refusal stands under the site that links; what was refused is the example's site.
+    let is_own = |entry: &&DecisionEntry| {
+        let example = CrawlUrl::parse(&entry.example);
+        entry.reason == RefusalReason::Blocked.word()
+            && example.is_ok_and(|example| example.site_text() == url.site_text())
+    };
+    let by_address = || {
+        let refused = decisions.iter().filter(is_own).filter(|_| excluded);
+        let patterns = refused.filter_map(|entry| entry.rule.strip_prefix("block: "));
+        let mut ranges = patterns.filter_map(|text| Block::parse(text).ok());
+        ranges.find(|block| matches!(block, Block::Addresses(_)) && blocks.contains(block))
+    };
+    let found = blocks.find(url).map(|pattern| pattern.to_string());
+    let Some(pattern) = found.or_else(|| by_address().map(|block| block.to_string())) else {
+        return Ok(None);
+    };
+    let why = match census.block(&pattern)? {
+        Some(entry) if !entry.reason.is_empty() => entry.reason,
+        _ => "it is on the list of blocks".to_owned(),
+    };
+    let rule = Refusal::blocked(&pattern).rule;
+    Ok(Some(RuleStep { rule, verdict: StepVerdict::Decided, why }))
+}
+
+pub(super) fn wildcard(url: &CrawlUrl) -> RuleStep {
+    let why = format!(
+        "every name under {} resolves, and only its own pages lead to this one; to take it: harvestman seed {}",
+        url.domain(),
+        url.home()
+    );
+    RuleStep { rule: Wildcards::refusal(url).rule, verdict: StepVerdict::Decided, why }
+}
+
+/// What the site's traps have against it, and what lifts that. Seeds and what was fetched are not held back.
+pub(super) fn trap(
+    census: &Census,
+    url: &CrawlUrl,
+    story: Option<&PageStory>,
+    rules: &SpiderRules,
+) -> Result<Option<RuleStep>, Failure> {
+    let is_free = |story: &PageStory| {
+        story.page.seed || story.page.requisite || story.visits.iter().any(|visit| visit.status > 0)
+    };
+    if story.is_some_and(is_free) {
+        return Ok(None);
+    }
+    let site = url.site();
+    let known = census.traps(Some(site.as_str()))?.pop();
+    let traps = known.map(|(_, traps)| traps).unwrap_or_default();
+    let waits = story.is_some_and(|story| story.page.state == PageState::Known);
+    let by_urls = traps::objection(url, &traps.urls, &rules.traps, waits);
+    let found = by_urls.or_else(|| {
+        // What waits was led to by other pages.
+        let worn = Worn::of(&traps.urls, u32::MAX, rules.near_duplicates_max);
+        let worn = worn.filter(|_| story.is_none())?;
+        worn.objection(url)
+    });
+    let Some(objection) = found else { return Ok(None) };
+    let pattern = match objection.pattern.as_str() {
+        UrlTraps::SITE => String::new(),
+        pattern => format!(" '{pattern}'"),
+    };
+    let left = match objection.hazard {
+        Hazard::NearDuplicates => {
+            "; links on such pages to more of them are left (hazards.near_duplicates)"
+        }
+        _ => "",
+    };
+    let why = format!(
+        "{}{left}; lift it with: harvestman traps lift {site}{pattern}",
+        objection.hazard.meaning()
+    );
+    let rule = objection.refusal().rule;
+    Ok(Some(RuleStep { rule, verdict: StepVerdict::Decided, why }))
+}
+
+/// robots.txt is asked last, as it is in a crawl; from the copy at hand.
+pub(super) fn robots(census: &Census, url: &CrawlUrl, token: &str) -> Result<RuleStep, Failure> {
+    let step = |rule: &str, verdict, why: String| RuleStep { rule: rule.to_owned(), verdict, why };
+    let Some(copy) = census.robots(url)? else {
+        let why = "not read yet: it is asked for before the first page".to_owned();
+        return Ok(step("robots.txt", StepVerdict::Passed, why));
+    };
+    Ok(match copy.answer {
+        RobotsAnswer::Rules(text) => {
+            let verdict = Robots::read(&text).verdict(token, url.path_and_query());
+            let line = verdict.rule.unwrap_or_else(|| "no rule speaks of it".to_owned());
+            let decided = if verdict.allowed { StepVerdict::Passed } else { StepVerdict::Decided };
+            step("robots.txt", decided, line)
+        }
+        RobotsAnswer::Unavailable { status } => {
+            step("robots.txt", StepVerdict::Passed, format!("there is none (status {status})"))
+        }
+        RobotsAnswer::Unreachable { why } => {
+            let why = format!("it cannot be read for now, so nothing is visited: {why}");
+            step("robots.txt", StepVerdict::Decided, why)
+        }
+    })
+}
