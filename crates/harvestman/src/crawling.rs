@@ -319,7 +319,7 @@ impl Crawl<'_> {
         let display = Display::new(Mode::choose(self.context.quiet, self.context.verbose));
         let watcher = Watcher::new(display, &self.config);
         runtime.block_on(async {
-            signals::listen(mailbox.sender());
+            signals::listen(mailbox.sender(), parts.stage.watch.clone());
             let shown = tokio::spawn(watcher.run(watched));
             let outcome = pipeline::crawl(parts, plan, mailbox, progress).await;
             let _ = shown.await;

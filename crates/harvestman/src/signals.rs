@@ -1,5 +1,7 @@
 //! Ctrl-C and termination: the first ends the crawl in order, the second leaves at once.
 
+use std::sync::Arc;
+
 use tokio::{
     runtime::Builder,
     signal::unix::{SignalKind, signal},
@@ -37,12 +39,12 @@ pub fn leave_at_once() -> Option<Leaving> {
 
 use crate::{
     exit::Exit,
-    pipeline::{self, messages::Event},
+    pipeline::{self, marks::Watch, messages::Event},
     terminal::remark,
 };
 
 /// Watches for signals for the rest of the process; to be called inside the runtime.
-pub fn listen(events: Sender<Event>) {
+pub fn listen(events: Sender<Event>, marks: Arc<Watch>) {
     tokio::spawn(async move {
         let (Ok(mut interrupt), Ok(mut terminate)) =
             (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
@@ -56,6 +58,8 @@ pub fn listen(events: Sender<Event>) {
                 _ = terminate.recv() => {}
             }
             if asked {
+                // What is being read now is not to blame for this end.
+                marks.leave();
                 remark("left at once; what was settled is safe, the same command goes on");
                 std::process::exit(Exit::Fault as i32);
             }

@@ -267,7 +267,7 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
         }
         RefusalReason::Robots => "the site's robots.txt asks to stay away; ask its owner",
         RefusalReason::Nofollow => {
-            "the page asks not to follow; crawl.follow_nofollow overrides it"
+            "the page or the link asks not to; crawl.follow_nofollow = true follows marked links, not pages that ask"
         }
         RefusalReason::Redirects => "raise crawl.redirects to follow longer chains",
         RefusalReason::Limit => {

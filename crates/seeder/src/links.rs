@@ -43,7 +43,7 @@ pub fn sort_links(
     seeds: &SeedSet,
 ) -> Sorted {
     let mut sorter = Sorter::new(page, links, rules, seeds);
-    let objection = |link: &Link| objection(link, nofollow_page && !rules.follow_nofollow, rules);
+    let objection = |link: &Link| objection(link, nofollow_page, rules);
     for link in links.iter().filter(|link| objection(link).is_none()) {
         sorter.take(link);
     }

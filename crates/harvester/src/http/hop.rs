@@ -87,7 +87,7 @@ pub async fn run(
     let length = if body.is_end_stream() { Some(0) } else { body.size_hint().exact() };
     let (head, headers) = hop.parse_head()?;
     let by_gate = || refused(&headers, status, length, asked.type_gate.as_deref());
-    if let Some(stop) = unwanted(&headers, length, &asked.limits).or_else(by_gate) {
+    if let Some(stop) = unwanted(&headers, length, asked).or_else(by_gate) {
         let rests = hop.drain(body, length, head.end).await;
         return Ok(hop.head_only(status, headers, head, stop, rests));
     }

@@ -41,6 +41,13 @@ impl Watch {
             readings.end(slot);
         }
     }
+
+    /// The process ends because somebody wants it to: no page did that.
+    pub fn leave(&self) {
+        if let Some(readings) = &self.readings {
+            readings.clear();
+        }
+    }
 }
 
 /// Of a stage that takes a turn at least every second.

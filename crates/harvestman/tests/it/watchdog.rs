@@ -94,6 +94,28 @@ fn a_page_that_ends_the_process_each_time_is_left_alone_at_the_fourth_start() {
 }
 
 #[test]
+fn a_page_is_not_blamed_for_who_leaves_while_it_is_read() {
+    let raw = server();
+    let world = World::new(WebOptions::default()).variable(POISON, "hang:/poison");
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    for round in 1..=4 {
+        let running = world.start(&["crawl", &url, "--delay", "0"]);
+        let read = || raw.asked().iter().filter(|place| place.ends_with("/poison")).count();
+        // Archived the first time, so only read again later.
+        world.wait_for("the page", |_| read() >= 1);
+        std::thread::sleep(Duration::from_millis(700));
+        running.signal("INT");
+        std::thread::sleep(Duration::from_millis(300));
+        running.signal("INT");
+        running.wait(Duration::from_secs(30)).exits(3).says(&["left at once"]);
+        assert_eq!(met(&world, "poisonous-page"), Vec::<Value>::new(), "round {round}");
+    }
+    let world = world.variable(POISON, "none:");
+    crawl(&world, &raw, &[]).exits(0);
+    assert_eq!(fetched(&world), 5);
+}
+
+#[test]
 fn a_site_with_three_such_pages_is_left_alone_and_what_was_harvested_is_kept() {
     let links =
         "<a href=/good>g</a><a href=/poison1>1</a><a href=/poison2>2</a><a href=/poison3>3</a>";

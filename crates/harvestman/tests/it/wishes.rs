@@ -68,6 +68,25 @@ fn a_robots_txt_full_of_mistakes_is_obeyed_and_its_mistakes_are_counted() {
 }
 
 #[test]
+fn a_robots_txt_that_announces_more_than_is_read_is_obeyed_as_far_as_it_is_read() {
+    let rules = format!("User-agent: *\nDisallow: /private\n{}", "# padding\n".repeat(70_000));
+    assert!(rules.len() > 600_000);
+    let raw = Raw::start(move |place, stream| match place {
+        "127.0.0.1/robots.txt" => {
+            reply(stream, "200 OK", "Content-Type: text/plain", rules.as_bytes());
+        }
+        "127.0.0.1/" => {
+            reply(stream, "200 OK", HTML, b"<a href=/private/b>b</a> <a href=/open>c</a>");
+        }
+        _ => reply(stream, "200 OK", HTML, b"<p>open</p>"),
+    });
+    let world = World::new(WebOptions::default());
+    let seed = format!("http://127.0.0.1:{}/", raw.port);
+    world.run(&["crawl", &seed, "--delay", "0"]).exits(0);
+    assert_eq!(raw.asked(), ["127.0.0.1/", "127.0.0.1/open"]);
+}
+
+#[test]
 fn robots_of_a_page_bind_whom_they_name() {
     let raw = Raw::start(|place, stream| {
         let path = place.trim_start_matches("127.0.0.1");

@@ -6,7 +6,7 @@
 
 use url::{ParseError, Url};
 
-/// Stands in for `xn--`. A text that already has it is not helped.
+/// Stands in for `xn--`. A host that already has it is not helped.
 const VEIL: &str = "veil0veil0veil";
 
 #[derive(Clone, Debug)]
@@ -48,8 +48,9 @@ fn veil(text: &str) -> Option<String> {
     let start = start + text[start..].find(|c| !is_slash(c))?;
     let end = text[start..].find(['/', '\\', '?', '#']).map_or(text.len(), |i| start + i);
     let authority = text[start..end].to_ascii_lowercase();
-    let is_plain = authority.is_ascii() && !authority.contains('%') && !text.contains(VEIL);
-    if !is_plain || !authority.contains("xn--") {
+    // Only graphic: what the parser takes out could make a veil of something else. Behind the authority a veil stays.
+    let is_plain = authority.bytes().all(|b| b.is_ascii_graphic() && b != b'%');
+    if !is_plain || authority.contains(VEIL) || !authority.contains("xn--") {
         return None;
     }
     Some([&text[..start], &authority.replace("xn--", VEIL), &text[end..]].concat())

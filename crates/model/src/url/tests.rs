@@ -353,6 +353,16 @@ fn names_of_hosts_are_those_of_the_public_cases() {
     }
 }
 
+#[test]
+fn a_host_that_is_no_punycode_stays_what_it_is_whatever_stands_behind_it() {
+    for text in ["http://xn--ASCII-/veil0veil\t0veil", "http://XN--a/veil0veil0veil?veil0veil0veil"]
+    {
+        let url = CrawlUrl::parse(text).unwrap();
+        assert_eq!(CrawlUrl::parse(url.as_str()).as_ref(), Ok(&url), "{text}");
+    }
+    assert!(CrawlUrl::parse("http://xn--veil0v\teil0veil-/").is_err());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]
 

@@ -55,7 +55,7 @@ pub async fn run(
     let body = response.into_body();
     let length = if body.is_end_stream() { Some(0) } else { said_length(&headers) };
     let room = wire_bytes_max(hop.limits) - response_head.len().min(wire_bytes_max(hop.limits));
-    let (intake, taken, stop) = match unwanted(&headers, length, hop.limits) {
+    let (intake, taken, stop) = match unwanted(&headers, length, asked) {
         Some(stop) => {
             let whole = hop.drain(body, length, room).await;
             let taken = Taken { whole, ..Taken::default() };
