@@ -47,6 +47,8 @@ use crate::{
     webhook::{Courier, Watch as Deliveries, Watched},
 };
 
+/// What a signal before the first visit cuts off.
+const PREPARED: &str = "the crawl was prepared";
 /// Open files asked for: sites in hand with a connection each, volumes, the database.
 const DESCRIPTORS: u64 = 65_536;
 /// Of the remarks about rules: enough to see what is wrong, too few to hide the rest.
@@ -97,7 +99,8 @@ impl Crawl<'_> {
         sittings: &mut Sittings,
         clock: &Arc<dyn Clock>,
     ) -> Result<Option<Exit>, Failure> {
-        let leaving = sittings.is_resumed().then(signals::leave_at_once);
+        let thinning = || signals::leave_at_once("old versions were removed", None);
+        let leaving = sittings.is_resumed().then(thinning);
         let setup = Setup::new(&self.config, &self.paths)?;
         // A connection is a descriptor: the usual 1,024 would be the tightest limit of all.
         if let Err(error) = rlimit::increase_nofile_limit(DESCRIPTORS) {
@@ -110,6 +113,8 @@ impl Crawl<'_> {
         if self.forever {
             sittings.opened(&self.config, &house.collection, clock.now())?;
         }
+        let marks = house.stage.watch.clone();
+        let leaving = leaving.unwrap_or_else(|| signals::leave_at_once(PREPARED, Some(marks)));
         house.recover(self, clock)?;
         let seeded = house.seed(self, &mut steering, clock)?;
         let plan = self.plan(sittings);

@@ -13,9 +13,10 @@ pub struct Leaving {
     _until_dropped: oneshot::Sender<()>,
 }
 
-/// For work between two parts of a crawl that may be cut off anywhere. Signals that were listened to once are not
-/// the system's to act on any more: without this nothing would.
-pub fn leave_at_once() -> Option<Leaving> {
+/// For work before a crawl or between two parts of it that may be cut off anywhere; `doing` says which. Signals that
+/// were listened to once are not the system's to act on any more: without this nothing would. Of pages that are being
+/// read meanwhile, none is to blame.
+pub fn leave_at_once(doing: &'static str, marks: Option<Arc<Watch>>) -> Option<Leaving> {
     let (until_dropped, dropped) = oneshot::channel::<()>();
     let listen = move || {
         let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
@@ -30,7 +31,12 @@ pub fn leave_at_once() -> Option<Leaving> {
                 _ = terminate.recv() => {}
                 _ = dropped => return,
             }
-            remark("stopped while old versions were removed; the next start ends that, and nothing is lost");
+            if let Some(marks) = marks {
+                marks.leave();
+            }
+            remark(&format!(
+                "stopped while {doing}; the next start ends that, and nothing is lost"
+            ));
             std::process::exit(Exit::Done as i32);
         });
     };

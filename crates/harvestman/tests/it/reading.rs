@@ -31,7 +31,7 @@ const READERS: [&[&str]; 12] = [
     &["report", "hazards"],
     &["decisions"],
     &["spider"],
-    &["webhook"],
+    &["webhook", "dead"],
     &["block", "--list"],
 ];
 
@@ -62,6 +62,7 @@ fn a_mistake_in_the_settings_keeps_nobody_from_what_was_collected() {
         for args in [&["crawl"][..], &["run"], &["thin"], &["seed", HOME], &["webhook", "test"]] {
             world.run(args).exits(2).says(&parts[1..2]);
         }
+        world.run(&["webhook"]).exits(2).says(&["no webhook could be read"]);
     }
 }
 

@@ -99,15 +99,18 @@ fn a_page_is_not_blamed_for_who_leaves_while_it_is_read() {
     let world = World::new(WebOptions::default()).variable(POISON, "hang:/poison");
     let url = format!("http://127.0.0.1:{}/", raw.port);
     for round in 1..=4 {
-        let running = world.start(&["crawl", &url, "--delay", "0"]);
+        let mut running = world.start(&["crawl", &url, "--delay", "0"]);
         let read = || raw.asked().iter().filter(|place| place.ends_with("/poison")).count();
-        // Archived the first time, so only read again later.
         world.wait_for("the page", |_| read() >= 1);
         std::thread::sleep(Duration::from_millis(700));
         running.signal("INT");
-        std::thread::sleep(Duration::from_millis(300));
-        running.signal("INT");
-        running.wait(Duration::from_secs(30)).exits(3).says(&["left at once"]);
+        std::thread::sleep(Duration::from_millis(500));
+        // What was archived the first time is read again before anything else: then once is enough.
+        if running.is_running() {
+            running.signal("INT");
+        }
+        let done = running.wait(Duration::from_secs(30));
+        assert!(matches!(done.status.code(), Some(0 | 3)), "{done}");
         assert_eq!(met(&world, "poisonous-page"), Vec::<Value>::new(), "round {round}");
     }
     let world = world.variable(POISON, "none:");
