@@ -106,7 +106,7 @@ impl Contest {
 
     /// Everybody by turns, so that what else happens on the machine meets all of them.
     fn table(&self, place: &Place<'_>, cores: Cores) -> anyhow::Result<String> {
-        let mut entrants = vec![Entrant::Everything, Entrant::Floor];
+        let mut entrants = vec![Entrant::Lean, Entrant::Everything, Entrant::Floor];
         entrants.extend(place.wanted_peers().map(Entrant::Peer));
         let score = |entrant: &Entrant| Score {
             title: entrant.title(place),
@@ -124,6 +124,11 @@ impl Contest {
 }
 
 impl Score {
+    /// The whole crawler, not only its client.
+    fn is_ours(&self) -> bool {
+        matches!(self.entrant, Entrant::Lean | Entrant::Everything)
+    }
+
     /// One more, unless it makes no sense.
     fn turn(&mut self, contest: &Contest, place: &Place<'_>, cores: Cores) -> anyhow::Result<()> {
         let Ok(turns) = &mut self.turns else { return Ok(()) };
@@ -234,13 +239,17 @@ fn ratios(scores: &[Score]) -> String {
         let turns = score.turns.as_ref().ok().filter(|turns| !turns.is_empty())?;
         Some(median(turns.iter().map(cost).collect()))
     };
-    let Some(ours) = scores.first().and_then(costs) else { return String::new() };
-    let others: Vec<String> = scores
-        .iter()
-        .skip(1)
-        .filter_map(|score| Some(format!("{:.2} × {}", ours / costs(score)?, score.entrant.name())))
-        .collect();
-    format!("\nCPU a page, everything on: {}.\n", others.join(", "))
+    let (ours, others): (Vec<&Score>, Vec<&Score>) =
+        scores.iter().partition(|score| score.is_ours());
+    let line = |score: &Score| {
+        let cost = costs(score)?;
+        let times = |other: &&Score| {
+            Some(format!("{:.2} × {}", cost / costs(other)?, other.entrant.name()))
+        };
+        let times: Vec<String> = others.iter().filter_map(times).collect();
+        Some(format!("\nCPU a page, {}: {}.\n", score.entrant.name(), times.join(", ")))
+    };
+    ours.into_iter().filter_map(line).collect()
 }
 
 /// Whether peers take part in any of these cases.

@@ -14,6 +14,8 @@ use crate::{
 pub enum Entrant {
     /// Our crawler with all it does for a page: archive, database, text, hashes, language, links.
     Everything,
+    /// The same, but no bodies are kept and no language is guessed; text and hashes are still made.
+    Lean,
     /// Our HTTP client and nothing behind it.
     Floor,
     Peer(&'static Peer),
@@ -32,6 +34,7 @@ impl Entrant {
     pub fn name(self) -> &'static str {
         match self {
             Entrant::Everything => "harvestman, everything on",
+            Entrant::Lean => "harvestman, no bodies kept",
             Entrant::Floor => "fetch only",
             Entrant::Peer(peer) => peer.name,
         }
@@ -57,6 +60,12 @@ impl Entrant {
     ) -> anyhow::Result<Result<Job, String>> {
         Ok(match self {
             Entrant::Everything => Ok(ours(place, server, course)?),
+            Entrant::Lean => {
+                let mut job = ours(place, server, course)?;
+                job.environment("HARVESTMAN_STORE_CONTENT_BYTES_MAX", "0");
+                job.environment("HARVESTMAN_GATHER_LANGUAGE", "false");
+                Ok(job)
+            }
             Entrant::Floor => Ok(floor(place, server, course)),
             Entrant::Peer(peer) => theirs(peer, place, server, course)?,
         })

@@ -403,8 +403,8 @@ pub static KEYS: &[Key] = &[
     Key::new("store.volume_bytes_max", Kind::Size { min: 1_000_000 }, "\"1GB\"")
         .doc("A volume is sealed at this size and the next one begun.")
         .example("\"100MB\""),
-    Key::none("store.content_bytes_max", Kind::Size { min: 1 })
-        .doc("Most bytes of a body to archive; what is beyond is parsed, then cut and marked as cut.")
+    Key::none("store.content_bytes_max", Kind::Size { min: 0 })
+        .doc("Most bytes of a body to archive; what is beyond is parsed, then cut and marked as cut. 0 keeps no bodies, only what was asked and the heads of the answers.")
         .example("\"300KB\""),
     Key::none("store.keep", Kind::Text(check::keep))
         .doc("Which old versions to keep: all of some time, then so many of each stretch; `harvestman thin` removes the others.")

@@ -15,8 +15,8 @@ use harvester::{
 use manager::{Budget, Planner, PlannerOptions};
 use model::{
     Archive, Candidate, CheckOut, Clock, CrawlUrl, EntryKind, FetchFailure, Frontier, Page,
-    PageState, Refill, Release, Settlement, SiteClock, SiteDelta, SiteLease, StoreError, Timestamp,
-    Timing, limits,
+    PageState, Refill, Release, Settlement, SiteClock, SiteDelta, SiteLease, Stopped, StoreError,
+    Timestamp, Timing, limits,
 };
 use store::{
     frontier::FailedVisit,
@@ -103,7 +103,11 @@ impl Adopter<'_> {
             done.robots += 1;
             return self.adopt_robots(&adopted, &lease);
         }
-        match self.page(&adopted.exchange.url, &lease)? {
+        let page = match self.is_cut(&adopted) {
+            true => None,
+            false => self.page(&adopted.exchange.url, &lease)?,
+        };
+        match page {
             Some(page) => {
                 done.pages += 1;
                 let brought = self.adopt_page(&adopted, page, &lease)?;
@@ -119,6 +123,15 @@ impl Adopter<'_> {
                 self.settle(&adopted, None, settlement)
             }
         }
+    }
+
+    /// Only the beginning of what came was archived: the links behind it are to be had from the site alone.
+    fn is_cut(&self, adopted: &Adopted) -> bool {
+        let exchange = &adopted.exchange;
+        let whole = matches!(adopted.kind, EntryKind::SamePayload(_) | EntryKind::NotModified(_));
+        let kept = exchange.wire_body.len() as u64;
+        let is_long = self.stage.stored_bytes_max.is_some_and(|max| kept >= max);
+        !whole && is_long && exchange.stopped == Some(Stopped::Length)
     }
 
     fn lease(&mut self, url: &CrawlUrl) -> Result<Option<SiteLease>, StoreError> {

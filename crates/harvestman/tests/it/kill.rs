@@ -326,10 +326,31 @@ fn retry_after_is_kept_after_a_kill() {
     assert_eq!(checks::completeness(&world.log(), &world.web, "s0.sim.test"), []);
 }
 
-/// The archive is there, and nothing of it was settled.
 #[test]
 fn pages_taken_from_the_archive_come_back_when_others_would() {
     let world = World::new(web(1, 12));
+    archive_without_settling(&world);
+    let done = world.run(&["crawl", "--delay", "0"]);
+    done.exits(0).says(&["taken from the archive"]);
+    assert_eq!(world.visits().len(), 0, "{done}");
+    let soonest = "SELECT min(due - visited) FROM pages WHERE state = 2";
+    let soonest = world.number(soonest) / 3_600_000;
+    assert!(soonest >= 24, "after {soonest} hours, as if visits cost nothing");
+}
+
+#[test]
+fn what_was_archived_cut_is_asked_for_again_after_a_crash_so_that_no_link_is_lost() {
+    for limit in ["0", "300B"] {
+        let world = World::new(web(1, 12)).variable("HARVESTMAN_STORE_CONTENT_BYTES_MAX", limit);
+        archive_without_settling(&world);
+        world.run(&["crawl", "--delay", "0"]).exits(0);
+        assert_eq!(checks::completeness(&world.log(), &world.web, "s0.sim.test"), []);
+        world.run(&["check"]).exits(0);
+    }
+}
+
+/// The archive is there afterwards, and nothing of it was settled.
+fn archive_without_settling(world: &World) {
     world.run(&["seed", "http://s0.sim.test/"]).exits(0);
     let (database, kept) = (world.folder.join("crawl.db"), world.folder.join("kept"));
     std::fs::copy(&database, &kept).unwrap();
@@ -339,12 +360,6 @@ fn pages_taken_from_the_archive_come_back_when_others_would() {
     }
     std::fs::rename(&kept, &database).unwrap();
     world.forget_log();
-    let done = world.run(&["crawl", "--delay", "0"]);
-    done.exits(0).says(&["taken from the archive"]);
-    assert_eq!(world.visits().len(), 0, "{done}");
-    let soonest = "SELECT min(due - visited) FROM pages WHERE state = 2";
-    let soonest = world.number(soonest) / 3_600_000;
-    assert!(soonest >= 24, "after {soonest} hours, as if visits cost nothing");
 }
 
 /// Pages of a few kilobytes that take their time.

@@ -207,6 +207,22 @@ fn long_bodies_are_read_whole_and_archived_cut() {
 }
 
 #[test]
+fn a_collection_that_keeps_no_bodies_has_all_pages_and_links_and_hardly_a_volume() {
+    let world = world(1, 30);
+    configure(&world, "[store]\ncontent_bytes_max = 0\n");
+    world.run(&["crawl", "--delay", "0", "http://s0.sim.test/"]).exits(0);
+    assert_eq!(pages(&world).len(), 30);
+    world.run(&["check"]).exits(0);
+    let volumes = std::fs::read_dir(world.folder.join("volumes")).expect("volumes");
+    let bytes: u64 = volumes.map(|file| file.unwrap().metadata().unwrap().len()).sum();
+    let visits = world.visits().len() as u64 + 2;
+    assert!(bytes < visits * 1_200, "{bytes} bytes of {visits} requests and their heads");
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    assert_eq!(world.status()["run"]["figures"]["versions"], 0, "nothing has changed");
+    world.run(&["check"]).exits(0);
+}
+
+#[test]
 fn overrides_give_single_pages_another_period_and_the_rest_keeps_its_own() {
     let world = world(1, 20);
     let often = format!("http://s0.sim.test{}", world.web.path(0, 1));

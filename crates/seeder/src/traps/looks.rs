@@ -3,6 +3,7 @@
 use std::hash::BuildHasher;
 
 use foldhash::quality::FixedState;
+use memchr::memmem;
 use model::{CrawlUrl, Looks, UrlTraps, WordLooks};
 
 use super::session::is_identifier;
@@ -24,7 +25,9 @@ const PARTS_MAX: usize = 32;
 /// The words of a text, without those that differ on pages that are the same: numbers and identifiers, and what the
 /// page repeats of its own address.
 pub fn words(text: &str, url: &CrawlUrl) -> WordLooks {
-    let marks: Vec<&str> = marks_of(url).take(PARTS_MAX).collect();
+    // A page that repeats none of them is compared by its whole text, which costs nothing more.
+    let is_said = |mark: &&str| memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
+    let marks: Vec<&str> = marks_of(url).take(PARTS_MAX).filter(is_said).collect();
     let is_short = text.len() <= MISSING_BYTES_MAX;
     if !is_short && marks.is_empty() {
         return WordLooks::default();
@@ -37,7 +40,7 @@ pub fn words(text: &str, url: &CrawlUrl) -> WordLooks {
     let hashes = FixedState::default();
     for word in text.split_whitespace() {
         let hash = hashes.hash_one(word);
-        if !marks.iter().any(|mark| word.contains(mark)) {
+        if !marks.is_empty() && !marks.iter().any(|mark| word.contains(mark)) {
             unmarked.add(hash);
         }
         if !is_short || word.bytes().any(|b| b.is_ascii_digit() || b == b'/') {
