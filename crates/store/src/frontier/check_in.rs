@@ -198,7 +198,8 @@ impl SiteAtHand {
         let after = Standing { state: update.state, fetched, ..before.standing };
         work.moved(Some(before.standing), after).apply(&mut self.row.counters);
         let mut run = before.run;
-        if let Some(facts) = &update.facts {
+        // A page that has no version yet has no title to keep.
+        if let Some(facts) = update.facts.as_ref().filter(|_| before.run.is_some()) {
             history::keep_title(work, self.id, update.fp, &facts.title)?;
         }
         if let Some(visit) = &update.visit {
