@@ -24,6 +24,7 @@ mod reader;
 mod rebuild;
 mod record;
 mod recover;
+mod short;
 mod verify;
 mod volume;
 mod whole;
