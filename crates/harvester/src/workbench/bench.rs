@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use foldhash::quality::RandomState;
 use model::{
     Exchange, FetchFailure, Fingerprint, Gate, OpenGate, Origin, Page, Resolution, SiteKey,
     SiteLease, Spent, Timestamp, Timing,
@@ -32,14 +33,14 @@ pub struct Workbench {
     pub(super) options: Options,
     pub(super) gate: Arc<dyn Gate>,
     pub(super) terms: Arc<dyn Terms>,
-    pub(super) seats: HashMap<SiteKey, Seat>,
+    pub(super) seats: HashMap<SiteKey, Seat, RandomState>,
     /// Clocks and names: of the sites in hand, and for as long as they matter of those that were, or that
     /// a robots.txt was redirected to.
-    pub(super) hosts: HashMap<SiteKey, Host>,
+    pub(super) hosts: HashMap<SiteKey, Host, RandomState>,
     pub(super) addresses: Addresses,
     /// The list of moments: who is to be looked at when; the number keeps the order of arrival.
     pub(super) ready: BTreeSet<(Timestamp, u64, Who)>,
-    pub(super) flights: HashMap<AssignmentId, Flight>,
+    pub(super) flights: HashMap<AssignmentId, Flight, RandomState>,
     pub(super) drained: BTreeMap<SiteKey, Reason>,
     pub(super) books: Books,
     pub(super) lines: Lines,
@@ -121,11 +122,11 @@ impl Workbench {
             gate: Arc::new(OpenGate),
             terms: Arc::new(Same::new(&options)),
             options,
-            seats: HashMap::new(),
-            hosts: HashMap::new(),
+            seats: HashMap::default(),
+            hosts: HashMap::default(),
             addresses: Addresses::default(),
             ready: BTreeSet::new(),
-            flights: HashMap::new(),
+            flights: HashMap::default(),
             drained: BTreeMap::new(),
             books: Books::new(spent),
             lines: Lines::default(),

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use foldhash::quality::RandomState;
 use harvester::{http::CookieJar, workbench::Reason};
 use manager::PurseId;
 use model::{
@@ -25,7 +26,7 @@ use super::{sessions::Sessions, spiders::Spider};
 
 #[derive(Default)]
 pub struct Hand {
-    sites: HashMap<SiteKey, Held>,
+    sites: HashMap<SiteKey, Held, RandomState>,
 }
 
 pub struct Held {

@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use foldhash::fast::RandomState;
 use model::{
     Archive, Busy, Clock, Fingerprint, NewPage, Page, Settlement, SiteDelta, SiteId, StoreError,
     Timestamp, limits,
@@ -54,9 +55,9 @@ pub struct Writer {
 struct Batch {
     settlement: Settlement,
     /// Where each site's delta is in the settlement: a site's check-ins become one.
-    by_site: HashMap<SiteId, usize>,
+    by_site: HashMap<SiteId, usize, RandomState>,
     /// Pages that it updates.
-    updated: HashSet<(SiteId, Fingerprint)>,
+    updated: HashSet<(SiteId, Fingerprint), RandomState>,
     pages: usize,
     busy: Vec<Busy>,
     since: Option<Timestamp>,
