@@ -26,6 +26,9 @@ const TAKEN_BACK: u32 = 4;
 const SITE_TIMES: u32 = 20;
 /// A pattern, and a site, gives nothing else after so many times as many pages with next to nothing of their own.
 const THIN_TIMES: u32 = 30;
+/// After so many times as many pages of next to nothing, small families are none by chance: twelve months, with a name
+/// each, are twelve.
+const SMALL_TIMES: u32 = 40;
 /// Patterns over which the near duplicates of a site are spread before it is stopped as a whole.
 const SPREAD: u32 = 16;
 /// Answers that bring nothing from which on a pattern is nothing else to lead to.
@@ -100,6 +103,7 @@ fn count(note: &mut PatternNote, bearing: Bearing) {
         }
         Bearing::Unlike | Bearing::File => add(&mut note.unlike, 1),
         Bearing::Thin => {
+            note.near_row = note.near_row.saturating_sub(1);
             add(&mut note.unlike, 1);
             add(&mut note.thin_row, 1);
         }
@@ -156,7 +160,7 @@ pub struct Worn<'a> {
 
 impl<'a> Worn<'a> {
     /// For a page of a family of so many pages: small ones come about by chance, and are followed unless the site
-    /// gives little else, or many such pages were thin as well. 1: a thin page without a family. `max`: near duplicates
+    /// gives little else. 1: a thin page without a family. `max`: near duplicates
     /// that a pattern may give; 0: no end. `None`: nothing is worn out.
     pub fn of(traps: &'a UrlTraps, family: u32, max: u32) -> Option<Worn<'a>> {
         if max == 0 || notes::is_lifted(traps, Hazard::NearDuplicates.word()) {
@@ -164,7 +168,8 @@ impl<'a> Worn<'a> {
         }
         let is_all = |run: NearRun, times: u32| run.pages >= max.saturating_mul(times);
         let is_site = |run: NearRun, times: u32| run.patterns >= SPREAD && is_all(run, times);
-        let thin = family < max && (family < 2 || !is_all(traps.near_run, SITE_TIMES));
+        let is_poor = is_all(traps.near_run, SITE_TIMES) || is_all(traps.thin_run, SMALL_TIMES);
+        let thin = family < max && (family < 2 || !is_poor);
         let by_near = || traps.worn.is_some() || is_site(traps.near_run, SITE_TIMES);
         let site = is_site(traps.thin_run, THIN_TIMES) || !thin && by_near();
         let worn = Worn { traps, max, site, thin, from: None };

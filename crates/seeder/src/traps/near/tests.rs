@@ -133,6 +133,24 @@ fn what_leads_nowhere_is_taken_however_alike_it_is() {
 }
 
 #[test]
+fn twelve_families_of_one_pattern_are_worn_out_as_well_as_one() {
+    let mut traps = UrlTraps::default();
+    let mut pages = 0;
+    let months = (0..200u32).take_while(|month| {
+        let bearing = if *month < 12 { Bearing::Thin } else { Bearing::Near(month / 12 + 1) };
+        page(&mut traps, &format!("/m/{}/{}", month / 12, month % 12), bearing);
+        for day in 0..28 {
+            note_page(&mut traps, &url(&format!("/d/{month}/{day}/x")), Bearing::Thin);
+        }
+        pages += 29;
+        let worn = Worn::of(&traps, month / 12 + 1, 10);
+        worn.is_none_or(|worn| worn.on(&url("/m/1/1")).objection(&url("/m/9/9")).is_none())
+    });
+    let months = months.count();
+    assert!((15..40).contains(&months), "{months} months with names, {pages} pages");
+}
+
+#[test]
 fn near_duplicates_over_patterns_without_end_wear_out_the_site_but_not_what_has_other_pages() {
     let mut traps = UrlTraps::default();
     for n in 0..5 {
