@@ -17,7 +17,7 @@ use crate::{
     requisites::RequisiteSink,
     resolve::{Resolver, foreign_scheme},
     robots::Robots,
-    simhash::WordPrints,
+    simhash::{WordPrints, has_words},
     words::Words,
 };
 
@@ -193,7 +193,10 @@ fn take_parts(
     let mut links = parts.links;
     let refresh = fields.refresh.or(parts.refresh.filter(|_| options.link_tags.meta));
     if let Some(refresh) = refresh {
-        gathered.refresh = resolve_refresh(&refresh, &exchange.url, &mut links, &mut resolver);
+        let is_all = refresh.seconds <= FORWARD_SECONDS && !has_words(&gathered.text, PAGE_WORDS);
+        let rel = if is_all { LinkRel::FORWARD } else { LinkRel::default() };
+        gathered.refresh =
+            resolve_refresh((&refresh, rel), &exchange.url, &mut links, &mut resolver);
     }
     if links.over > 0 {
         gathered.problems.push(GatherProblem::LinksOverLimit { count: links.over });
@@ -235,9 +238,14 @@ fn target_of(kind: LinkKind, gathered: &Gathered) -> Option<CrawlUrl> {
     gathered.links.iter().find(|link| link.kind == kind).map(|link| link.url.clone())
 }
 
+/// Who sends on so soon does not want to be read: slides and scores stay longer.
+const FORWARD_SECONDS: u64 = 2;
+/// A page with fewer words than this says little but that one should wait.
+const PAGE_WORDS: usize = 20;
+
 /// A refresh of the page itself leads nowhere else and is no link.
 fn resolve_refresh(
-    refresh: &RawRefresh,
+    (refresh, rel): (&RawRefresh, LinkRel),
     page: &CrawlUrl,
     links: &mut LinkSink<'_>,
     resolver: &mut Resolver,
@@ -250,7 +258,7 @@ fn resolve_refresh(
     links.push(RawLink {
         reference: refresh.reference.clone().into(),
         kind: LinkKind::Refresh,
-        rel: LinkRel::default(),
+        rel,
         anchor: String::new(),
     });
     Some(Refresh { seconds, url })

@@ -149,11 +149,16 @@ impl Summary {
     fn error_lines(&self) -> Vec<String> {
         let mut errors: Vec<&(String, u64)> = self.errors.iter().filter(|(_, n)| *n > 0).collect();
         errors.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        errors
-            .iter()
-            .take(ERRORS_SHOWN)
-            .map(|(class, n)| format!("  {:>9}  {}", number(*n), printable(class)))
-            .collect()
+        let line =
+            |(class, n): &&(String, u64)| format!("  {:>9}  {}", number(*n), printable(class));
+        let mut lines: Vec<String> = errors.iter().take(ERRORS_SHOWN).map(line).collect();
+        // Their sum is more than the pages that failed.
+        let all: u64 = errors.iter().map(|(_, n)| n).sum();
+        let others = all.saturating_sub(self.failed + self.requisites_failed);
+        if others > 0 {
+            lines.push(format!("  {:>9}  of these for robots.txt and the like", number(others)));
+        }
+        lines
     }
 
     fn batch_lines(&self) -> Vec<String> {
@@ -333,6 +338,13 @@ refused: 2,322 URLs
 where it is: ./harvest
 nothing is left to fetch; to visit everything again: harvestman crawl --fresh";
         assert_eq!(summary().text(), expected);
+    }
+
+    #[test]
+    fn errors_that_are_no_pages_are_told_apart_from_pages_that_failed() {
+        let errors = vec![("status-404".into(), 2), ("timeout".into(), 3)];
+        let text = Summary { errors, ..summary() }.text();
+        assert!(text.contains("        3  of these for robots.txt and the like"), "{text}");
     }
 
     #[test]

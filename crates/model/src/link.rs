@@ -62,6 +62,8 @@ impl LinkRel {
     pub const SPONSORED: LinkRel = LinkRel(4);
     /// No `rel` of the page's: the tag is one whose links are only logged, not followed.
     pub const LOGGED: LinkRel = LinkRel(8);
+    /// No `rel` of the page's: a refresh that is all its page is there for.
+    pub const FORWARD: LinkRel = LinkRel(16);
 
     pub fn contains(self, other: LinkRel) -> bool {
         self.0 & other.0 == other.0

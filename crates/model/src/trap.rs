@@ -103,6 +103,9 @@ pub struct UrlTraps {
     /// Near duplicates one after the other.
     #[serde(skip_serializing_if = "NearRun::is_nothing")]
     pub near_run: NearRun,
+    /// The same, with pages that have next to nothing of their own.
+    #[serde(skip_serializing_if = "NearRun::is_nothing")]
+    pub thin_run: NearRun,
     /// Its near duplicates, whatever their URLs look like, give no more links to patterns that are not known for
     /// other pages.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -196,7 +199,7 @@ impl UrlTraps {
     pub const LIFTED_MAX: usize = 256;
 }
 
-/// How long a site has given little but near duplicates.
+/// How long a site has given little but near duplicates, or pages with next to nothing of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NearRun {
@@ -240,6 +243,21 @@ pub struct PatternNote {
     pub near: u32,
     #[serde(skip_serializing_if = "is_zero")]
     pub unlike: u32,
+    /// Near duplicates since the last page that was none, or led to such.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub near_row: u32,
+    /// Pages since then that had next to nothing of their own.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub thin_row: u32,
+    /// Near duplicates that led to pages of their own.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub led: u32,
+    /// Pages that led to URLs which nobody knew.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub bred: u32,
+    /// Answers that brought nothing: errors, redirects, copies.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub dull: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stop>,
     /// Near duplicates lead to no more of it.
@@ -363,6 +381,9 @@ pub struct Looks {
     /// Of the text without its digits.
     pub skeleton: u64,
     pub text_bytes: u64,
+    /// Of what it shows beside its text; 0: nothing.
+    #[serde(default)]
+    pub shown: u64,
     /// Of its words, as far as they say anything.
     #[serde(default)]
     pub words: WordLooks,

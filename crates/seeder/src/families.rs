@@ -11,6 +11,8 @@
 
 use model::{CrawlUrl, Family, Fingerprint};
 
+use crate::novelty::{Lately, Novelty, Sketch};
+
 /// Bits in which near duplicates may differ (Manku et al.: 3 of 64).
 const DISTANCE_MAX: u32 = 3;
 /// Families of one site: those with the fewest pages are given up for new ones.
@@ -18,7 +20,7 @@ const FAMILIES_MAX: usize = 64;
 /// Pages like no other that are remembered in each of two generations: 40 bytes each, 160 KB a site.
 const LONERS_MAX: usize = 2_048;
 
-/// Words that a text must have to say anything: below that, many pages of a template are alike.
+/// Words that a text must have for its simhash to say anything: below that, many pages of a template are alike.
 pub const FAMILY_WORDS_MIN: usize = 20;
 
 /// What tells near duplicates.
@@ -45,6 +47,7 @@ impl Likeness {
 pub struct Loners {
     young: Generation,
     old: Generation,
+    lately: Lately,
 }
 
 /// A page's place in its family.
@@ -56,6 +59,11 @@ pub struct Kinship {
 }
 
 impl Loners {
+    /// What a page has that those before it had not. `kind`: the pattern of its URL.
+    pub fn novelty(&mut self, kind: &str, sketch: Option<Sketch>) -> Novelty {
+        self.lately.judge(kind, sketch)
+    }
+
     /// A page that was fetched for the first time finds its family, founds one, or is remembered alone.
     pub fn join(
         &mut self,

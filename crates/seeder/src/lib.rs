@@ -28,6 +28,7 @@ mod links;
 mod logged;
 mod marking;
 mod notices;
+mod novelty;
 mod objection;
 mod pattern;
 mod reject;
@@ -56,6 +57,7 @@ pub use notices::{
     Announced, Announcements, NoticeRules, NoticeText, Sitemaps, SortedNotice, feeds_of,
     notice_candidate, notices_of_robots, read_date, read_notice, sort_notice,
 };
+pub use novelty::{Lately, Novelty, Sketch, shown};
 pub use reject::{RejectError, RejectList, ShippedRule, viewed};
 pub use replicas::{
     Comparison, Document, Evidence, Folds, Heuristic, Matching, Pair, Standing, Trust,

@@ -6,6 +6,7 @@
 //!   one; it is no link, so neither `nofollow` nor the policy for external links concerns it.
 //! - A link out of the scope counts one more link outside, a page inside none. A seed's own depth goes
 //!   with the pages of its site; what is left of it goes to other sites.
+//! - A refresh that is all its page is there for ([`LinkRel::FORWARD`]) is a link that counts a hop more.
 //! - Canonical, alternate, next and previous links, meta refreshes and `Link` headers are links like any
 //!   other (a canonical link never hides the page it stands on). Feeds are no pages: they are passed
 //!   over without a word, to be read for what they announce.
@@ -44,7 +45,10 @@ pub fn sort_links(
 ) -> Sorted {
     let mut sorter = Sorter::new(page, links, rules, seeds);
     let objection = |link: &Link| objection(link, nofollow_page, rules);
-    for link in links.iter().filter(|link| objection(link).is_none()) {
+    // Where a page sends on, and has a link there for whoever does not wait, it sends on.
+    let is_forward = |link: &&Link| link.rel.contains(LinkRel::FORWARD);
+    let forward = links.iter().find(is_forward);
+    for link in forward.into_iter().chain(links).filter(|link| objection(link).is_none()) {
         sorter.take(link);
     }
     for link in links {
@@ -82,6 +86,8 @@ struct Sorter<'a> {
     merged: HashMap<Objection<'a>, usize, RandomState>,
     sorted: Sorted,
     has_form: bool,
+    /// Of the link at hand: not 0 where its page is there for nothing but to send on.
+    hops: u8,
 }
 
 impl<'a> Sorter<'a> {
@@ -103,6 +109,7 @@ impl<'a> Sorter<'a> {
             merged: HashMap::default(),
             sorted: Sorted::default(),
             has_form: !rules.form.is_plain() || !rules.folds.is_empty(),
+            hops: 0,
         };
         if rules.list.asks_anchor() {
             for link in links {
@@ -117,6 +124,8 @@ impl<'a> Sorter<'a> {
         if link.kind == LinkKind::Feed {
             return;
         }
+        let is_forward = link.rel.contains(LinkRel::FORWARD);
+        self.hops = if is_forward { self.page.hops.saturating_add(1) } else { 0 };
         let url = match link.kind {
             _ if !self.has_form => link.url.clone(),
             // What a seed redirects to is named by the user as much as the seed is.
@@ -219,7 +228,7 @@ impl<'a> Sorter<'a> {
             url,
             spider: self.page.spider,
             level,
-            hops: if is_redirect { self.page.hops.saturating_add(1) } else { 0 },
+            hops: if is_redirect { self.page.hops.saturating_add(1) } else { self.hops },
             seed: is_redirect && self.page.seed,
             terms: self.terms(is_redirect, is_internal),
             referrer: Some(self.page.url.fingerprint()),

@@ -221,6 +221,17 @@ fn header_fields_give_links_first() {
 }
 
 #[test]
+fn a_refresh_at_once_on_a_page_of_a_few_words_is_marked_and_a_slide_is_not() {
+    let marked = |seconds: u32, text: &str| {
+        let body = format!("<meta http-equiv=refresh content='{seconds};url=/r'><p>{text}");
+        let exchange = exchange(200, &[("Content-Type", "text/html")], body.as_bytes());
+        gather(&exchange, &GatherOptions::default()).links[0].rel.contains(LinkRel::FORWARD)
+    };
+    assert!(marked(0, "Please wait") && marked(2, ""));
+    assert!(!marked(5, "Slide 7") && !marked(0, &"a word ".repeat(20)));
+}
+
+#[test]
 fn a_redirect_is_its_target_and_nothing_else() {
     let fields = [("Location", "/new"), ("Content-Type", "text/html")];
     let found = gather(&exchange(301, &fields, b"<a href=/other>moved"), &GatherOptions::default());

@@ -16,7 +16,7 @@ use super::{Context, answer, decisions::known_site};
 use crate::{
     cli::{TrapsArgs, TrapsCommand},
     exit::{Exit, Failure},
-    progress::{number, some},
+    progress::some,
     terminal::{print, printable},
     times,
 };
@@ -34,12 +34,11 @@ fn list(context: &Context, site: Option<&str>) -> Result<Exit, Failure> {
     let now = RealClock::new().now();
     let sites = census.traps(site.as_deref())?;
     if context.json {
-        let rows: Vec<Value> =
-            sites.iter().flat_map(|(site, traps)| rows(site, &traps.urls)).collect();
+        let rows: Vec<Value> = sites.iter().flat_map(|(site, traps)| rows(site, traps)).collect();
         print(&format!("{:#}\n", Value::from(rows)))?;
         return Ok(Exit::Done);
     }
-    let text: String = sites.iter().map(|(site, traps)| told(site, &traps.urls, now)).collect();
+    let text: String = sites.iter().map(|(site, traps)| told(site, traps, now)).collect();
     if text.is_empty() {
         context.say("no trap was found");
     }
@@ -47,12 +46,13 @@ fn list(context: &Context, site: Option<&str>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn rows(site: &str, traps: &UrlTraps) -> Vec<Value> {
+fn rows(site: &str, taught: &SiteTraps) -> Vec<Value> {
+    let traps = &taught.urls;
     let stop = |(pattern, stop): (&str, &Stop)| {
         json!({
             "site": site, "pattern": pattern, "hazard": stop.hazard.word(),
             "meaning": stop.hazard.meaning(), "since": times::iso(stop.since),
-            "taken": stop.taken, "kept": kept(traps, pattern, stop), "refused": stop.refused,
+            "taken": stop.taken, "kept": kept(taught, pattern, stop), "refused": stop.refused,
             "held_back": stop.held_back, "examples": stop.examples,
             "measure": if is_site(pattern, stop) { "site-stopped" } else { "pattern-stopped" },
         })
@@ -74,11 +74,13 @@ fn rows(site: &str, traps: &UrlTraps) -> Vec<Value> {
     traps.stops().map(stop).chain(idle).chain(missing).collect()
 }
 
-fn told(site: &str, traps: &UrlTraps, now: Timestamp) -> String {
+fn told(site: &str, taught: &SiteTraps, now: Timestamp) -> String {
+    let traps = &taught.urls;
     let mut text = String::new();
     let site = printable(site);
     for (pattern, stop) in traps.stops() {
-        let (since, kept) = (times::ago(stop.since, now), some(kept(traps, pattern, stop), "page"));
+        let (since, kept) =
+            (times::ago(stop.since, now), some(kept(taught, pattern, stop), "page"));
         let (refused, held_back) = (some(stop.refused, "link"), some(stop.held_back, "page"));
         let (word, meaning) = (stop.hazard.word(), stop.hazard.meaning());
         let pattern = printable(pattern);
@@ -99,9 +101,14 @@ fn told(site: &str, traps: &UrlTraps, now: Timestamp) -> String {
     for token in &traps.tokens {
         let (place, since) = (token.place.to_string(), times::ago(token.since, now));
         let place = printable(&place);
-        let (word, mended) = (token.hazard().word(), number(token.mended));
+        let word = token.hazard().word();
+        let rewritten = match token.mended {
+            // It was seen on the last pages that had it.
+            0 => "no link with it was met since".to_owned(),
+            mended => format!("{} rewritten", some(mended, "link")),
+        };
         let _ = writeln!(text, "{site}  {place}  {word}: it makes no difference");
-        let _ = writeln!(text, "    found {since}, {mended} links rewritten");
+        let _ = writeln!(text, "    found {since}, {rewritten}");
         let _ = writeln!(text, "    harvestman traps lift {site} '{place}'");
     }
     if let Some(missing) = traps.missing.filter(|missing| missing.looks.is_some()) {
@@ -113,14 +120,22 @@ fn told(site: &str, traps: &UrlTraps, now: Timestamp) -> String {
     text
 }
 
-/// Pages of it that came; of the whole site, those that had come when it was stopped.
-fn kept(traps: &UrlTraps, pattern: &str, stop: &Stop) -> u64 {
-    let note = traps.patterns.iter().find(|note| note.text == pattern);
-    let pages = note.map_or(0, |note| match stop.hazard {
-        Hazard::NearDuplicates => note.near.saturating_add(note.unlike),
-        _ => note.pages,
-    });
-    u64::from(if pages == 0 { stop.taken } else { pages })
+/// Pages of it that came; of the whole site, its near duplicates where it was stopped for these, else all that are
+/// noted.
+fn kept(taught: &SiteTraps, pattern: &str, stop: &Stop) -> u64 {
+    let patterns = &taught.urls.patterns;
+    let note = patterns.iter().find(|note| note.text == pattern);
+    let near = stop.hazard == Hazard::NearDuplicates;
+    let pages: u64 = match note {
+        _ if pattern == UrlTraps::SITE => patterns.iter().map(|note| u64::from(note.pages)).sum(),
+        None if near => taught.families.iter().map(|family| u64::from(family.pages)).sum(),
+        None => 0,
+        Some(note) if near => {
+            u64::from(note.near.saturating_add(note.unlike).max(note.thin_row).max(note.pages))
+        }
+        Some(note) => return u64::from(note.pages),
+    };
+    pages.max(u64::from(stop.taken))
 }
 
 fn is_site(pattern: &str, stop: &Stop) -> bool {

@@ -17,8 +17,8 @@ use model::{
     Sighting, Stopped, StoreError, Verdict,
 };
 use seeder::{
-    Blocks, FAMILY_WORDS_MIN, Likeness, Requisites, Sorted, SortedNotice, feeds_of, sort_links,
-    sort_requisites, traps,
+    Blocks, FAMILY_WORDS_MIN, Likeness, Requisites, Sketch, Sorted, SortedNotice, feeds_of,
+    sort_links, sort_requisites, traps,
 };
 use store::{
     directory::Directory,
@@ -29,7 +29,7 @@ use tokio::sync::mpsc::Sender;
 use super::{
     lesson::Lesson,
     marks::{Bench, Unread, Watch},
-    messages::{Event, GatherJob, PageReport, Report, ReportSubject, Subject},
+    messages::{Content, Event, GatherJob, PageReport, Report, ReportSubject, Subject},
     notices,
     payloads::Payloads,
     poison,
@@ -348,8 +348,11 @@ impl GatherStage {
         decisions.extend(refused);
         let html = matches!(gathered.media_type.as_str(), "text/html" | "application/xhtml+xml");
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
-        let looks = looks_of(&gathered, &page.url);
+        let looks = looks_of(exchange, &gathered, html, &page.url);
         let near = (html && !duplicate).then(|| near(exchange, &page, &gathered)).flatten();
+        let content = content_of(&gathered, html);
+        let is_text = content == Content::Text;
+        let sketch = is_text.then(|| Sketch::of(&gathered.text, looks.shown)).flatten();
         sightings.append(&mut notice.sightings);
         let report = PageReport {
             page,
@@ -363,6 +366,8 @@ impl GatherStage {
             looks,
             duplicate,
             near,
+            sketch,
+            content,
             again,
             lesson,
             html: html && !gathered.noarchive,
@@ -489,12 +494,18 @@ fn refusal(
     spider.judge_answer(page, media_type)
 }
 
-fn looks_of(gathered: &Gathered, url: &CrawlUrl) -> Looks {
+fn looks_of(exchange: &Exchange, gathered: &Gathered, html: bool, url: &CrawlUrl) -> Looks {
+    let whole = gathered.content_hash;
+    let shown = match html {
+        true => seeder::shown(&exchange.body, &gathered.text, whole),
+        false => whole,
+    };
     Looks {
-        content: gathered.content_hash,
+        content: whole,
         text: gathered.text_hash,
         skeleton: gathered.skeleton,
         text_bytes: gathered.text.len() as u64,
+        shown,
         words: traps::words(&gathered.text, url),
     }
 }
@@ -505,6 +516,20 @@ fn near(exchange: &Exchange, page: &Page, gathered: &Gathered) -> Option<Likenes
     let is_page = !page.terms.requisite && page.terms.notice.is_none();
     let says = is_content && is_page && has_words(&gathered.text, FAMILY_WORDS_MIN);
     says.then(|| Likeness::new(gathered.simhash, &gathered.title))
+}
+
+fn content_of(gathered: &Gathered, html: bool) -> Content {
+    let media_type = gathered.media_type.as_str();
+    let is_data = || {
+        let of_programs = ["json", "xml", "javascript"].iter();
+        media_type.starts_with("text/")
+            || of_programs.into_iter().any(|part| media_type.contains(part))
+    };
+    match () {
+        () if html || !gathered.text.is_empty() => Content::Text,
+        () if media_type.is_empty() || is_data() => Content::Data,
+        () => Content::File,
+    }
 }
 
 /// What was forgotten is not written down again because somebody links to it.

@@ -13,7 +13,7 @@ use model::{
     Page, PageUpdate, RecordLocation, Refill, Resolution, RobotsCopy, Sighting, SiteClock,
     SiteDelta, SiteHabit, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
 };
-use seeder::{Likeness, SortedNotice};
+use seeder::{Likeness, Sketch, SortedNotice};
 use store::{
     control::{Request, SpiderChange},
     frontier::{Suspect, Wildcard},
@@ -150,6 +150,9 @@ pub struct PageReport {
     pub duplicate: bool,
     /// Where its text has enough words to say whose near duplicate it is.
     pub near: Option<Likeness>,
+    /// Its words, where it can be said how many of them are new.
+    pub sketch: Option<Sketch>,
+    pub content: Content,
     /// It redirected to itself and set a cookie: worth one more try with the cookie.
     pub again: bool,
     pub lesson: Lesson,
@@ -157,6 +160,17 @@ pub struct PageReport {
     pub html: bool,
     /// Hazards that were met in fetching and reading it.
     pub sightings: Vec<Sighting>,
+}
+
+/// What kind of thing a page is to its readers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// It was read.
+    Text,
+    /// Something to look at or to keep: a picture, a document.
+    File,
+    /// Text that is not read, for programs: calendars, data, styles. Traps have one for each of their pages, too.
+    Data,
 }
 
 /// To the writer.

@@ -20,6 +20,7 @@ mod commands;
 mod config;
 mod courtesy;
 mod directory;
+mod endless;
 mod fair;
 mod families;
 mod forget;

@@ -272,6 +272,30 @@ fn links_from_logged_tags_are_counted_unless_another_link_leads_there() {
     );
 }
 
+#[test]
+fn a_refresh_that_is_all_its_page_is_there_for_counts_as_a_hop_and_is_held_by_the_limit() {
+    let forward = |to: &str| Link { rel: LinkRel::FORWARD, ..of_kind(to, LinkKind::Refresh) };
+    let links = [
+        link("http://example.org/b"),
+        link("http://example.org/c"),
+        forward("http://example.org/b"),
+    ];
+    let sorted = sort(&links, &SpiderRules::default());
+    let hops: Vec<_> =
+        sorted.internal.iter().map(|to| (to.url.path(), to.level, to.hops)).collect();
+    assert_eq!(hops, [("/b", 3, 2), ("/c", 3, 0)]);
+    let rules = SpiderRules { redirects_max: 1, ..SpiderRules::default() };
+    let sorted = sort(&links, &rules);
+    assert_eq!(texts(&sorted.internal), ["http://example.org/c"]);
+    assert_eq!(sorted.refused[0].reason, RefusalReason::Redirects);
+    let slide = [of_kind("http://example.org/b", LinkKind::Refresh)];
+    assert_eq!(
+        sort(&slide, &rules).internal[0].hops,
+        0,
+        "a refresh with something to read is a link"
+    );
+}
+
 fn any_link() -> impl Strategy<Value = Link> {
     let host = prop::sample::select(vec!["example.org", "www.example.org", "o.net:8080", "o.net"]);
     let path = "(/(a|b|login|cart|x.php)){0,3}(/|[?](a|print)=1)?";

@@ -1,10 +1,17 @@
 //! Patterns that give near duplicates ([`crate::families`]), and sites that give nothing else: what a page of a
 //! family leads to is more of the same when it has a pattern that mostly gives such pages.
 //!
-//! First the pattern: when it has given [`crate::SpiderRules::near_duplicates_max`] of them, near duplicates lead to no
-//! more of it. Then the site: when page after page is a near duplicate and they have [`SPREAD`] patterns, no count
-//! by pattern comes to an end, and near duplicates lead only to patterns known for other pages. Links that stand
-//! on pages of other kinds are always taken: a list is taken to its end, however alike what it lists is.
+//! First the pattern: when it has given [`crate::SpiderRules::near_duplicates_max`] of them in a row, near duplicates lead
+//! to no more of it. A page of its own among them, or one that leads to a pattern known for such, begins the row anew,
+//! and from then on a longer row is waited for: an archive has empty months. Pages that are no near duplicates and have
+//! next to nothing of their own ([`crate::Novelty::Thin`]) are many more before they wear out a pattern: short
+//! descriptions of things look like that.
+//!
+//! Then the site: when page after page is a near duplicate and they have [`SPREAD`] patterns, no count
+//! by pattern comes to an end, and near duplicates lead only to patterns known for other pages.
+//!
+//! Links that stand on pages of other kinds are always taken: a list is taken to its end, however alike what it lists is.
+//! So are links to patterns whose pages lead nowhere: what has no children has an end.
 
 use model::{CrawlUrl, Fingerprint, Hazard, NearRun, PatternNote, Timestamp, UrlTraps};
 
@@ -17,36 +24,127 @@ use super::{
 const TAKEN_BACK: u32 = 4;
 /// A site gives nothing else after so many times as many near duplicates as a pattern may give.
 const SITE_TIMES: u32 = 20;
+/// A pattern, and a site, gives nothing else after so many times as many pages with next to nothing of their own.
+const THIN_TIMES: u32 = 30;
+/// After so many times as many pages of next to nothing, small families are none by chance: twelve months, with a name
+/// each, are twelve.
+const SMALL_TIMES: u32 = 40;
 /// Patterns over which the near duplicates of a site are spread before it is stopped as a whole.
 const SPREAD: u32 = 16;
-/// Near duplicates from which on a pattern is nothing else to lead to.
+/// Answers that bring nothing from which on a pattern is nothing else to lead to.
 const FAMILIAR: u32 = 3;
+/// Pages of their own from which on a pattern is known for such.
+const FRUITS_MIN: u32 = 2;
+/// How many times as long a row is waited for, at most, where pages of their own have ended rows before: four years of an
+/// empty calendar.
+const PATIENCE_MAX: u32 = 5;
+/// One of so many pages of a pattern leads to something new: then it may have no end.
+const BREEDS: u32 = 4;
 
-/// A page came for the first time. `family`: the pages of its family, this one included; 1 where it has none. Says
-/// whether its pattern has given several near duplicates.
-pub fn note_page(traps: &mut UrlTraps, url: &CrawlUrl, family: u32) -> bool {
+/// What an answer brought, the first time it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bearing {
+    /// A page of its own.
+    Own,
+    /// A page of no family, of which nothing more can be said.
+    Unlike,
+    /// A page of no family with next to nothing of its own.
+    Thin,
+    /// A page of a family of so many, this one included.
+    Near(u32),
+    /// Something to look at or to keep that is no page: a picture, a document.
+    File,
+    /// An error, a redirect, a copy.
+    Dull,
+}
+
+/// Says whether its pattern has given several near duplicates.
+pub fn note_page(traps: &mut UrlTraps, url: &CrawlUrl, bearing: Bearing) -> bool {
+    let is_dull = matches!(bearing, Bearing::Dull | Bearing::File);
+    // Of a site on which nothing repeats it need not be known what leads nowhere.
+    if is_dull && !has_suspects(traps) {
+        return false;
+    }
     let pattern = Pattern::of(url);
     let Some(note) = notes::note(traps, &pattern.text) else { return false };
-    match family {
-        0 | 1 => note.unlike = note.unlike.saturating_add(1),
-        // The first was taken for a page of its own, most likely at the same pattern.
-        2 if note.unlike > 0 => {
-            note.unlike -= 1;
-            note.near = note.near.saturating_add(2);
-        }
-        _ => note.near = note.near.saturating_add(1),
-    }
-    let (is_new, again) = (note.near == 1 && note.unlike == 0, note.near > 1);
-    let run = &mut traps.near_run;
-    match family {
-        0 | 1 => run.pages = run.pages.saturating_sub(TAKEN_BACK),
-        _ => run.pages = run.pages.saturating_add(1),
-    }
-    run.patterns = run.patterns.saturating_add(u32::from(is_new));
-    if run.pages == 0 {
-        (traps.near_run, traps.worn) = (NearRun::default(), None);
+    count(note, bearing);
+    let is_first = own(note) == 0 && note.near.max(note.thin_row) <= 1;
+    let again = note.near > 1;
+    let is_near = matches!(bearing, Bearing::Near(_));
+    step(&mut traps.near_run, is_near, is_first, bearing);
+    step(&mut traps.thin_run, is_near || bearing == Bearing::Thin, is_first, bearing);
+    if traps.near_run.is_nothing() && traps.thin_run.is_nothing() {
+        traps.worn = None;
     }
     again
+}
+
+/// One more page, which is of the run or takes from it.
+fn step(run: &mut NearRun, is_more: bool, is_first: bool, bearing: Bearing) {
+    run.pages = match bearing {
+        _ if is_more => run.pages.saturating_add(1),
+        Bearing::Dull => run.pages,
+        Bearing::File => run.pages.saturating_sub(1),
+        _ => run.pages.saturating_sub(TAKEN_BACK),
+    };
+    run.patterns = run.patterns.saturating_add(u32::from(is_more && is_first));
+    if run.pages == 0 {
+        *run = NearRun::default();
+    }
+}
+
+fn count(note: &mut PatternNote, bearing: Bearing) {
+    let add = |count: &mut u32, more: u32| *count = count.saturating_add(more);
+    match bearing {
+        Bearing::Own => {
+            add(&mut note.unlike, 1);
+            add(&mut note.led, 1);
+            (note.near_row, note.thin_row) = (0, 0);
+        }
+        Bearing::Unlike | Bearing::File => add(&mut note.unlike, 1),
+        Bearing::Thin => {
+            note.near_row = note.near_row.saturating_sub(1);
+            add(&mut note.unlike, 1);
+            add(&mut note.thin_row, 1);
+        }
+        Bearing::Near(family) => {
+            // The first was taken for a page of its own, most likely at the same pattern.
+            let both = family == 2 && note.unlike > 0;
+            note.unlike -= u32::from(both);
+            note.led = note.led.saturating_sub(u32::from(both));
+            add(&mut note.near, 1 + u32::from(both));
+            add(&mut note.near_row, 1 + u32::from(both));
+            add(&mut note.thin_row, 1);
+        }
+        Bearing::Dull => add(&mut note.dull, 1),
+    }
+}
+
+fn has_suspects(traps: &UrlTraps) -> bool {
+    traps.patterns.iter().any(|note| note.near >= FAMILIAR || note.thin_row >= FAMILIAR)
+}
+
+/// The page leads to URLs that nobody knew.
+pub fn note_breed(traps: &mut UrlTraps, url: &CrawlUrl) {
+    if let Some(note) = traps.patterns.iter_mut().find(|note| note.text == Pattern::of(url).text) {
+        note.bred = note.bred.saturating_add(1);
+    }
+}
+
+/// A near duplicate leads to a pattern known for pages of their own.
+pub fn note_lead(traps: &mut UrlTraps, url: &CrawlUrl) {
+    let text = Pattern::of(url).text;
+    if let Some(note) = traps.patterns.iter_mut().find(|note| note.text == text) {
+        note.led = note.led.saturating_add(1);
+        (note.near_row, note.thin_row) = (0, 0);
+    }
+}
+
+/// Whether pages of the URL's pattern, which is not `from`, are known to be of their own.
+pub fn is_fruitful(traps: &UrlTraps, url: &CrawlUrl, from: &str) -> bool {
+    let text = Pattern::of(url).text;
+    let note = traps.patterns.iter().find(|note| note.text == text && note.text != from);
+    note.is_some_and(|note| own(note) >= FRUITS_MIN && own(note) > poor(note))
 }
 
 /// What near duplicates of a site do not lead to any more.
@@ -54,30 +152,42 @@ pub struct Worn<'a> {
     traps: &'a UrlTraps,
     max: u32,
     site: bool,
+    /// For a page that is like others only in having nothing to say.
+    thin: bool,
+    /// The pattern of the page on which the links stand.
+    from: Option<String>,
 }
 
 impl<'a> Worn<'a> {
     /// For a page of a family of so many pages: small ones come about by chance, and are followed unless the site
-    /// gives little else. `max`: near duplicates that a pattern may give; 0: no end. `None`: nothing is worn out.
+    /// gives little else. 1: a thin page without a family. `max`: near duplicates
+    /// that a pattern may give; 0: no end. `None`: nothing is worn out.
     pub fn of(traps: &'a UrlTraps, family: u32, max: u32) -> Option<Worn<'a>> {
         if max == 0 || notes::is_lifted(traps, Hazard::NearDuplicates.word()) {
             return None;
         }
-        let is_all = traps.near_run.pages >= max.saturating_mul(SITE_TIMES);
-        if family < max && !is_all {
-            return None;
-        }
-        let site = traps.worn.is_some() || is_all && traps.near_run.patterns >= SPREAD;
-        let worn = Worn { traps, max, site };
+        let is_all = |run: NearRun, times: u32| run.pages >= max.saturating_mul(times);
+        let is_site = |run: NearRun, times: u32| run.patterns >= SPREAD && is_all(run, times);
+        let is_poor = is_all(traps.near_run, SITE_TIMES) || is_all(traps.thin_run, SMALL_TIMES);
+        let thin = family < max && (family < 2 || !is_poor);
+        let by_near = || traps.worn.is_some() || is_site(traps.near_run, SITE_TIMES);
+        let site = is_site(traps.thin_run, THIN_TIMES) || !thin && by_near();
+        let worn = Worn { traps, max, site, thin, from: None };
         let any = site || traps.patterns.iter().any(|note| worn.is_worn(note));
         any.then_some(worn)
+    }
+
+    /// For the links of this page.
+    #[must_use]
+    pub fn on(self, page: &CrawlUrl) -> Worn<'a> {
+        Worn { from: Some(Pattern::of(page).text), ..self }
     }
 
     /// What is against a link on a near duplicate.
     pub fn objection(&self, url: &CrawlUrl) -> Option<TrapObjection> {
         let pattern = Pattern::of(url);
         let (hazard, note) = (Hazard::NearDuplicates, self.note(&pattern.text));
-        if note.is_some_and(|note| self.is_worn(note)) {
+        if note.is_some_and(|note| self.is_worn(note) && self.comes_back(note)) {
             return Some(TrapObjection { hazard, pattern: pattern.text });
         }
         let is_other = note.is_some_and(|note| note.unlike > 0 && !mostly_near(note));
@@ -85,11 +195,13 @@ impl<'a> Worn<'a> {
         refused.then(|| TrapObjection { hazard, pattern: hazard.word().to_owned() })
     }
 
-    /// Whether a link that is not refused leads to something else than near duplicates, as far as is known.
+    /// Whether a link that is not refused leads to something else than near duplicates, as far as is known. Nothing is
+    /// hoped for of what nobody knows where a site has given little but near duplicates.
     pub fn leads_on(&self, url: &CrawlUrl) -> bool {
-        let pattern = Pattern::of(url);
-        let note = self.note(&pattern.text);
-        !note.is_some_and(|note| note.near >= FAMILIAR && mostly_near(note))
+        match self.note(&Pattern::of(url).text) {
+            Some(note) => poor(note) < FAMILIAR || poor(note) <= own(note),
+            None => self.traps.thin_run.pages < self.max.saturating_mul(SITE_TIMES),
+        }
     }
 
     fn note(&self, text: &str) -> Option<&PatternNote> {
@@ -97,7 +209,22 @@ impl<'a> Worn<'a> {
     }
 
     fn is_worn(&self, note: &PatternNote) -> bool {
-        note.near >= self.max && mostly_near(note) && !notes::is_lifted(self.traps, &note.text)
+        let near = !self.thin
+            && note.near >= self.max
+            && mostly_near(note)
+            && note.near_row >= self.max.saturating_mul(patience(note));
+        let thin = note.thin_row >= self.max.saturating_mul(THIN_TIMES);
+        (near || thin) && !notes::is_lifted(self.traps, &note.text)
+    }
+
+    /// Whether the pattern leads to more than its own pages: a link from one to the other says so, and so do pages of it
+    /// that led to something new.
+    fn comes_back(&self, note: &PatternNote) -> bool {
+        match &self.from {
+            Some(from) if *from == note.text => true,
+            Some(_) => breeds(note),
+            None => note.worn.is_some() || breeds(note),
+        }
     }
 }
 
@@ -110,7 +237,7 @@ pub fn note_refusal(
     now: Timestamp,
 ) -> bool {
     let word = Hazard::NearDuplicates.word();
-    let (near, run) = (Hazard::NearDuplicates, traps.near_run.pages);
+    let (near, run) = (Hazard::NearDuplicates, traps.near_run.pages.max(traps.thin_run.pages));
     let slot = match objection.pattern.as_str() {
         pattern if pattern == word => Some((&mut traps.worn, run)),
         pattern => {
@@ -130,77 +257,26 @@ fn mostly_near(note: &PatternNote) -> bool {
     note.near > note.unlike
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn url(path: &str) -> CrawlUrl {
-        CrawlUrl::parse(&format!("http://a.example{path}")).unwrap()
-    }
-
-    fn refused(traps: &UrlTraps, path: &str) -> Option<String> {
-        Worn::of(traps, 10, 10)?.objection(&url(path)).map(|objection| objection.pattern)
-    }
-
-    #[test]
-    fn a_pattern_is_worn_out_when_it_has_given_enough_near_duplicates() {
-        let mut traps = UrlTraps::default();
-        for n in 1..10 {
-            note_page(&mut traps, &url(&format!("/cal?y=2026&m={n}")), n);
-            assert!(Worn::of(&traps, 10, 10).is_none(), "after {n}");
-        }
-        note_page(&mut traps, &url("/cal?y=2026&m=10"), 10);
-        assert_eq!(refused(&traps, "/cal?m=77&y=1999").as_deref(), Some("/cal?m=*&y=*"));
-        assert_eq!(refused(&traps, "/about"), None);
-        assert!(Worn::of(&traps, 9, 10).is_none(), "its own family is a small one");
-        assert!(Worn::of(&traps, 10, 0).is_none(), "no end was asked for");
-        let lifted = vec!["/cal?m=*&y=*".to_owned()];
-        assert_eq!(refused(&UrlTraps { lifted, ..traps.clone() }, "/cal?m=7&y=1"), None);
-        let worn = Worn::of(&traps, 10, 10).unwrap();
-        assert!(worn.leads_on(&url("/about")) && !worn.leads_on(&url("/cal?y=1&m=1")));
-    }
-
-    #[test]
-    fn a_pattern_with_more_pages_of_their_own_than_near_duplicates_is_never_worn_out() {
-        let mut traps = UrlTraps::default();
-        for n in 0..100 {
-            note_page(&mut traps, &url(&format!("/page?id={n}")), if n % 2 == 0 { 1 } else { n });
-        }
-        assert_eq!(refused(&traps, "/page?id=1000"), None);
-    }
-
-    #[test]
-    fn near_duplicates_over_patterns_without_end_wear_out_the_site_but_not_what_has_other_pages() {
-        let mut traps = UrlTraps::default();
-        for n in 0..5 {
-            note_page(&mut traps, &url(&format!("/article/{n}")), 1);
-        }
-        for n in 0..199u32 {
-            note_page(&mut traps, &url(&format!("/{}/x/1", "y".repeat(n as usize + 1))), n + 2);
-            assert_eq!(refused(&traps, "/new/x/1"), None, "after {n}");
-        }
-        for n in 0..10u32 {
-            note_page(&mut traps, &url(&format!("/z/{}/1", "y".repeat(n as usize + 1))), n + 200);
-        }
-        assert_eq!(refused(&traps, "/new/x/1").as_deref(), Some("near-duplicates"));
-        assert_eq!(refused(&traps, "/article/2"), None);
-        let url = url("/new/x/1");
-        let objection = Worn::of(&traps, 10, 10).unwrap().objection(&url).unwrap();
-        let mut noted = traps.clone();
-        assert!(note_refusal(&mut noted, &objection, &url, Fingerprint(1), Timestamp(1)));
-        assert!(!note_refusal(&mut noted, &objection, &url, Fingerprint(1), Timestamp(1)));
-        assert_eq!(noted.worn.as_ref().map(|stop| stop.refused), Some(2));
-        assert_eq!(noted.lift(Some("near-duplicates")).len(), 1);
-        assert_eq!(refused(&noted, "/new/x/1"), None);
-    }
-
-    #[test]
-    fn a_long_list_of_near_duplicates_of_one_pattern_leads_on_to_what_nobody_knows() {
-        let mut traps = UrlTraps::default();
-        for n in 1..1_000 {
-            note_page(&mut traps, &url(&format!("/part/{n}")), n);
-        }
-        assert_eq!(refused(&traps, "/details/1"), None);
-        assert!(Worn::of(&traps, 10, 10).is_some_and(|worn| worn.leads_on(&url("/details/1"))));
-    }
+/// Answers of it that brought nothing, or nothing new.
+fn poor(note: &PatternNote) -> u32 {
+    let repeated = note.near.max(note.thin_row);
+    repeated.saturating_add(note.dull)
 }
+
+/// Answers of it that were of their own, but for those of late that had next to nothing.
+fn own(note: &PatternNote) -> u32 {
+    note.unlike.saturating_sub(note.thin_row)
+}
+
+/// By how much longer a row may be.
+fn patience(note: &PatternNote) -> u32 {
+    note.led.saturating_add(1).min(PATIENCE_MAX)
+}
+
+fn breeds(note: &PatternNote) -> bool {
+    let pages = note.near.saturating_add(note.unlike).max(note.thin_row);
+    note.bred.saturating_mul(BREEDS) >= pages
+}
+
+#[cfg(test)]
+mod tests;

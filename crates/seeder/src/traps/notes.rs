@@ -77,7 +77,8 @@ pub fn note_refusal(
 ) {
     let Some(stop) = stop_for(traps, objection) else { return };
     stop.refused += 1;
-    if stop.examples.len() < EXAMPLES_MAX {
+    let is_told = stop.examples.iter().any(|example| example == url.as_str());
+    if stop.examples.len() < EXAMPLES_MAX && !is_told {
         stop.examples.push(url.as_str().to_owned());
     }
     if let Some(referrer) = referrer.filter(|page| !stop.referrers.contains(page))
@@ -144,7 +145,7 @@ fn make_room(patterns: &mut Vec<PatternNote>) -> Option<()> {
 }
 
 fn weight(note: &PatternNote) -> u32 {
-    let near = note.near.min(20) * 2 + note.unlike.min(20);
+    let near = note.near.max(note.thin_row).min(20) * 2 + note.unlike.min(20) + note.dull.min(20);
     note.same * 4 + note.barren + note.fruit.min(20) + note.sets.len() as u32 * 8 + near
 }
 
@@ -163,7 +164,7 @@ pub(super) fn stop_pattern(
     note.stopped = Some(stop(hazard, note.taken, example, now));
     let stopped = traps.patterns.iter().filter(|note| note.stopped.is_some()).count();
     if stopped >= STOPPED_MAX && traps.stopped.is_none() {
-        let taken = traps.patterns.iter().map(|note| note.taken).sum();
+        let taken = traps.patterns.iter().map(|note| note.taken.max(note.pages)).sum();
         traps.stopped = Some(stop(hazard, taken, example, now));
     }
     true
@@ -188,7 +189,8 @@ pub(super) fn stop_site(
 pub fn trim(traps: &mut UrlTraps) {
     let tells = |note: &PatternNote| {
         let is_stopped = note.stopped.is_some() || note.worn.is_some();
-        is_stopped || note.same > 1 || note.barren > 4 || note.sets.len() > 5 || note.near > 0
+        let repeats = note.near > 0 || note.thin_row > 4 || note.dull > 2;
+        is_stopped || note.same > 1 || note.barren > 4 || note.sets.len() > 5 || repeats
     };
     traps.patterns.retain(tells);
     if traps.same.count < 3 {

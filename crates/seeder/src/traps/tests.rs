@@ -55,6 +55,7 @@ impl Site {
             text: hash(text),
             skeleton: skeleton(text),
             text_bytes: text.len() as u64,
+            shown: crate::shown(bytes.as_bytes(), text, hash(bytes)),
         };
         let found = Found { inside, outside };
         let (seeded, elapsed) = (self.seeded, self.elapsed);
@@ -75,7 +76,7 @@ impl Site {
 fn looks_of(url: &CrawlUrl, text: &str) -> Looks {
     let (content, text_bytes) = (hash(text), text.len() as u64);
     let (skeleton, words) = (skeleton(text), words(text, url));
-    Looks { content, text: hash(text), skeleton, text_bytes, words }
+    Looks { content, text: hash(text), skeleton, text_bytes, shown: 0, words }
 }
 
 #[test]
@@ -292,6 +293,22 @@ fn a_calendar_without_end_is_stopped_and_its_neighbours_are_not() {
     assert_eq!(site.hazards(), [Hazard::Counter]);
     assert_eq!(site.refuses("/cal?m=999&y=9999"), Some(Hazard::Counter));
     assert_eq!(site.refuses("/cal?event=9"), None);
+}
+
+#[test]
+fn a_counter_of_next_to_nothing_is_stopped_and_a_gallery_of_pictures_is_not() {
+    let mut counter = Site::new();
+    for n in 0..60 {
+        let bytes = format!("<a href=/q?id={}>next</a>", n + 1);
+        counter.page_of(&format!("/q?id={n}"), "Item Empty.", &bytes, 1, 0);
+    }
+    assert_eq!(counter.hazards(), [Hazard::Counter]);
+    let mut gallery = Site::new();
+    for n in 0..300 {
+        let bytes = format!("<a href=/view?img={}><img src=/i/{n}.jpg></a>", n + 1);
+        gallery.page_of(&format!("/view?img={n}"), "My trip", &bytes, 1, 0);
+    }
+    assert_eq!(gallery.tripped, []);
 }
 
 #[test]

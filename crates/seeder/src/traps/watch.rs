@@ -4,7 +4,8 @@
 //! - *many-duplicates*: most of the pages of a pattern have the content of others; then the pattern is stopped.
 //!   One content that most pages of the site have stops the site.
 //! - *counter*: page after page of a pattern leads to nothing but more of the pattern, and their texts are those
-//!   of the ones before but for digits. Pages with next to no text (of pictures) say nothing.
+//!   of the ones before but for digits. Pages with next to no text must also show the same as those before: a gallery
+//!   has a picture on each.
 //! - *variants*: many combinations of parameters on one path, of which page after page leads nowhere new, or
 //!   which are too many.
 //! - *session-ids*: parts of URLs that make no difference ([`super::token`]).
@@ -271,10 +272,9 @@ impl Page<'_> {
         };
         note.pages = note.pages.saturating_add(1);
         note.copies = note.copies.saturating_add(u32::from(self.duplicate));
-        let skeleton = self.seen.looks.skeleton as u32;
-        let tells = self.seen.looks.text_bytes >= TEXT_BYTES_MIN;
-        let familiar = tells && note.skeletons.contains(&skeleton);
-        if tells && !familiar {
+        let skeleton = self.skeleton();
+        let familiar = note.skeletons.contains(&skeleton);
+        if !familiar {
             note.skeletons.truncate(SKELETONS - 1);
             note.skeletons.insert(0, skeleton);
         }
@@ -293,6 +293,13 @@ impl Page<'_> {
         self.stop(traps, &self.pattern.text, hazard)
     }
 
+    /// Of the text without its digits, and of what is shown where there is next to none.
+    fn skeleton(&self) -> u32 {
+        let Looks { skeleton, shown, text_bytes, .. } = self.seen.looks;
+        let shown = if text_bytes < TEXT_BYTES_MIN { shown } else { 0 };
+        (skeleton ^ shown ^ (shown >> 32)) as u32
+    }
+
     fn are_mostly_copies(&self, traps: &UrlTraps) -> bool {
         let note = traps.patterns.iter().find(|note| note.text == self.pattern.text);
         note.is_some_and(|note| note.stopped.is_some() && notes::are_mostly_copies(note))
@@ -302,6 +309,7 @@ impl Page<'_> {
     fn note_family(&self, traps: &mut UrlTraps, rules: &TrapRules) -> Option<Tripped> {
         let family = self.pattern.family()?;
         let note = notes::note(traps, &family)?;
+        note.pages = note.pages.saturating_add(1);
         note.barren = match self.seen.found.outside {
             0 => note.barren.saturating_add(1),
             _ => 0,

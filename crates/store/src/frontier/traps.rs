@@ -119,8 +119,9 @@ fn read_again(work: &mut Work<'_>, site: SiteId, lifted: &[(String, Stop)]) -> R
                 .execute(params![site.0, stored_fp(*fp)])?;
         }
         let again: Vec<_> = stop.referrers.iter().map(|fp| (site, *fp)).collect();
-        let now = work.now;
-        pages += habits::call(work, &again, now, now)?;
+        // Also in a pass that visits again only what was due when it began.
+        let (now, at_once) = (work.now, Timestamp(0));
+        pages += habits::call(work, &again, now, at_once)?;
     }
     Ok(pages)
 }

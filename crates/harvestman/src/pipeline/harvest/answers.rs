@@ -12,7 +12,9 @@ use model::{
     Page, Purpose, Refusal, RefusalReason, RobotsAnswer, Sighting, SiteDelta, Timestamp, Timing,
 };
 
-use super::{Harvest, login::login_limits};
+use seeder::traps::{Bearing, Found, near};
+
+use super::{Harvest, families::Told, login::login_limits};
 use crate::pipeline::{
     messages::{GatherJob, Order, PageLinks, PageReport, Report, ReportSubject, Settle, Subject},
     returning,
@@ -341,6 +343,8 @@ impl Harvest {
             looks,
             duplicate,
             near,
+            sketch,
+            content,
             again,
             lesson,
             html: _,
@@ -355,14 +359,20 @@ impl Harvest {
         }
         delta.duplicates += u64::from(duplicate && !page.terms.requisite);
         self.note_canonical(&page, &update, delta, share);
-        if self.is_missing_page(&page, &mut update, &looks, (delta, share), now) {
+        let missing = self.is_missing_page(&page, &mut update, &looks, (delta, share), now);
+        if missing {
             internal.clear();
             external.clear();
         }
-        if let Some(family) = self.find_family(&page, &mut update, near, delta, share) {
+        let told = Told { near, sketch, content, copy: duplicate || missing };
+        let mut left = 0;
+        if let Some(family) = self.find_family(&page, &mut update, told, delta, share) {
+            let links = internal.len();
             internal = self.leave_more_of_the_same((&page, family), internal, delta, share, now);
+            left = links - internal.len();
         }
         let found = self.admit_found(&page, internal, delta, share, now);
+        self.note_breed(&page, left > 0 || found != Found::default(), delta);
         for candidate in external {
             self.admit_elsewhere(candidate, share, now);
         }
@@ -407,6 +417,10 @@ impl Harvest {
         let Some(held) = self.state.hand.get(&site.key) else { return };
         if refusal.reason == RefusalReason::Trap {
             seeder::traps::note_held_back(&mut held.traps.urls, &refusal.rule);
+        }
+        if page.last.is_none() && !page.terms.requisite {
+            // It leads nobody anywhere.
+            near::note_page(&mut held.traps.urls, &page.url, Bearing::Dull);
         }
         let decisions = vec![settle::decision(&page, refusal)];
         let deltas = vec![held.delta_with(update, now)];

@@ -3,41 +3,73 @@
 
 use harvester::workbench::Known;
 use model::{
-    Candidate, Decision, Hazard, Measure, Page, PageUpdate, Sighting, SiteDelta, Timestamp,
+    Candidate, Decision, Hazard, Measure, Page, PageState, PageUpdate, Sighting, SiteDelta,
+    Timestamp,
 };
 use seeder::{
-    Likeness, family_of,
-    traps::{TrapObjection, Worn, near, pattern::Pattern},
+    Likeness, Novelty, Sketch, family_of,
+    traps::{Bearing, TrapObjection, Worn, near, pattern::Pattern},
 };
 
 use super::{Harvest, refusals};
-use crate::pipeline::messages::Settle;
+use crate::pipeline::messages::{Content, Settle};
+
+/// What an answer says of itself.
+pub(super) struct Told {
+    /// What it is like.
+    pub near: Option<Likeness>,
+    pub sketch: Option<Sketch>,
+    pub content: Content,
+    /// It is the same as another, or the page for what does not exist.
+    pub copy: bool,
+}
 
 impl Harvest {
-    /// Of how many pages the family of a page is, if it has one. `near`: what it is like, if it says anything.
+    /// Of how many pages the family of a page is, if it has one; 1 where it has none, and next to nothing of its own.
     pub(super) fn find_family(
         &mut self,
         page: &Page,
         update: &mut PageUpdate,
-        near: Option<Likeness>,
+        told: Told,
         delta: &mut SiteDelta,
         share: &mut Settle,
     ) -> Option<u32> {
-        let (like, facts) = (near?, update.facts.as_mut()?);
+        if page.terms.requisite {
+            return None;
+        }
         let held = self.state.hand.get(&delta.key)?;
+        if update.state != PageState::Fetched || told.copy {
+            if page.last.is_none() && brings_nothing(update) {
+                near::note_page(&mut held.traps.urls, &page.url, Bearing::Dull);
+            }
+            return None;
+        }
+        let kind = Pattern::of(&page.url).text;
+        let novelty = held.loners.novelty(&kind, told.sketch);
         if page.last.is_some() {
             // It was counted at its first visit.
-            let fp = page.url.fingerprint();
-            let first = family_of(&held.traps.families, like, fp)?;
-            facts.near_of = Some(first);
-            let own = held.traps.families.iter().find(|family| family.first == first);
-            return own.map(|family| family.pages);
+            return match family_again(&held.traps.families, page, update, told.near) {
+                None => (novelty == Novelty::Thin).then_some(1),
+                family => family,
+            };
         }
-        let joined = held.loners.join(&mut held.traps.families, like, &page.url);
-        let pages = joined.map_or(1, |kin| kin.pages);
-        let again = near::note_page(&mut held.traps.urls, &page.url, pages);
-        let kin = joined?;
-        facts.near_of = Some(kin.first);
+        let joined =
+            told.near.and_then(|like| held.loners.join(&mut held.traps.families, like, &page.url));
+        let bearing = match (joined, novelty) {
+            (Some(kin), _) => Bearing::Near(kin.pages),
+            (None, Novelty::Own) => Bearing::Own,
+            (None, Novelty::Thin) => Bearing::Thin,
+            (None, Novelty::Unsaid) => match told.content {
+                Content::Text => Bearing::Unlike,
+                Content::File => Bearing::File,
+                Content::Data => Bearing::Dull,
+            },
+        };
+        let again = near::note_page(&mut held.traps.urls, &page.url, bearing);
+        let Some(kin) = joined else { return (bearing == Bearing::Thin).then_some(1) };
+        if let Some(facts) = update.facts.as_mut() {
+            facts.near_of = Some(kin.first);
+        }
         // Each count is written with the page; the site's own copy, which holds all its families, seldomly.
         if kin.pages <= ALWAYS_WRITTEN || kin.pages % ALWAYS_WRITTEN == 0 {
             delta.traps = Some(held.traps.clone());
@@ -46,9 +78,19 @@ impl Harvest {
         // The first is known to be one with the second.
         let count = if kin.pages == 2 { 2 } else { 1 };
         // A pattern is one that has given more than this page: else there would be as many as pages.
-        let what = if again { Pattern::of(&page.url).text } else { String::new() };
+        let what = if again { kind } else { String::new() };
         share.sightings.push(Sighting { count, ..met.of(what) });
         Some(kin.pages)
+    }
+
+    /// Whether the page led to URLs that nobody knew.
+    pub(super) fn note_breed(&mut self, page: &Page, bred: bool, delta: &SiteDelta) {
+        if bred
+            && page.last.is_none()
+            && let Some(held) = self.state.hand.get(&delta.key)
+        {
+            near::note_breed(&mut held.traps.urls, &page.url);
+        }
     }
 
     /// The links of a page of a family, without those to further pages like it. Where it leads to anything else
@@ -63,7 +105,17 @@ impl Harvest {
     ) -> Vec<Candidate> {
         let max = self.spiders.of(page.spider).rules.near_duplicates_max;
         let Some(held) = self.state.hand.get(&delta.key) else { return internal };
+        let own = Pattern::of(&page.url).text;
+        let is_lead = |link: &Candidate| {
+            near::is_fruitful(&held.traps.urls, &link.url, &own)
+                && self.workbench.known(&delta.key, link.url.fingerprint()) != Known::Yes
+        };
+        if internal.iter().any(is_lead) {
+            near::note_lead(&mut held.traps.urls, &page.url);
+            return internal;
+        }
         let Some(worn) = Worn::of(&held.traps.urls, family, max) else { return internal };
+        let worn = worn.on(&page.url);
         let known = |link: &Candidate| self.workbench.known(&delta.key, link.url.fingerprint());
         let mut rest = Vec::with_capacity(internal.len());
         let mut more = Vec::new();
@@ -95,6 +147,24 @@ impl Harvest {
         }
         rest
     }
+}
+
+/// The family of a page that is visited again.
+fn family_again(
+    families: &[model::Family],
+    page: &Page,
+    update: &mut PageUpdate,
+    near: Option<Likeness>,
+) -> Option<u32> {
+    let first = family_of(families, near?, page.url.fingerprint())?;
+    update.facts.as_mut()?.near_of = Some(first);
+    families.iter().find(|family| family.first == first).map(|family| family.pages)
+}
+
+/// An error that is no passing trouble of the server, a redirect, a copy, or what is not wanted.
+fn brings_nothing(update: &PageUpdate) -> bool {
+    let status = update.visit.as_ref().map_or(0, |visit| visit.status);
+    (200..429).contains(&status) || (430..500).contains(&status)
 }
 
 /// Up to here a family is written with every page that joins it, then with every page that makes another ten.

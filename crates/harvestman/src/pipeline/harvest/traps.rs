@@ -231,8 +231,17 @@ impl Harvest {
         if self.state.lifts.len() < LIFTS_MAX {
             self.state.lifts.push((site.clone(), pattern.clone()));
         }
+        // The pages on which refused links stand are read again: all that are known, not those written down so far.
+        let now = self.clock.now();
+        if let Some(held) = self.state.hand.get(&key) {
+            let traps = Some(held.traps.clone());
+            let (deltas, busy) = (vec![SiteDelta { traps, ..held.delta(now) }], self.clock.busy());
+            self.settle(Settle { deltas, busy, ..Settle::default() });
+        }
         self.begin_watch(&key);
         self.order(Order::LiftTrap(request, site, pattern));
+        // Of a site in hand, the store is asked for them.
+        self.workbench.expect_more(&key, 0, now);
         // What is judged again may be due now.
         self.state.check_at = Some(self.clock.now());
     }
