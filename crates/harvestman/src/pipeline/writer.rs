@@ -180,6 +180,13 @@ impl Writer {
                     writer.desk.request_done(id, &result, now)
                 })
             }
+            Order::ClearTraps(site, cleared) => {
+                // As above.
+                self.commit(batch)?;
+                self.until_there_is_room(|writer| {
+                    writer.desk.clear_traps(&site, &cleared, writer.clock.now())
+                })
+            }
             Order::Spider(id, name, change) => {
                 // Its pages must be there to be put to rest or woken.
                 self.commit(batch)?;

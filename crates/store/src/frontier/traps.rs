@@ -32,6 +32,27 @@ impl SqliteFrontier {
         self.transact(now, |work| lift(work, site, pattern))
     }
 
+    /// The holder of the site has taken these back by itself: as if they were lifted, but for what the site has
+    /// taught, which comes with its check-ins.
+    pub fn clear_traps(
+        &mut self,
+        site: &str,
+        cleared: &[(String, Stop)],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.transact(now, |work| {
+            let found: Option<i64> = work
+                .sql
+                .prepare_cached("SELECT id FROM sites WHERE key = ?1")?
+                .query_row([site], |row| row.get(0))
+                .optional()?;
+            let Some(id) = found.map(SiteId) else { return Ok(()) };
+            forget_refusals(work, site, cleared, false)?;
+            admit::judge_again(work, id, false)?;
+            read_again(work, id, cleared).map(drop)
+        })
+    }
+
     /// `fingerprint` is of how many near duplicates are followed. When it is another than the last time, those that
     /// were left for the old limit are followed again, as far as the new one goes.
     pub fn near_limit_changed(
