@@ -52,11 +52,12 @@ pub trait Desk: Frontier {
         now: Timestamp,
     ) -> Result<String, StoreError>;
 
-    /// What was left out for these traps of a site is judged or read again.
+    /// What was left out for these traps of a site is judged or read again, due since `due`.
     fn clear_traps(
         &mut self,
         site: &str,
         cleared: &[(String, Stop)],
+        due: Timestamp,
         now: Timestamp,
     ) -> Result<(), StoreError>;
 
@@ -169,9 +170,10 @@ impl Desk for SqliteFrontier {
         &mut self,
         site: &str,
         cleared: &[(String, Stop)],
+        due: Timestamp,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        SqliteFrontier::clear_traps(self, site, cleared, now)
+        SqliteFrontier::clear_traps(self, site, cleared, due, now)
     }
 
     fn change_spider(

@@ -182,8 +182,9 @@ pub enum Order {
     Replicas(i64, ReplicaChange),
     /// Write down that a trap of this site was lifted, of one pattern or of all, as that request asked.
     LiftTrap(i64, String, Option<String>),
-    /// These traps of the site, by name, were none: what was left out for them is to be judged or read again.
-    ClearTraps(String, Vec<(String, Stop)>),
+    /// These traps of the site, by name, were none: what was left out for them is to be judged or read again, due
+    /// since then.
+    ClearTraps(String, Vec<(String, Stop)>, Timestamp),
     /// Write down what is to become of the spider of this name, and tell of all of them.
     Spider(Option<i64>, String, SpiderChange),
     /// This page, or these of a site, may be read again, as that request asked.

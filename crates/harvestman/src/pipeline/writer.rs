@@ -180,11 +180,11 @@ impl Writer {
                     writer.desk.request_done(id, &result, now)
                 })
             }
-            Order::ClearTraps(site, cleared) => {
+            Order::ClearTraps(site, cleared, due) => {
                 // As above.
                 self.commit(batch)?;
                 self.until_there_is_room(|writer| {
-                    writer.desk.clear_traps(&site, &cleared, writer.clock.now())
+                    writer.desk.clear_traps(&site, &cleared, due, writer.clock.now())
                 })
             }
             Order::Spider(id, name, change) => {

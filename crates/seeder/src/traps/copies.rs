@@ -78,6 +78,23 @@ pub(super) fn wanted(doubts: u32, rules: &TrapRules) -> u32 {
     rules.duplicates.saturating_mul(1 << doubts.min(DOUBTS_MAX))
 }
 
+/// That pages were alike has another name now: patterns that are not stopped begin anew.
+pub(super) fn forget(traps: &mut UrlTraps) {
+    for note in traps.patterns.iter_mut().filter(|note| note.stopped.is_none()) {
+        (note.same, note.copies) = (0, 0);
+        note.names.clear();
+    }
+}
+
+/// And one that is stopped for them goes on.
+pub(super) fn explain(traps: &mut UrlTraps, text: &str) -> Option<Stop> {
+    let note = traps.patterns.iter_mut().find(|note| note.text == text)?;
+    let stop = note.stopped.take_if(|stop| stop.hazard == Hazard::ManyDuplicates)?;
+    (note.same, note.copies) = (0, 0);
+    note.contents.clear();
+    Some(stop)
+}
+
 /// The name has its own stop now.
 pub(super) fn forget_name(note: &mut PatternNote, name: &str) {
     let number = number_of(name);

@@ -20,8 +20,10 @@ use super::{
     watch::Seen,
 };
 
-/// Different pages on which an identifier must have made no difference.
+/// Different pages on which an identifier must have made no difference …
 const RESTS_SESSION: usize = 3;
+/// … and those where no more than two were met: they may be one thing under two names.
+const RESTS_FEW: usize = 5;
 /// Different pages that must have been the same without a parameter.
 const RESTS_PAIR: usize = 5;
 /// Folders in which a part is idle when it is idle everywhere, unless it matters in one.
@@ -34,7 +36,7 @@ const TRIALS_MAX: usize = 16;
 const TOKENS_MAX: usize = 32;
 /// Values remembered of a part: sessions change every few minutes, and their pages are looked up by each.
 const VALUES_MAX: usize = 8;
-/// Identifiers that must have been met in a part: two that are alike may be one thing under two names.
+/// Fewer identifiers in a part are few.
 const VALUES_MIN: usize = 3;
 /// Kinds of pages that are remembered of a part, as many as pages of evidence …
 const KINDS_MAX: usize = RESTS_MAX;
@@ -104,11 +106,12 @@ impl Trials {
                 trial.values.push(value);
             }
         }
-        let (wanted, values) = match place {
-            TokenPlace::Pair(..) => (RESTS_PAIR, 0),
-            _ => (RESTS_SESSION, VALUES_MIN),
+        let wanted = match place {
+            TokenPlace::Pair(..) => RESTS_PAIR,
+            _ if trial.values.len() < VALUES_MIN => RESTS_FEW,
+            _ => RESTS_SESSION,
         };
-        if trial.refuted || trial.rests.len() < wanted || trial.values.len() < values {
+        if trial.refuted || trial.rests.len() < wanted {
             return None;
         }
         let votes = votes(&place, memory);

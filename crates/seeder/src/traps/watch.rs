@@ -154,7 +154,8 @@ impl Watch {
             None if seen.seed => {}
             None => {
                 let pattern = Pattern::of(url);
-                let like = Likeness { duplicate, abroad: self.is_abroad(url, &pattern, seen) };
+                let abroad = duplicate && self.is_abroad(url, &pattern, seen);
+                let like = Likeness { duplicate, abroad };
                 let page = Page { url, pattern: &pattern, seen, like };
                 let before = page.are_mostly_copies(traps);
                 tripped.extend(page.note(traps, rules));
@@ -230,8 +231,7 @@ impl Watch {
             self.memory.retain(|seen| !are_alike(&looks, &seen.looks));
             self.next = FIRST.min(self.memory.len());
             traps.same = model::Same::default();
-            let open = traps.patterns.iter_mut().filter(|note| note.stopped.is_none());
-            open.for_each(|note| (note.same, note.copies) = (0, 0));
+            copies::forget(traps);
         }
     }
 
@@ -273,8 +273,11 @@ impl Watch {
         }
         self.news = true;
         // That pages were alike is explained by it.
-        let open = traps.patterns.iter_mut().filter(|note| note.stopped.is_none());
-        open.for_each(|note| (note.same, note.copies) = (0, 0));
+        copies::forget(traps);
+        let text = Pattern::of(after).text;
+        if let Some(stop) = copies::explain(traps, &text) {
+            self.recheck.clear(text, stop);
+        }
         let tripped = Tripped { hazard: learned.hazard(), what, measure: Measure::Mended };
         (!is_known).then_some(tripped)
     }

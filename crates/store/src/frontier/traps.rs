@@ -33,11 +33,13 @@ impl SqliteFrontier {
     }
 
     /// The holder of the site has taken these back by itself: as if they were lifted, but for what the site has
-    /// taught, which comes with its check-ins.
+    /// taught, which comes with its check-ins. What is read again is due since `due`: a crawl of one pass visits again
+    /// what was due when it began.
     pub fn clear_traps(
         &mut self,
         site: &str,
         cleared: &[(String, Stop)],
+        due: Timestamp,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.transact(now, |work| {
@@ -49,7 +51,7 @@ impl SqliteFrontier {
             let Some(id) = found.map(SiteId) else { return Ok(()) };
             forget_refusals(work, site, cleared, false)?;
             admit::judge_again(work, id, false)?;
-            read_again(work, id, cleared).map(drop)
+            read_again(work, id, cleared, due).map(drop)
         })
     }
 
@@ -77,7 +79,8 @@ fn forget_worn(work: &mut Work<'_>) -> Result<(), Fault> {
         let worn = traps.urls.forget_worn();
         hazards::save_traps(work, site, &traps)?;
         forget_refusals(work, &key, &worn, false)?;
-        read_again(work, site, &worn)?;
+        let now = work.now;
+        read_again(work, site, &worn, now)?;
     }
     Ok(())
 }
@@ -95,7 +98,8 @@ fn lift(work: &mut Work<'_>, key: &str, pattern: Option<&str>) -> Result<LiftedT
     let lifted = traps.lift(pattern);
     hazards::save_traps(work, site, &traps)?;
     forget_refusals(work, key, &lifted, pattern.is_none_or(|name| name == UrlTraps::SITE))?;
-    let pages = admit::judge_again(work, site, false)? + read_again(work, site, &lifted)?;
+    let now = work.now;
+    let pages = admit::judge_again(work, site, false)? + read_again(work, site, &lifted, now)?;
     Ok(LiftedTraps { stops: lifted.len() as u64, pages })
 }
 
@@ -127,7 +131,12 @@ fn forget_refusals(
 }
 
 /// The pages on which links stand that were refused.
-fn read_again(work: &mut Work<'_>, site: SiteId, lifted: &[(String, Stop)]) -> Result<u64, Fault> {
+fn read_again(
+    work: &mut Work<'_>,
+    site: SiteId,
+    lifted: &[(String, Stop)],
+    due: Timestamp,
+) -> Result<u64, Fault> {
     let mut pages = 0;
     for (_, stop) in lifted {
         for fp in &stop.referrers {
@@ -141,7 +150,7 @@ fn read_again(work: &mut Work<'_>, site: SiteId, lifted: &[(String, Stop)]) -> R
         }
         let again: Vec<_> = stop.referrers.iter().map(|fp| (site, *fp)).collect();
         let now = work.now;
-        pages += habits::call(work, &again, now, now)?;
+        pages += habits::call(work, &again, now, due)?;
     }
     Ok(pages)
 }

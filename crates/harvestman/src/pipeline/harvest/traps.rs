@@ -229,7 +229,8 @@ impl Harvest {
         for (what, stop) in &cleared {
             tracing::info!(%site, hazard = stop.hazard.word(), %what, "no trap after all");
         }
-        self.order(Order::ClearTraps(site.as_str().to_owned(), cleared));
+        let started = self.state.started;
+        self.order(Order::ClearTraps(site.as_str().to_owned(), cleared, started));
         self.state.check_at = Some(now);
     }
 
