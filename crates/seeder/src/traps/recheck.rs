@@ -90,6 +90,10 @@ impl Recheck {
         std::mem::take(&mut self.cleared)
     }
 
+    pub fn has_cleared(&self) -> bool {
+        !self.cleared.is_empty()
+    }
+
     /// Whether the page that came last is to be asked for once more.
     pub fn take_again(&mut self) -> bool {
         std::mem::take(&mut self.again)

@@ -41,7 +41,7 @@ const VALUES_MIN: usize = 3;
 /// Kinds of pages that are remembered of a part, as many as pages of evidence …
 const KINDS_MAX: usize = RESTS_MAX;
 /// … and those of them on which it is tried because nobody has: a site has more only under a session that is one.
-pub const TESTS_MAX: usize = 12;
+pub const TESTS_MAX: usize = 8;
 /// Pages with rewritten links that are remembered: samples come more often than that.
 const REFERRERS_MAX: usize = 64;
 /// Pages that were the same, for one that was not, by which an identifier is idle all the same. Servers err.

@@ -107,6 +107,7 @@ impl Watch {
             return Vec::new();
         }
         if self.recheck.answered(traps, url, &seen.looks) {
+            self.news |= self.recheck.has_cleared();
             return Vec::new();
         }
         self.pages = self.pages.saturating_add(1);
@@ -123,7 +124,7 @@ impl Watch {
             tripped.extend(self.judge(traps, rules, url, seen, duplicate));
         }
         self.remember(url, &seen.looks);
-        self.news |= !tripped.is_empty();
+        self.news |= !tripped.is_empty() || self.recheck.has_cleared();
         tripped
     }
 
@@ -184,9 +185,7 @@ impl Watch {
 
     /// Verdicts that turned out to be wrong: what was left out for them may come.
     pub fn take_cleared(&mut self) -> Vec<(String, Stop)> {
-        let cleared = self.recheck.take_cleared();
-        self.news |= !cleared.is_empty();
-        cleared
+        self.recheck.take_cleared()
     }
 
     /// Whether the page that came last is to be asked for once more, to see whether it is the same each time.
@@ -290,6 +289,8 @@ impl Watch {
         seen: &Observation,
     ) -> Option<Tripped> {
         let lead = traps.same.vote(seen.looks.content);
+        // More would only put off the day on which others have made up for it.
+        traps.same.count = lead.min(rules.site_duplicates.max(1));
         let is_copies = |stop: &mut Stop| stop.hazard == Hazard::ManyDuplicates && !stop.all;
         if lead == 0
             && !notes::is_crowded(traps)

@@ -3,7 +3,7 @@
 
 use model::{
     Candidate, Decision, Hazard, Looks, Measure, Page, PageState, PageTerms, PageUpdate, Refusal,
-    Sighting, SiteDelta, SiteKey, Stop, Timestamp, UrlTraps, Verdict,
+    Sighting, SiteDelta, SiteKey, Timestamp, UrlTraps, Verdict,
 };
 use seeder::traps::{self, Found, Observation, TrapObjection, Tripped, pattern::Pattern, token};
 
@@ -203,13 +203,12 @@ impl Harvest {
             tracing::info!(site = %delta.key, hazard = hazard.word(), %what, "a trap");
             share.sightings.push(Sighting::at(&page.url, hazard, measure).of(what));
         }
-        let (cleared, again) = (held.watch.take_cleared(), held.watch.wants_again());
+        let again = held.watch.wants_again();
         let wants_probe = held.watch.wants_probe(&held.traps.urls, rules);
         if again {
             self.spiders.stops.let_through(&delta.key, page.url.fingerprint());
             self.visit_once_more(&delta.key, Page { due: now, ..page.clone() }, now);
         }
-        self.clear_traps(&delta.key, cleared, now);
         if wants_probe {
             self.ask_for_nothing(page, delta, share, now);
         }
@@ -221,8 +220,11 @@ impl Harvest {
         }
     }
 
-    /// What was held against URLs of the site was wrong: what was left out for it is to be taken up again.
-    fn clear_traps(&mut self, site: &SiteKey, cleared: Vec<(String, Stop)>, now: Timestamp) {
+    /// What was held against URLs of the site may have been wrong: what was left out for it is to be taken up again.
+    /// After the check-in of the page that said so, for its own links may be among that.
+    pub(super) fn clear_traps(&mut self, site: &SiteKey, now: Timestamp) {
+        let Some(held) = self.state.hand.get(site) else { return };
+        let cleared = held.watch.take_cleared();
         if cleared.is_empty() {
             return;
         }
