@@ -51,8 +51,8 @@ pub use robots::{RobotsAnswer, RobotsCopy};
 pub use site::{Origin, Site, SiteClock, SiteCounters, SiteId, SiteKey};
 pub use time::Timestamp;
 pub use trap::{
-    Down, Family, IdleToken, Looks, MissingPage, NearRun, PatternNote, Same, SiteTraps, Stop,
-    TokenPlace, UrlTraps, WordLooks,
+    Down, Family, IdleToken, KindVotes, Looks, MissingPage, NameNote, NearRun, PatternNote, Same,
+    SiteTraps, Stop, TokenPlace, UrlTraps, WordLooks,
 };
 pub use url::{CrawlUrl, Fingerprint, NormalForm, UrlBase, UrlError};
 pub use visit::{Change, Visit};

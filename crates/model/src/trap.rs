@@ -177,7 +177,7 @@ impl UrlTraps {
             lifted.extend(stops.into_iter().flatten().map(|stop| (note.text.clone(), stop)));
         }
         let idle = self.tokens.extract_if(.., |token| wanted(&token.place.to_string()));
-        lifted.extend(idle.map(|token| (token.place.to_string(), token.into_stop())));
+        lifted.extend(idle.map(|token| (token.place.to_string(), token.to_stop())));
         let missing = Hazard::Soft404;
         if wanted(missing.word())
             && let Some(page) = self.missing.take()
@@ -258,6 +258,15 @@ pub struct PatternNote {
     /// Answers that brought nothing: errors, redirects, copies.
     #[serde(skip_serializing_if = "is_zero")]
     pub dull: u32,
+    /// Names at the end of its paths under which pages had what others of the same name have, the last one first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<NameNote>,
+    /// What its pages had when they were found to be copies: contents, and texts that are long.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contents: Vec<u64>,
+    /// How often it was stopped for its copies and a page of another content came then.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub doubts: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stop>,
     /// Near duplicates lead to no more of it.
@@ -267,6 +276,17 @@ pub struct PatternNote {
 
 fn is_zero(count: &u32) -> bool {
     *count == 0
+}
+
+/// Pages of a pattern that end in one name: `license` of `/f/*/*`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NameNote {
+    /// A number for the name.
+    pub name: u32,
+    /// Copies, less what other contents took back.
+    pub lead: u32,
+    /// Copies in all.
+    pub copies: u32,
 }
 
 /// Why, since when, and what it looked like.
@@ -326,20 +346,40 @@ pub struct IdleToken {
     /// Links that were rewritten.
     #[serde(default)]
     pub mended: u64,
+    /// What pages say of it by which it was looked at, by the kind of page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<KindVotes>,
+    /// Pages on which links stand that were rewritten: read again when it was wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub referrers: Vec<Fingerprint>,
 }
 
 impl IdleToken {
     pub fn hazard(&self) -> Hazard {
         match self.place {
             TokenPlace::Pair(..) => Hazard::Variants,
-            TokenPlace::Query(_) | TokenPlace::Segment(..) => Hazard::SessionIds,
+            TokenPlace::Query(_) | TokenPlace::Segment(..) | TokenPlace::Within(..) => {
+                Hazard::SessionIds
+            }
         }
     }
 
     /// As what was lifted is told.
-    fn into_stop(self) -> Stop {
-        Stop { refused: self.mended, ..Stop::told(self.hazard(), self.since) }
+    pub fn to_stop(&self) -> Stop {
+        let referrers = self.referrers.clone();
+        Stop { refused: self.mended, referrers, ..Stop::told(self.hazard(), self.since) }
     }
+}
+
+/// Pages of one kind (their paths but for numbers) that differ in an idle part alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindVotes {
+    /// A number for the kind.
+    pub kind: u32,
+    /// Those that were the same …
+    pub same: u32,
+    /// … and those that were not.
+    pub other: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -351,6 +391,9 @@ pub enum TokenPlace {
     Pair(String, String),
     /// A segment of the path, counted from 0, where it begins so.
     Segment(u8, String),
+    /// An identifier anywhere in path or query, right behind the first of these and before the second:
+    /// `;tok=`, `-` and `.html`.
+    Within(String, String),
 }
 
 impl std::fmt::Display for TokenPlace {
@@ -361,6 +404,7 @@ impl std::fmt::Display for TokenPlace {
             TokenPlace::Segment(at, start) => {
                 write!(f, "{}/{start}*", "/…".repeat(usize::from(*at)))
             }
+            TokenPlace::Within(mark, end) => write!(f, "…{mark}*{end}"),
         }
     }
 }

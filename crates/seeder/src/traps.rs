@@ -3,20 +3,25 @@
 //! - [`pattern`]: what URLs of one making have in common, as people read it.
 //! - [`growth`]: URLs that tell by themselves: folders repeated, addresses in addresses, escapes of escapes.
 //! - [`session`] and [`order`]: parts that never matter, taken out by the normal form.
-//! - [`token`]: parts that were seen not to matter on one site.
+//! - [`token`] and `place`: parts that were seen not to matter on one site, and where in a URL they stand.
+//! - [`copies`]: patterns whose pages are copies of each other, as narrow as they are.
 //! - [`looks`]: what a page looks like, and the page for what does not exist.
 //! - [`near`]: patterns that give near duplicates, and a site that gives nothing else.
 //! - [`watch`]: what the visits to one site in hand have shown, and what follows from it.
+//! - `recheck`: what followed is looked at again, and taken back where it was wrong.
 //!
 //! Pure: no clock, no I/O. Everything is bounded. What a site has taught is [`model::UrlTraps`]; only the holder
 //! of its lease changes it.
 
+pub mod copies;
 pub mod growth;
 pub mod looks;
 pub mod near;
 mod notes;
 pub mod order;
 pub mod pattern;
+mod place;
+mod recheck;
 pub mod session;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The writer's view of a store: the Global Frontier, the requests of other processes, and the run's row.
 
-use model::{Frontier, Page, StoreError, Timestamp};
+use model::{Frontier, Page, Stop, StoreError, Timestamp};
 use store::{
     control::{Request, SpiderChange},
     frontier::{Lifted, LiftedTraps, SqliteFrontier, Suspect, Wildcard},
@@ -51,6 +51,15 @@ pub trait Desk: Frontier {
         pattern: Option<&str>,
         now: Timestamp,
     ) -> Result<String, StoreError>;
+
+    /// What was left out for these traps of a site is judged or read again, due since `due`.
+    fn clear_traps(
+        &mut self,
+        site: &str,
+        cleared: &[(String, Stop)],
+        due: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), StoreError>;
 
     fn change_spider(
         &mut self,
@@ -155,6 +164,16 @@ impl Desk for SqliteFrontier {
         let LiftedTraps { stops, pages } = self.lift_traps(site, pattern, now)?;
         let (stops, pages) = (some(stops, "trap"), some(pages, "page"));
         Ok(format!("{stops} lifted; {pages} to be judged or read again"))
+    }
+
+    fn clear_traps(
+        &mut self,
+        site: &str,
+        cleared: &[(String, Stop)],
+        due: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        SqliteFrontier::clear_traps(self, site, cleared, due, now)
     }
 
     fn change_spider(

@@ -11,7 +11,7 @@ use manager::Profit;
 use model::{
     Busy, Candidate, CheckOut, Counts, Decision, Exchange, FetchFailure, Link, Looks, NextDue,
     Page, PageUpdate, RecordLocation, Refill, Resolution, RobotsCopy, Sighting, SiteClock,
-    SiteDelta, SiteHabit, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
+    SiteDelta, SiteHabit, SiteKey, SiteLease, SpiderId, Stop, StoreError, Timestamp,
 };
 use seeder::{Likeness, Sketch, SortedNotice};
 use store::{
@@ -196,6 +196,9 @@ pub enum Order {
     Replicas(i64, ReplicaChange),
     /// Write down that a trap of this site was lifted, of one pattern or of all, as that request asked.
     LiftTrap(i64, String, Option<String>),
+    /// These traps of the site, by name, were none: what was left out for them is to be judged or read again, due
+    /// since then.
+    ClearTraps(String, Vec<(String, Stop)>, Timestamp),
     /// Write down what is to become of the spider of this name, and tell of all of them.
     Spider(Option<i64>, String, SpiderChange),
     /// This page, or these of a site, may be read again, as that request asked.
@@ -220,7 +223,7 @@ impl Order {
             Order::Spider(..) => "changing a spider",
             Order::Limits(_) => "looking at what limits kept back",
             Order::LiftQuarantine(..) => "lifting a quarantine",
-            Order::LiftTrap(..) => "lifting a trap",
+            Order::LiftTrap(..) | Order::ClearTraps(..) => "lifting a trap",
             Order::Probed(..) => "writing down what absurd names gave",
             Order::Replicas(..) => "changing the list of replicas",
         }

@@ -1,14 +1,17 @@
 //! What the traps of the sites in hand have against their own URLs, for the gate: pages that are known and wait
-//! are not visited once their pattern is stopped, nor when the same page was visited under another session. Set
-//! by the harvest loop, read before each visit.
+//! are not visited once their pattern is stopped, nor when the same page was visited under another session. Some are,
+//! as samples, to see whether that was right. Set by the harvest loop, read before each visit.
 
 use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError, RwLock},
+    collections::{HashMap, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError, RwLock},
 };
 
 use model::{CrawlUrl, Fingerprint, Page, PageState, Refusal, SiteKey, UrlTraps, limits};
-use seeder::traps::{TrapObjection, TrapRules, objection, token};
+use seeder::traps::{TrapObjection, TrapRules, copies, objection, token};
+
+/// Samples of one site that are remembered, the last ones: they come soon after they were chosen.
+const SAMPLES_MAX: usize = 256;
 
 #[derive(Default)]
 pub struct Stops {
@@ -21,6 +24,18 @@ struct Stopped {
     /// By the spelling of a page without idle parts: the one it was, or will be, visited under. At most as many
     /// as a site's URLs in memory; beyond, pages may be visited twice.
     spelled: Mutex<HashMap<Fingerprint, Fingerprint>>,
+    tried: Mutex<Tried>,
+}
+
+/// What is, or may be, visited in spite of the traps.
+#[derive(Default)]
+struct Tried {
+    /// Pages that were chosen as samples. The gate may be asked of one more than once.
+    samples: VecDeque<Fingerprint>,
+    /// Pages that were held back, by what lifts it: as many as there are stops and idle parts.
+    held: HashMap<String, u64>,
+    /// Kinds of pages on which idle parts were tried here.
+    kinds: Vec<u32>,
 }
 
 impl Stops {
@@ -35,15 +50,23 @@ impl Stops {
             return self.remove(site);
         }
         let mut sites = self.sites.write().unwrap_or_else(PoisonError::into_inner);
-        let before = sites.remove(site.as_str()).map(|stopped| stopped.spelled);
-        let mut spelled = before.unwrap_or_default();
+        let before = sites.remove(site.as_str());
+        let (mut spelled, tried) =
+            before.map(|before| (before.spelled, before.tried)).unwrap_or_default();
         if !traps.tokens.is_empty() {
             let known = spelled.get_mut().unwrap_or_else(PoisonError::into_inner);
             for url in visited {
                 known.entry(spelling(url, traps)).or_insert(url.fingerprint());
             }
         }
-        sites.insert(site.as_str().to_owned(), Stopped { traps: traps.clone(), spelled });
+        sites.insert(site.as_str().to_owned(), Stopped { traps: traps.clone(), spelled, tried });
+    }
+
+    /// The page is visited whatever the traps of its site have against it.
+    pub fn let_through(&self, site: &SiteKey, page: Fingerprint) {
+        let sites = self.sites.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(site) = sites.get(site.as_str()) else { return };
+        site.tried().choose(page);
     }
 
     pub fn remove(&self, site: &SiteKey) {
@@ -61,15 +84,59 @@ impl Stops {
         }
         let sites = self.sites.read().unwrap_or_else(PoisonError::into_inner);
         let site = sites.get(page.url.site_text())?;
-        let found = objection(&page.url, &site.traps, rules, true);
-        found.or_else(|| site.under_another_name(page)).map(|objection| objection.refusal())
+        let fp = page.url.fingerprint();
+        if site.tried().samples.contains(&fp) {
+            return None;
+        }
+        let (objection, is_sample) = match objection(&page.url, &site.traps, rules, true) {
+            Some(objection) => {
+                let count = site.count(&objection);
+                let is_sample = copies::is_sample(&objection, count);
+                (objection, is_sample)
+            }
+            None => site.under_another_name(page)?,
+        };
+        if is_sample {
+            site.tried().choose(fp);
+            return None;
+        }
+        Some(objection.refusal())
+    }
+}
+
+impl Tried {
+    fn choose(&mut self, page: Fingerprint) {
+        if self.samples.len() >= SAMPLES_MAX {
+            self.samples.pop_front();
+        }
+        self.samples.push_back(page);
+    }
+
+    fn is_first(&mut self, kind: u32) -> bool {
+        let is_new = self.kinds.len() < token::TESTS_MAX && !self.kinds.contains(&kind);
+        if is_new {
+            self.kinds.push(kind);
+        }
+        is_new
     }
 }
 
 impl Stopped {
+    /// One more page is to be held back for this.
+    fn count(&self, objection: &TrapObjection) -> u64 {
+        let mut tried = self.tried();
+        let count = tried.held.entry(objection.pattern.clone()).or_default();
+        *count += 1;
+        *count
+    }
+
+    fn tried(&self) -> MutexGuard<'_, Tried> {
+        self.tried.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The page has a turn under one spelling only: the first that is asked for. Where a redirect led, the server
-    /// wants it so.
-    fn under_another_name(&self, page: &Page) -> Option<TrapObjection> {
+    /// wants it so. Says also whether it is visited all the same.
+    fn under_another_name(&self, page: &Page) -> Option<(TrapObjection, bool)> {
         if self.traps.tokens.is_empty() || page.hops > 0 {
             return None;
         }
@@ -83,7 +150,12 @@ impl Stopped {
         let visited = *spelled.entry(spelling).or_insert(own);
         let (_, at) = rewritten.filter(|_| visited != own)?;
         let token = &self.traps.tokens[at];
-        Some(TrapObjection { hazard: token.hazard(), pattern: token.place.to_string() })
+        let pattern = token.place.to_string();
+        let objection = TrapObjection { hazard: token.hazard(), pattern };
+        let untested = token::untested(token, &page.url);
+        let is_first = untested.is_some_and(|kind| self.tried().is_first(kind));
+        let is_sample = token::samples(token, self.count(&objection)) || is_first;
+        Some((objection, is_sample))
     }
 }
 

@@ -181,6 +181,13 @@ impl Writer {
                     writer.desk.request_done(id, &result, now)
                 })
             }
+            Order::ClearTraps(site, cleared, due) => {
+                // As above.
+                self.commit(batch)?;
+                self.until_there_is_room(|writer| {
+                    writer.desk.clear_traps(&site, &cleared, due, writer.clock.now())
+                })
+            }
             Order::Spider(id, name, change) => {
                 // Its pages must be there to be put to rest or woken.
                 self.commit(batch)?;

@@ -53,6 +53,7 @@ mod terminal;
 mod thin;
 mod tls;
 mod traps;
+mod verdicts;
 mod watchdog;
 mod webhooks;
 mod wildcards;

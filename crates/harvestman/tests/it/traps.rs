@@ -98,8 +98,8 @@ fn stopping_the_pattern_of_a_broken_part_keeps_what_stopping_the_site_loses() {
     crawl(&world);
     complete(&world);
     let errors = asked(&world, "/shop/").len();
-    // Without pauses some are on their way before the tenth is read.
-    assert!(errors <= 11 + 70, "{errors} of 1,000 error pages");
+    // Without pauses some are on their way before the tenth is read; and some are samples.
+    assert!(errors <= 11 + 70 + 20, "{errors} of 1,000 error pages");
     assert_eq!(told(&world, "many-duplicates")["what"], "/shop/p/*");
     let rows = traps(&world);
     let row = rows.iter().find(|row| row["pattern"] == "/shop/p/*").unwrap();
@@ -224,7 +224,7 @@ fn sessions_in_the_path_are_found_out() {
     let pages: BTreeSet<usize> =
         targets.iter().filter_map(|target| world.web.index_of(0, &plain(target))).collect();
     assert_eq!(pages.len(), 60);
-    assert!(targets.len() < 200, "{} visits to 60 pages", targets.len());
+    assert!(targets.len() < 240, "{} visits to 60 pages", targets.len());
     assert_eq!(told(&world, "session-ids")["what"], "/s-*");
 }
 
@@ -381,7 +381,8 @@ fn print_buttons_that_change_nothing_are_left_out() {
     world.run(&["crawl", &url, "--delay", "0"]).exits(0);
     let asked = raw.asked();
     let printed = asked.iter().filter(|place| place.ends_with("look=plain")).count();
-    assert!(printed <= 12, "{printed} of 60 in print");
+    // Some are looked at in spite of it, lest one be another.
+    assert!(printed <= 18, "{printed} of 60 in print");
     let pages: BTreeSet<&String> = asked.iter().filter(|place| !place.contains('?')).collect();
     assert!(pages.len() >= 60, "{} articles", pages.len());
     assert_eq!(told(&world, "variants")["what"], "?look=plain");

@@ -4,7 +4,7 @@ use model::{
     CrawlUrl, Fingerprint, Hazard, PatternNote, Refusal, RefusalReason, Stop, Timestamp, UrlTraps,
 };
 
-use super::{TrapRules, growth::growing, pattern::Pattern};
+use super::{TrapRules, copies::is_sample, growth::growing, pattern::Pattern};
 
 /// Patterns noted of a site: more of them are open at a time only where parameters are combined, and those are
 /// counted together. The one with the least against it makes room.
@@ -14,7 +14,7 @@ const STOPPED_MAX: usize = 32;
 /// Examples of a stop; as many as of a hazard.
 const EXAMPLES_MAX: usize = 3;
 /// Pages to be read again when it is lifted: enough to find the way back in.
-const REFERRERS_MAX: usize = 16;
+const REFERRERS_MAX: usize = 32;
 /// A pattern that led to something new this many pages ago is worth more of it, though its family is stopped.
 const FRUITFUL_WITHIN: u32 = 5;
 
@@ -59,6 +59,11 @@ pub fn objection(
     {
         return refuse(stop.hazard, &pattern.text);
     }
+    if let Some(narrow) = pattern.narrow(url)
+        && let Some(stop) = stop_of(traps, &narrow)
+    {
+        return refuse(stop.hazard, &narrow);
+    }
     if let Some(family) = pattern.family()
         && let Some(stop) = stop_of(traps, &family)
         && !is_fruitful(traps, &pattern.text)
@@ -68,14 +73,15 @@ pub fn objection(
     site.and_then(|stop| refuse(stop.hazard, UrlTraps::SITE))
 }
 
-/// A link was refused for it: counted, with examples and the pages it stands on.
+/// A link was refused for it: counted, with examples and the pages it stands on. Says whether it is taken all the
+/// same, as a sample.
 pub fn note_refusal(
     traps: &mut UrlTraps,
     objection: &TrapObjection,
     url: &CrawlUrl,
     referrer: Option<Fingerprint>,
-) {
-    let Some(stop) = stop_for(traps, objection) else { return };
+) -> bool {
+    let Some(stop) = stop_for(traps, objection) else { return false };
     stop.refused += 1;
     let is_told = stop.examples.iter().any(|example| example == url.as_str());
     if stop.examples.len() < EXAMPLES_MAX && !is_told {
@@ -86,6 +92,7 @@ pub fn note_refusal(
     {
         stop.referrers.push(referrer);
     }
+    is_sample(objection, stop.refused)
 }
 
 /// A page that waited is not visited for it. `rule` is that of the refusal.
@@ -146,7 +153,9 @@ fn make_room(patterns: &mut Vec<PatternNote>) -> Option<()> {
 
 fn weight(note: &PatternNote) -> u32 {
     let near = note.near.max(note.thin_row).min(20) * 2 + note.unlike.min(20) + note.dull.min(20);
-    note.same * 4 + note.barren + note.fruit.min(20) + note.sets.len() as u32 * 8 + near
+    let names = note.names.iter().map(|name| name.lead).max().unwrap_or(0);
+    let copies = note.same.max(names) * 4 + note.doubts * 8;
+    copies + note.barren + note.fruit.min(20) + note.sets.len() as u32 * 8 + near
 }
 
 /// Stops a pattern, unless the user has lifted it; says whether.
@@ -162,12 +171,16 @@ pub(super) fn stop_pattern(
     }
     let Some(note) = note(traps, text) else { return false };
     note.stopped = Some(stop(hazard, note.taken, example, now));
-    let stopped = traps.patterns.iter().filter(|note| note.stopped.is_some()).count();
-    if stopped >= STOPPED_MAX && traps.stopped.is_none() {
+    if is_crowded(traps) && traps.stopped.is_none() {
         let taken = traps.patterns.iter().map(|note| note.taken.max(note.pages)).sum();
         traps.stopped = Some(stop(hazard, taken, example, now));
     }
     true
+}
+
+/// So many patterns are stopped that the site is.
+pub(super) fn is_crowded(traps: &UrlTraps) -> bool {
+    traps.patterns.iter().filter(|note| note.stopped.is_some()).count() >= STOPPED_MAX
 }
 
 /// Stops the site; `all`: what is known and waits is not visited either.
@@ -189,8 +202,10 @@ pub(super) fn stop_site(
 pub fn trim(traps: &mut UrlTraps) {
     let tells = |note: &PatternNote| {
         let is_stopped = note.stopped.is_some() || note.worn.is_some();
+        let is_doubted = note.doubts > 0 || note.names.iter().any(|name| name.lead > 1);
         let repeats = note.near > 0 || note.thin_row > 4 || note.dull > 2;
-        is_stopped || note.same > 1 || note.barren > 4 || note.sets.len() > 5 || repeats
+        let is_told = note.same > 1 || note.barren > 4 || note.sets.len() > 5;
+        is_stopped || is_doubted || repeats || is_told
     };
     traps.patterns.retain(tells);
     if traps.same.count < 3 {

@@ -20,6 +20,8 @@ pub struct Pattern {
     pub text: String,
     /// The path is the first so many bytes of the text.
     path_len: usize,
+    /// So is the folder, when there is something in it that counts.
+    folder_len: Option<usize>,
     /// Parameters of the query, repeated ones too.
     pub parameters: usize,
     /// Something of it counts: a number in the path, or a query.
@@ -47,6 +49,21 @@ impl Pattern {
         (self.parameters > 1).then(|| [self.path(), "?*"].concat())
     }
 
+    /// The pattern of those alone that end in the same name in another folder: `/f/*/license` of `/f/*/*`.
+    pub fn narrow(&self, url: &CrawlUrl) -> Option<String> {
+        self.name(url)?;
+        Some([&self.text[..self.folder_len?], "/", split_last(url.path()).1].concat())
+    }
+
+    /// The last segment. None where nothing else varies, or where it is no name but a token.
+    pub fn name<'a>(&self, url: &'a CrawlUrl) -> Option<&'a str> {
+        let last = split_last(url.path()).1;
+        let fits = self.folder_len? + 1 + last.len() <= BYTES_MAX;
+        let name = last.trim_end_matches('/');
+        let is_name = !name.is_empty() && !is_wild(stem_of(name));
+        (fits && is_name && url.query().is_none()).then_some(name)
+    }
+
     fn write_path(&mut self, path: &str, is_all: bool) {
         let (folder, last) = split_last(path);
         for (at, segment) in folder.split('/').enumerate() {
@@ -55,6 +72,7 @@ impl Pattern {
             }
             self.counts |= self.write_segment(segment);
         }
+        self.folder_len = self.counts.then_some(self.text.len());
         self.push("/");
         let (name, slash) = last.strip_suffix('/').map_or((last, ""), |name| (name, "/"));
         let before = self.text.len();
@@ -73,18 +91,22 @@ impl Pattern {
             self.push(segment);
             return false;
         }
-        let stem = segment.split('.').next().unwrap_or_default();
-        if is_hex(stem) || is_token(stem) {
+        let stem = stem_of(segment);
+        if is_wild(stem) {
             self.push("*");
             self.push(&segment[stem.len()..]);
             return true;
         }
         let mut rest = segment;
-        let mut starred = false;
+        let (mut starred, mut begins) = (false, true);
         while let Some(b) = rest.bytes().next() {
-            let (piece, is_number) = piece_of(rest, b);
+            let (piece, is_number) = match begins.then(|| token_of(rest)).flatten() {
+                Some(token) => (token, true),
+                None => piece_of(rest, b),
+            };
             starred |= is_number;
             self.push(if is_number { "*" } else { piece });
+            begins = !piece.bytes().next_back().is_some_and(|b| b.is_ascii_alphanumeric());
             rest = &rest[piece.len()..];
         }
         starred
@@ -131,6 +153,21 @@ pub(super) fn folder_of(path: &str) -> String {
     pattern.text
 }
 
+/// A number for what kind of page a path leads to: all its segments, their numbers and tokens as stars.
+pub(super) fn kind_of(path: &str) -> u32 {
+    let mut pattern = Pattern::default();
+    for segment in path.split('/').skip(1) {
+        pattern.push("/");
+        pattern.write_segment(segment);
+    }
+    number_of(&pattern.text)
+}
+
+/// Of a name or a set of names. FNV-1a: what was noted is read by later versions.
+pub(super) fn number_of(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193))
+}
+
 /// The folder, and the last segment that is not empty with what follows it.
 fn split_last(path: &str) -> (&str, &str) {
     if path == "/" {
@@ -151,10 +188,27 @@ fn piece_of(rest: &str, first: u8) -> (&str, bool) {
         }
         _ => {
             let plain = |b: &u8| !b.is_ascii_digit() && *b != b'%';
-            let len = rest.bytes().take_while(plain).count();
-            (&rest[..len.max(1)], false)
+            let len = rest.bytes().take_while(plain).count().max(1);
+            // A token begins behind a mark; what comes before it is a piece of its own.
+            let mark = rest.as_bytes()[..len].iter().position(|b| !b.is_ascii_alphanumeric());
+            (&rest[..mark.map_or(len, |at| at + 1)], false)
         }
     }
+}
+
+/// A token at the beginning of a piece of a segment that is more than that: `tok=` is before, `.html` behind it.
+fn token_of(rest: &str) -> Option<&str> {
+    let len = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    is_token(&rest[..len]).then(|| &rest[..len])
+}
+
+fn stem_of(segment: &str) -> &str {
+    segment.split('.').next().unwrap_or_default()
+}
+
+/// What stands for nothing that people would read.
+fn is_wild(stem: &str) -> bool {
+    is_hex(stem) || is_token(stem)
 }
 
 /// A number in hex, of any length: it has letters and digits, and only those of hex.

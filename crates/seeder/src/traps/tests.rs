@@ -9,6 +9,8 @@ use super::{
     growth::growing, looks, order::without_order, pattern::Pattern, session::SessionNames, token, *,
 };
 
+mod verdicts;
+
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
 fn url(rest: &str) -> CrawlUrl {

@@ -7,20 +7,23 @@
 //! - A parameter with one value (`print=1`, `page=1`) is idle when the page was the same without it on
 //!   [`RESTS_PAIR`] pages; other values of it are not touched.
 //! - What speaks against it is looked for among all pages remembered: a part that matters on many is not idle.
+//! - Later on it is looked at again, by the kind of page ([`super::recheck`]): links are left as they are now and
+//!   then ([`samples`]), and so is the first of each of the first [`TESTS_MAX`] kinds that nobody has compared.
 //! - It is idle in the folders where it was seen to be. When those are [`FOLDERS_ALL`] and it mattered in none, it is
 //!   so everywhere.
 
-use model::{CrawlUrl, IdleToken, Timestamp, TokenPlace};
+use model::{CrawlUrl, Fingerprint, IdleToken, KindVotes, Timestamp, TokenPlace};
 
 use super::{
     looks::{TEXT_BYTES_MIN, have_one_text},
-    pattern::{folder_of, is_token},
-    session::is_identifier,
+    place::{Values, difference, folder, kind, parameters, readings, rest_of, with_value},
     watch::Seen,
 };
 
-/// Different pages on which an identifier must have made no difference.
+/// Different pages on which an identifier must have made no difference …
 const RESTS_SESSION: usize = 3;
+/// … and those where no more than two were met: they may be one thing under two names.
+const RESTS_FEW: usize = 5;
 /// Different pages that must have been the same without a parameter.
 const RESTS_PAIR: usize = 5;
 /// Folders in which a part is idle when it is idle everywhere, unless it matters in one.
@@ -33,6 +36,18 @@ const TRIALS_MAX: usize = 16;
 const TOKENS_MAX: usize = 32;
 /// Values remembered of a part: sessions change every few minutes, and their pages are looked up by each.
 const VALUES_MAX: usize = 8;
+/// Fewer identifiers in a part are few.
+const VALUES_MIN: usize = 3;
+/// Kinds of pages that are remembered of a part, as many as pages of evidence …
+const KINDS_MAX: usize = RESTS_MAX;
+/// … and those of them on which it is tried because nobody has: a site has more only under a session that is one.
+pub const TESTS_MAX: usize = 8;
+/// Pages with rewritten links that are remembered: samples come more often than that.
+const REFERRERS_MAX: usize = 64;
+/// Pages that were the same, for one that was not, by which an identifier is idle all the same. Servers err.
+const SAME_PER_OTHER: u32 = 4;
+/// The same of a parameter with one value, of which there is no end to be afraid of.
+const SAME_PER_OTHER_PAIR: u32 = 16;
 
 /// What is under suspicion; lives as long as the site is in hand.
 #[derive(Clone, Debug, Default)]
@@ -41,11 +56,19 @@ pub(super) struct Trials(Vec<Trial>);
 #[derive(Clone, Debug)]
 struct Trial {
     place: TokenPlace,
-    /// Pages on which it made no difference, by what else is in their URLs, and their folders.
-    rests: Vec<(u64, String)>,
+    /// Pages on which it made no difference.
+    rests: Vec<Rest>,
     /// As they were met; `None`: the part was not there.
     values: Vec<Option<String>>,
     refuted: bool,
+}
+
+/// What a URL is without the part.
+#[derive(Clone, Debug)]
+struct Rest {
+    number: u64,
+    folder: String,
+    kind: u32,
 }
 
 impl Trials {
@@ -57,12 +80,26 @@ impl Trials {
         memory: &[Seen],
         now: Timestamp,
     ) -> Option<IdleToken> {
-        let (place, values) = difference(before, after)?;
-        let rest = rest_of(after, &place)?.1;
+        readings(before, after).find_map(|(place, values)| {
+            let rest = rest_of(after, &place)?.1;
+            let (folder, kind) = (folder(after, &place), kind(after, &place));
+            self.hear_of(place, values, Rest { number: rest, folder, kind }, memory, now)
+        })
+    }
+
+    fn hear_of(
+        &mut self,
+        place: TokenPlace,
+        values: Values,
+        rest: Rest,
+        memory: &[Seen],
+        now: Timestamp,
+    ) -> Option<IdleToken> {
         let at = self.find(&place);
         let trial = &mut self.0[at];
-        if trial.rests.iter().all(|(known, _)| *known != rest) && trial.rests.len() < RESTS_MAX {
-            trial.rests.push((rest, folder(after, &place)));
+        let is_new = trial.rests.iter().all(|known| known.number != rest.number);
+        if is_new && trial.rests.len() < RESTS_MAX {
+            trial.rests.push(rest);
         }
         for value in values {
             if trial.values.len() < VALUES_MAX && !trial.values.contains(&value) {
@@ -71,6 +108,7 @@ impl Trials {
         }
         let wanted = match place {
             TokenPlace::Pair(..) => RESTS_PAIR,
+            _ if trial.values.len() < VALUES_MIN => RESTS_FEW,
             _ => RESTS_SESSION,
         };
         if trial.refuted || trial.rests.len() < wanted {
@@ -105,12 +143,13 @@ impl Trial {
     /// seen in folders where it also matters is no evidence.
     fn learned(&self, votes: &[Votes], wanted: usize, now: Timestamp) -> Option<IdleToken> {
         let mattering = |folder: &String| votes.iter().any(|v| v.folder == *folder && v.matters());
-        let mut folders: Vec<String> =
-            self.rests.iter().map(|(_, folder)| folder.clone()).collect();
-        folders.retain(|folder| !mattering(folder));
-        if folders.len() < wanted {
+        let idle = || self.rests.iter().filter(|rest| !mattering(&rest.folder));
+        if idle().count() < wanted {
             return None;
         }
+        let mut kinds = Vec::new();
+        idle().for_each(|rest| votes_of(&mut kinds, rest.kind).same += 1);
+        let mut folders: Vec<String> = idle().map(|rest| rest.folder.clone()).collect();
         folders.sort_unstable();
         folders.dedup();
         if folders.len() >= FOLDERS_ALL && !votes.iter().any(Votes::matters) {
@@ -120,13 +159,18 @@ impl Trial {
         let mut others: Vec<String> = self.values.iter().flatten().cloned().collect();
         let value = (!optional && !others.is_empty()).then(|| others.remove(0));
         let place = self.place.clone();
-        Some(IdleToken { place, value, others, folders, since: now, mended: 0 })
+        let (since, mended, referrers) = (now, 0, Vec::new());
+        Some(IdleToken { place, value, others, folders, since, mended, kinds, referrers })
     }
 }
 
 /// Keeps what was learned; says whether any of it is new.
 pub(super) fn keep(tokens: &mut Vec<IdleToken>, token: IdleToken) -> bool {
     if let Some(known) = tokens.iter_mut().find(|known| known.place == token.place) {
+        for votes in token.kinds {
+            let known = votes_of(&mut known.kinds, votes.kind);
+            known.same = known.same.max(votes.same);
+        }
         return widen(&mut known.folders, token.folders);
     }
     if tokens.len() < TOKENS_MAX {
@@ -186,118 +230,88 @@ pub fn others<'a>(
 }
 
 fn is_idle_at(token: &IdleToken, url: &CrawlUrl) -> bool {
+    is_learned_at(token, url) && {
+        let matters = |votes: &KindVotes| matters(&token.place, votes);
+        let mut found = token.kinds.iter().filter(|votes| matters(votes)).peekable();
+        found.peek().is_none() || {
+            let kind = kind(url, &token.place);
+            found.all(|votes| votes.kind != kind)
+        }
+    }
+}
+
+/// The folder is one where it was found idle, whatever was seen since.
+pub(super) fn is_learned_at(token: &IdleToken, url: &CrawlUrl) -> bool {
     token.folders.is_empty() || token.folders.contains(&folder(url, &token.place))
 }
 
-/// The folder of a page, whatever stands in the part.
-fn folder(url: &CrawlUrl, place: &TokenPlace) -> String {
-    let TokenPlace::Segment(at, _) = place else { return folder_of(url.path()) };
-    let mut segments: Vec<&str> = url.path().split('/').collect();
-    if let Some(slot) = segments.get_mut(usize::from(*at) + 1) {
-        *slot = "*";
-    }
-    folder_of(&segments.join("/"))
-}
-
-type Values = [Option<String>; 2];
-
-/// The one part in which two URLs differ, and what stands there.
-fn difference(a: &CrawlUrl, b: &CrawlUrl) -> Option<(TokenPlace, Values)> {
-    if a.authority() != b.authority() || a == b {
-        return None;
-    }
-    if a.path() == b.path() {
-        return query_difference(a.query().unwrap_or_default(), b.query().unwrap_or_default());
-    }
-    (a.query() == b.query()).then(|| path_difference(a.path(), b.path())).flatten()
-}
-
-fn query_difference(a: &str, b: &str) -> Option<(TokenPlace, Values)> {
-    let only = |these: &str, those: &str| -> Option<Option<(String, String)>> {
-        let mut only = parameters(these).filter(|one| parameters(those).all(|other| other != *one));
-        let first = only.next();
-        only.next()
-            .is_none()
-            .then(|| first.map(|(name, value)| (name.to_owned(), value.to_owned())))
+/// Whether the part makes a difference on pages of this kind after all.
+pub(super) fn matters(place: &TokenPlace, votes: &KindVotes) -> bool {
+    let per_other = match place {
+        TokenPlace::Pair(..) => SAME_PER_OTHER_PAIR,
+        _ => SAME_PER_OTHER,
     };
-    match (only(a, b)?, only(b, a)?) {
-        (Some((name, one)), Some((other, two))) => {
-            let is_session = name == other && is_identifier(&one) && is_identifier(&two);
-            is_session.then_some((TokenPlace::Query(name), [Some(one), Some(two)]))
-        }
-        (Some((name, value)), None) | (None, Some((name, value))) => {
-            let place = match is_identifier(&value) {
-                true => TokenPlace::Query(name),
-                false => TokenPlace::Pair(name, value.clone()),
-            };
-            Some((place, [Some(value), None]))
-        }
-        (None, None) => None,
-    }
+    votes.other.saturating_mul(per_other) > votes.same
 }
 
-fn path_difference(a: &str, b: &str) -> Option<(TokenPlace, Values)> {
-    if a.matches('/').count() != b.matches('/').count() {
+/// What was seen on pages of this kind. Where there is no more room, the kind with the least evidence makes it.
+pub(super) fn votes_of(kinds: &mut Vec<KindVotes>, kind: u32) -> &mut KindVotes {
+    let at = kinds.iter().position(|votes| votes.kind == kind).unwrap_or_else(|| {
+        if kinds.len() >= KINDS_MAX {
+            let least = kinds.iter().enumerate().min_by_key(|(_, votes)| votes.same + votes.other);
+            let at = least.map_or(0, |(at, _)| at);
+            kinds.swap_remove(at);
+        }
+        kinds.push(KindVotes { kind, ..KindVotes::default() });
+        kinds.len() - 1
+    });
+    &mut kinds[at]
+}
+
+/// A link was rewritten, by this part, to a page that is known or not. Says whether it is to be left as it is, to
+/// see what comes.
+pub fn note_mended(
+    token: &mut IdleToken,
+    url: &CrawlUrl,
+    referrer: Option<Fingerprint>,
+    known: bool,
+) -> bool {
+    token.mended += 1;
+    if let Some(page) = referrer.filter(|page| !token.referrers.contains(page))
+        && token.referrers.len() < REFERRERS_MAX
+    {
+        token.referrers.push(page);
+    }
+    if !known || matches!(token.place, TokenPlace::Pair(..)) {
+        return known && samples(token, token.mended);
+    }
+    if let Some(kind) = untested(token, url) {
+        votes_of(&mut token.kinds, kind);
+        return true;
+    }
+    samples(token, token.mended)
+}
+
+/// The kind of page, if nobody has compared any of it and the part is to be tried on it. As an identifier may be a
+/// session here and the name of a thing there.
+pub fn untested(token: &IdleToken, url: &CrawlUrl) -> Option<u32> {
+    let tests = token.kinds.iter().filter(|votes| votes.same == 0).count();
+    if tests >= TESTS_MAX || matches!(token.place, TokenPlace::Pair(..)) {
         return None;
     }
-    let mut differing = a.split('/').skip(1).zip(b.split('/').skip(1)).enumerate();
-    let mut differing = differing.by_ref().filter(|(_, (one, two))| one != two);
-    let (at, (one, two)) = differing.next()?;
-    if differing.next().is_some() {
-        return None;
-    }
-    let same = one.bytes().zip(two.bytes()).take_while(|(one, two)| one == two).count();
-    let start = one[..same].rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |at| at + 1);
-    let (head, tails) = (&one[..start], [&one[start..], &two[start..]]);
-    let is_session = tails.iter().all(|tail| is_session_word(tail));
-    let place = TokenPlace::Segment(u8::try_from(at).ok()?, head.to_owned());
-    is_session.then(|| (place, [Some(one.to_owned()), Some(two.to_owned())]))
+    let kind = kind(url, &token.place);
+    token.kinds.iter().all(|votes| votes.kind != kind).then_some(kind)
 }
 
-/// In a path many words are long and have digits: only what nobody would write is taken for an identifier.
-fn is_session_word(word: &str) -> bool {
-    let word = word.trim_end_matches([')', ';']);
-    is_identifier(word) && is_token(word) && !word.contains('-')
-}
-
-/// What stands in the part, and a number for all the rest; `None`: the URL has no such part.
-fn rest_of<'a>(url: &'a CrawlUrl, place: &TokenPlace) -> Option<(Option<&'a str>, u64)> {
-    let path = url.path();
-    match place {
-        TokenPlace::Query(name) => {
-            let found = parameters(url.query().unwrap_or_default()).find(|(n, _)| n == name);
-            let value = found.map(|(_, value)| value).filter(|value| is_identifier(value));
-            Some((value, rest_hash(path, url, |(n, v)| n != name || !is_identifier(v))))
-        }
-        TokenPlace::Pair(name, value) => {
-            let is_it = |(n, v): (&str, &str)| n == name && v == value;
-            let found = parameters(url.query().unwrap_or_default()).find(|pair| is_it(*pair));
-            Some((found.map(|(_, value)| value), rest_hash(path, url, |pair| !is_it(pair))))
-        }
-        TokenPlace::Segment(at, start) => {
-            let segment = path.split('/').nth(usize::from(*at) + 1)?;
-            let tail = segment.strip_prefix(start.as_str())?;
-            if !is_session_word(tail) {
-                return None;
-            }
-            let from = segment.as_ptr() as usize - path.as_ptr() as usize;
-            let rest = [&path[..from], &path[from + segment.len()..]].concat();
-            Some((Some(segment), rest_hash(&rest, url, |_| true)))
-        }
+/// Whether the so many-th page under another spelling is taken all the same. Of identifiers there is no end: ever
+/// fewer; of one value there are no more than pages.
+pub fn samples(token: &IdleToken, count: u64) -> bool {
+    match token.place {
+        TokenPlace::Pair(..) if count >= 512 => count.is_multiple_of(64),
+        TokenPlace::Pair(..) if count >= 8 => count.is_multiple_of(8),
+        TokenPlace::Pair(..) => count.is_power_of_two(),
+        _ => count >= 4 && count.is_power_of_two(),
     }
-}
-
-fn rest_hash(path: &str, url: &CrawlUrl, keep: impl Fn((&str, &str)) -> bool) -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    let mut hasher = foldhash::quality::FixedState::default().build_hasher();
-    hasher.write(path.as_bytes());
-    let query = url.query().unwrap_or_default();
-    for (name, value) in parameters(query).filter(|(name, value)| keep((name, value))) {
-        for piece in ["&", name, "=", value] {
-            hasher.write(piece.as_bytes());
-        }
-    }
-    hasher.finish()
 }
 
 /// What the pages of a folder say that differ by a part alone.
@@ -346,45 +360,4 @@ fn votes(place: &TokenPlace, memory: &[Seen]) -> Vec<Votes> {
 fn matter_in_all(votes: &[Votes]) -> bool {
     let sum = |count: fn(&Votes) -> usize| votes.iter().map(count).sum::<usize>();
     sum(|votes| votes.other) * 4 > sum(|votes| votes.same)
-}
-
-/// The URL with another value in the part.
-fn with_value(url: &CrawlUrl, place: &TokenPlace, value: Option<&str>) -> Option<CrawlUrl> {
-    let rest = url.path_and_query();
-    let start = &url.as_str()[..url.as_str().len() - rest.len()];
-    let text = match place {
-        TokenPlace::Segment(at, _) => {
-            let mut segments: Vec<&str> = url.path().split('/').collect();
-            let slot = segments.get_mut(usize::from(*at) + 1)?;
-            *slot = value?;
-            let query = url.query().map_or(String::new(), |query| format!("?{query}"));
-            [start, &segments.join("/"), &query].concat()
-        }
-        TokenPlace::Query(name) | TokenPlace::Pair(name, _) => {
-            let old = url.query().unwrap_or_default();
-            let mut query: Vec<String> = Vec::new();
-            let mut put = value;
-            for parameter in old.split('&').filter(|parameter| !parameter.is_empty()) {
-                let (other, held) = parameter.split_once('=').unwrap_or((parameter, ""));
-                let is_part = match place {
-                    TokenPlace::Pair(_, value) => held == value,
-                    _ => is_identifier(held),
-                };
-                if other != name || !is_part {
-                    query.push(parameter.to_owned());
-                } else {
-                    query.extend(put.take().map(|value| format!("{name}={value}")));
-                }
-            }
-            query.extend(put.map(|value| format!("{name}={value}")));
-            let mark = if query.is_empty() { "" } else { "?" };
-            [start, url.path(), mark, &query.join("&")].concat()
-        }
-    };
-    CrawlUrl::parse(&text).ok()
-}
-
-fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> + Clone {
-    let all = query.split('&').filter(|parameter| !parameter.is_empty());
-    all.map(|parameter| parameter.split_once('=').unwrap_or((parameter, "")))
 }

@@ -1,8 +1,8 @@
 //! One site in hand: each page that comes is compared with those before, and what they show together is noted.
 //!
 //! Evidence, not guesses:
-//! - *many-duplicates*: most of the pages of a pattern have the content of others; then the pattern is stopped.
-//!   One content that most pages of the site have stops the site.
+//! - *many-duplicates*: most of the pages of a pattern have the content of others; then the pattern is stopped,
+//!   as narrowly as can be ([`super::copies`]). One content that most pages of the site have stops the site.
 //! - *counter*: page after page of a pattern leads to nothing but more of the pattern, and their texts are those
 //!   of the ones before but for digits. Pages with next to no text must also show the same as those before: a gallery
 //!   has a picture on each.
@@ -12,17 +12,19 @@
 //! - *tarpit*: a site that no seed names, whose slow pages have taken their share of time.
 //!
 //! A page of another kind in between takes evidence back, so that an ordinary site with some empty pages is left
-//! alone. Linear in nothing but the pages remembered, which are few.
+//! alone; later on it takes verdicts back ([`super::recheck`]). Linear in nothing but the pages remembered, which are few.
 
 use std::time::Duration;
 
-use model::{CrawlUrl, Hazard, Looks, Measure, MissingPage, Timestamp, UrlTraps};
+use model::{CrawlUrl, Hazard, Looks, Measure, MissingPage, Stop, Timestamp, UrlTraps};
 
 use super::{
     TrapRules,
+    copies::{self, Likeness},
     looks::{TEXT_BYTES_MIN, TEXT_BYTES_SURE, are_alike, have_one_text, may_be_missing},
     notes,
-    pattern::Pattern,
+    pattern::{Pattern, number_of},
+    recheck::Recheck,
     token::{self, Trials},
 };
 
@@ -50,6 +52,7 @@ pub struct Watch {
     /// Where the next page is put, once the memory is full.
     next: usize,
     trials: Trials,
+    recheck: Recheck,
     pages: u32,
     suspects: u32,
     time: Duration,
@@ -104,32 +107,91 @@ impl Watch {
         if !rules.on {
             return Vec::new();
         }
+        if self.recheck.answered(traps, url, &seen.looks) {
+            self.news |= self.recheck.has_cleared();
+            return Vec::new();
+        }
         self.pages = self.pages.saturating_add(1);
         self.time += seen.elapsed;
         let mut tripped = Vec::new();
         let twin = self.twin(url, &seen.looks);
         let duplicate = twin.as_ref().is_some_and(|twin| is_same_page(&twin.looks, &seen.looks));
         self.suspects += u32::from(twin.is_some() || self.has_seen_like(url, &seen.looks));
+        let explained = self.recheck.spelling(traps, url, &seen.looks, &self.memory);
         if let Some(twin) = &twin {
             tripped.extend(self.learn_token(traps, &twin.url, url, seen.now));
         }
-        let stopped = notes::objection(url, traps, rules, true).is_some();
-        let was_on_its_way = notes::objection(url, traps, rules, false).is_some();
-        if !seen.seed && !stopped {
-            let pattern = Pattern::of(url);
-            let page = Page { url, pattern: &pattern, seen, duplicate };
-            let before = page.are_mostly_copies(traps);
-            tripped.extend(page.note(traps, rules));
-            self.news |= before != page.are_mostly_copies(traps);
-            tripped.extend(page.note_family(traps, rules));
-        }
-        // What was on its way when its pattern was stopped says nothing of the rest of the site.
-        if !was_on_its_way {
-            tripped.extend(self.whole_site(traps, rules, url, seen));
+        if !explained {
+            tripped.extend(self.judge(traps, rules, url, seen, duplicate));
         }
         self.remember(url, &seen.looks);
-        self.news |= !tripped.is_empty();
+        self.news |= !tripped.is_empty() || self.recheck.has_cleared();
         tripped
+    }
+
+    /// What the page says of its pattern and of its site.
+    fn judge(
+        &mut self,
+        traps: &mut UrlTraps,
+        rules: &TrapRules,
+        url: &CrawlUrl,
+        seen: &Observation,
+        duplicate: bool,
+    ) -> Vec<Tripped> {
+        let mut tripped = Vec::new();
+        let stopped = notes::objection(url, traps, rules, true);
+        // What was on its way when its pattern was stopped says nothing of the rest of the site.
+        let tells = match notes::objection(url, traps, rules, false) {
+            Some(by) => by.pattern == UrlTraps::SITE && by.hazard == Hazard::ManyDuplicates,
+            None => true,
+        };
+        match stopped {
+            Some(by) if by.hazard == Hazard::ManyDuplicates => {
+                let wrong = copies::look_again(traps, &by.pattern, duplicate, &seen.looks);
+                if let Some(stop) = wrong {
+                    self.recheck.clear(by.pattern, stop);
+                }
+            }
+            Some(_) => {}
+            None if seen.seed => {}
+            None => {
+                let pattern = Pattern::of(url);
+                let abroad = duplicate && self.is_abroad(url, &pattern, seen);
+                let like = Likeness { duplicate, abroad };
+                let page = Page { url, pattern: &pattern, seen, like };
+                let before = page.are_mostly_copies(traps);
+                tripped.extend(page.note(traps, rules));
+                self.news |= before != page.are_mostly_copies(traps);
+                tripped.extend(page.note_family(traps, rules));
+                for trap in tripped.iter().filter(|trap| trap.hazard == Hazard::ManyDuplicates) {
+                    copies::keep_contents(traps, &trap.what, &self.memory, &seen.looks);
+                }
+            }
+        }
+        if tells {
+            tripped.extend(self.whole_site(traps, rules, url, seen));
+        }
+        tripped
+    }
+
+    /// Whether an earlier page with the same content ends in another name.
+    fn is_abroad(&self, url: &CrawlUrl, pattern: &Pattern, seen: &Observation) -> bool {
+        let Some(name) = pattern.name(url) else { return true };
+        let ends_so =
+            |url: &CrawlUrl| url.path().trim_end_matches('/').rsplit('/').next() == Some(name);
+        let is_other =
+            |other: &Seen| is_same_page(&other.looks, &seen.looks) && !ends_so(&other.url);
+        self.memory.iter().any(is_other)
+    }
+
+    /// Verdicts that turned out to be wrong: what was left out for them may come.
+    pub fn take_cleared(&mut self) -> Vec<(String, Stop)> {
+        self.recheck.take_cleared()
+    }
+
+    /// Whether the page that came last is to be asked for once more, to see whether it is the same each time.
+    pub fn wants_again(&mut self) -> bool {
+        self.recheck.take_again()
     }
 
     /// Says whether something must be written down, once.
@@ -169,8 +231,7 @@ impl Watch {
             self.memory.retain(|seen| !are_alike(&looks, &seen.looks));
             self.next = FIRST.min(self.memory.len());
             traps.same = model::Same::default();
-            let open = traps.patterns.iter_mut().filter(|note| note.stopped.is_none());
-            open.for_each(|note| (note.same, note.copies) = (0, 0));
+            copies::forget(traps);
         }
     }
 
@@ -212,20 +273,32 @@ impl Watch {
         }
         self.news = true;
         // That pages were alike is explained by it.
-        let open = traps.patterns.iter_mut().filter(|note| note.stopped.is_none());
-        open.for_each(|note| (note.same, note.copies) = (0, 0));
+        copies::forget(traps);
+        let text = Pattern::of(after).text;
+        if let Some(stop) = copies::explain(traps, &text) {
+            self.recheck.clear(text, stop);
+        }
         let tripped = Tripped { hazard: learned.hazard(), what, measure: Measure::Mended };
         (!is_known).then_some(tripped)
     }
 
     fn whole_site(
-        &self,
+        &mut self,
         traps: &mut UrlTraps,
         rules: &TrapRules,
         url: &CrawlUrl,
         seen: &Observation,
     ) -> Option<Tripped> {
         let lead = traps.same.vote(seen.looks.content);
+        // More would only put off the day on which others have made up for it.
+        traps.same.count = lead.min(rules.site_duplicates.max(1));
+        let is_copies = |stop: &mut Stop| stop.hazard == Hazard::ManyDuplicates && !stop.all;
+        if lead == 0
+            && !notes::is_crowded(traps)
+            && let Some(stop) = traps.stopped.take_if(is_copies)
+        {
+            self.recheck.clear(UrlTraps::SITE.to_owned(), stop);
+        }
         let mean = self.time / self.pages.max(1);
         let slow = self.time >= rules.slow_time && mean >= rules.slow_time / SLOW_PART;
         let (hazard, all) = match () {
@@ -257,7 +330,7 @@ struct Page<'a> {
     url: &'a CrawlUrl,
     pattern: &'a Pattern,
     seen: &'a Observation,
-    duplicate: bool,
+    like: Likeness,
 }
 
 impl Page<'_> {
@@ -266,12 +339,7 @@ impl Page<'_> {
         let note = notes::note(traps, &self.pattern.text)?;
         note.fruit = note.fruit.saturating_add(outside);
         note.idle = if outside > 0 { 0 } else { note.idle.saturating_add(1) };
-        note.same = match self.duplicate {
-            true => note.same.saturating_add(1),
-            false => note.same.saturating_sub(1),
-        };
-        note.pages = note.pages.saturating_add(1);
-        note.copies = note.copies.saturating_add(u32::from(self.duplicate));
+        let lead = copies::note(note, self.pattern.name(self.url), self.like, rules);
         let skeleton = self.skeleton();
         let familiar = note.skeletons.contains(&skeleton);
         if !familiar {
@@ -283,8 +351,11 @@ impl Page<'_> {
         } else if inside > 0 {
             note.barren = note.barren.saturating_add(1);
         }
-        let hazard = if rules.duplicates > 0 && note.same >= rules.duplicates {
+        let wanted = copies::wanted(note.doubts, rules);
+        let hazard = if rules.duplicates > 0 && note.same >= wanted {
             Hazard::ManyDuplicates
+        } else if rules.duplicates > 0 && lead >= rules.duplicates {
+            return self.stop_name(traps, rules, lead);
         } else if rules.counter > 0 && self.pattern.counts && note.barren >= rules.counter {
             Hazard::Counter
         } else {
@@ -325,6 +396,23 @@ impl Page<'_> {
         trips.then(|| self.stop(traps, &family, Hazard::Variants)).flatten()
     }
 
+    /// Of the pattern only what ends in the page's name.
+    fn stop_name(&self, traps: &mut UrlTraps, rules: &TrapRules, lead: u32) -> Option<Tripped> {
+        let narrow = self.pattern.narrow(self.url)?;
+        let known = traps.patterns.iter().find(|note| note.text == narrow);
+        if lead < copies::wanted(known.map_or(0, |note| note.doubts), rules) {
+            return None;
+        }
+        let name = self.pattern.name(self.url)?;
+        copies::forget_name(notes::note(traps, &self.pattern.text)?, name);
+        let tripped = self.stop(traps, &narrow, Hazard::ManyDuplicates)?;
+        if let Some(note) = notes::note(traps, &narrow) {
+            // As many came, and the first that they are copies of.
+            note.pages = lead.saturating_add(1);
+        }
+        Some(tripped)
+    }
+
     fn stop(&self, traps: &mut UrlTraps, pattern: &str, hazard: Hazard) -> Option<Tripped> {
         let stopped = notes::stop_pattern(traps, pattern, hazard, self.url, self.seen.now);
         let (what, measure) = (pattern.to_owned(), Measure::PatternStopped);
@@ -344,11 +432,6 @@ pub fn note_taken(traps: &mut UrlTraps, pattern: &Pattern) {
 
 fn looks_for_missing(traps: &UrlTraps, rules: &TrapRules) -> bool {
     rules.on && rules.soft_404 && !notes::is_lifted(traps, Hazard::Soft404.word())
-}
-
-/// Of a set of parameter names. FNV-1a: what was noted is read by later versions.
-fn number_of(text: &str) -> u32 {
-    text.bytes().fold(0x811c_9dc5, |hash, b| (hash ^ u32::from(b)).wrapping_mul(0x0100_0193))
 }
 
 /// The same bytes; or a long text that is the same, whatever markup stands around it.

@@ -32,6 +32,29 @@ impl SqliteFrontier {
         self.transact(now, |work| lift(work, site, pattern))
     }
 
+    /// The holder of the site has taken these back by itself: as if they were lifted, but for what the site has
+    /// taught, which comes with its check-ins. What is read again is due since `due`: a crawl of one pass visits again
+    /// what was due when it began.
+    pub fn clear_traps(
+        &mut self,
+        site: &str,
+        cleared: &[(String, Stop)],
+        due: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.transact(now, |work| {
+            let found: Option<i64> = work
+                .sql
+                .prepare_cached("SELECT id FROM sites WHERE key = ?1")?
+                .query_row([site], |row| row.get(0))
+                .optional()?;
+            let Some(id) = found.map(SiteId) else { return Ok(()) };
+            forget_refusals(work, site, cleared, false)?;
+            admit::judge_again(work, id, false)?;
+            read_again(work, id, cleared, due).map(drop)
+        })
+    }
+
     /// `fingerprint` is of how many near duplicates are followed. When it is another than the last time, those that
     /// were left for the old limit are followed again, as far as the new one goes.
     pub fn near_limit_changed(
@@ -46,6 +69,9 @@ impl SqliteFrontier {
     }
 }
 
+/// Due since ever: also in a pass that visits again only what was due when it began.
+const AT_ONCE: Timestamp = Timestamp(0);
+
 fn forget_worn(work: &mut Work<'_>) -> Result<(), Fault> {
     let sites: Vec<(SiteId, String, SiteTraps)> = work
         .sql
@@ -56,7 +82,7 @@ fn forget_worn(work: &mut Work<'_>) -> Result<(), Fault> {
         let worn = traps.urls.forget_worn();
         hazards::save_traps(work, site, &traps)?;
         forget_refusals(work, &key, &worn, false)?;
-        read_again(work, site, &worn)?;
+        read_again(work, site, &worn, AT_ONCE)?;
     }
     Ok(())
 }
@@ -74,7 +100,7 @@ fn lift(work: &mut Work<'_>, key: &str, pattern: Option<&str>) -> Result<LiftedT
     let lifted = traps.lift(pattern);
     hazards::save_traps(work, site, &traps)?;
     forget_refusals(work, key, &lifted, pattern.is_none_or(|name| name == UrlTraps::SITE))?;
-    let pages = admit::judge_again(work, site, false)? + read_again(work, site, &lifted)?;
+    let pages = admit::judge_again(work, site, false)? + read_again(work, site, &lifted, AT_ONCE)?;
     Ok(LiftedTraps { stops: lifted.len() as u64, pages })
 }
 
@@ -106,7 +132,12 @@ fn forget_refusals(
 }
 
 /// The pages on which links stand that were refused.
-fn read_again(work: &mut Work<'_>, site: SiteId, lifted: &[(String, Stop)]) -> Result<u64, Fault> {
+fn read_again(
+    work: &mut Work<'_>,
+    site: SiteId,
+    lifted: &[(String, Stop)],
+    due: Timestamp,
+) -> Result<u64, Fault> {
     let mut pages = 0;
     for (_, stop) in lifted {
         for fp in &stop.referrers {
@@ -119,9 +150,8 @@ fn read_again(work: &mut Work<'_>, site: SiteId, lifted: &[(String, Stop)]) -> R
                 .execute(params![site.0, stored_fp(*fp)])?;
         }
         let again: Vec<_> = stop.referrers.iter().map(|fp| (site, *fp)).collect();
-        // Also in a pass that visits again only what was due when it began.
-        let (now, at_once) = (work.now, Timestamp(0));
-        pages += habits::call(work, &again, now, at_once)?;
+        let now = work.now;
+        pages += habits::call(work, &again, now, due)?;
     }
     Ok(pages)
 }

@@ -312,6 +312,7 @@ impl Harvest {
         self.share_machine(&delta, took, now);
         share.deltas.insert(0, delta);
         self.settle(share);
+        self.clear_traps(&key, now);
         if slowed {
             // That a server asked us to slow down must outlive us.
             self.order(Order::Flush);

@@ -42,19 +42,25 @@ impl Harvest {
         let Some((url, at)) = token::rewrite(&candidate.url, tokens) else {
             return Some(candidate);
         };
-        tokens[at].mended += 1;
         let bench = &self.workbench;
         let is_known = |url: &model::CrawlUrl| {
             bench.known(site, url.fingerprint()) == harvester::workbench::Known::Yes
         };
-        if !is_known(&url) && token::others(&url, tokens).any(|other| is_known(&other)) {
+        let known = is_known(&url);
+        let elsewhere = !known && token::others(&url, tokens).any(|other| is_known(&other));
+        let (page, referrer) = (&candidate.url, candidate.referrer);
+        if token::note_mended(&mut tokens[at], page, referrer, known || elsewhere) {
+            self.spiders.stops.let_through(site, page.fingerprint());
+            return Some(candidate);
+        }
+        if elsewhere {
             return None;
         }
         candidate.url = url;
         Some(candidate)
     }
 
-    /// Refuses a link into a trap. Of one that may be known long since (`unsure`) nobody can say so.
+    /// Refuses a link into a trap, but for samples. Of one that may be known long since (`unsure`) nobody can say so.
     pub(super) fn is_trapped(
         &mut self,
         candidate: &Candidate,
@@ -69,7 +75,11 @@ impl Harvest {
         let Some(held) = self.state.hand.get(site) else { return false };
         let found = traps::objection(&candidate.url, &held.traps.urls, rules, false);
         let Some(objection) = found else { return false };
-        traps::note_refusal(&mut held.traps.urls, &objection, &candidate.url, candidate.referrer);
+        let urls = &mut held.traps.urls;
+        if traps::note_refusal(urls, &objection, &candidate.url, candidate.referrer) {
+            self.spiders.stops.let_through(site, candidate.url.fingerprint());
+            return false;
+        }
         if !unsure {
             let (decision, met) = refused(candidate, &objection);
             refusals::refuse(share, decision, met);
@@ -193,7 +203,13 @@ impl Harvest {
             tracing::info!(site = %delta.key, hazard = hazard.word(), %what, "a trap");
             share.sightings.push(Sighting::at(&page.url, hazard, measure).of(what));
         }
-        if held.watch.wants_probe(&held.traps.urls, rules) {
+        let again = held.watch.wants_again();
+        let wants_probe = held.watch.wants_probe(&held.traps.urls, rules);
+        if again {
+            self.spiders.stops.let_through(&delta.key, page.url.fingerprint());
+            self.visit_once_more(&delta.key, Page { due: now, ..page.clone() }, now);
+        }
+        if wants_probe {
             self.ask_for_nothing(page, delta, share, now);
         }
         let Some(held) = self.state.hand.get(&delta.key) else { return };
@@ -202,6 +218,22 @@ impl Harvest {
             let seen = held.watch.remembered();
             self.spiders.stops.set(&delta.key, &held.traps.urls, seen);
         }
+    }
+
+    /// What was held against URLs of the site may have been wrong: what was left out for it is to be taken up again.
+    /// After the check-in of the page that said so, for its own links may be among that.
+    pub(super) fn clear_traps(&mut self, site: &SiteKey, now: Timestamp) {
+        let Some(held) = self.state.hand.get(site) else { return };
+        let cleared = held.watch.take_cleared();
+        if cleared.is_empty() {
+            return;
+        }
+        for (what, stop) in &cleared {
+            tracing::info!(%site, hazard = stop.hazard.word(), %what, "no trap after all");
+        }
+        let started = self.state.started;
+        self.order(Order::ClearTraps(site.as_str().to_owned(), cleared, started));
+        self.state.check_at = Some(now);
     }
 
     /// Asks for a page that cannot exist: by the site's clock, its robots.txt and the gate like any other, archived,
