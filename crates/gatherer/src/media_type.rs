@@ -2,9 +2,10 @@
 //!
 //! The WHATWG MIME Sniffing standard, reduced to what a crawler of text needs: a declared text type
 //! is believed unless the bytes are plainly something else, a missing (or meaningless) one is
-//! guessed. text/plain never becomes HTML. Beyond the standard `application/octet-stream`, which
-//! servers send for want of a better word, becomes HTML when it begins like it, and so does what is called a
-//! picture, sound or film: none of them can begin so.
+//! guessed. Beyond the standard `application/octet-stream`, which servers send for want of a better word,
+//! becomes HTML when it begins like it, and so does what is called a picture, sound or film: none of them can
+//! begin so. Browsers never take text/plain for HTML, lest an upload run a script; nothing runs here, and what
+//! begins as a whole page has links that somebody meant. A server that says `nosniff` shows source on purpose.
 
 use model::Headers;
 
@@ -16,13 +17,18 @@ const HEADER_BYTES: usize = 1445;
 pub(crate) struct Declared {
     pub(crate) essence: String,
     pub(crate) charset: Option<String>,
+    /// `X-Content-Type-Options: nosniff`: it means what it says.
+    pub(crate) nosniff: bool,
 }
 
 impl Declared {
     /// Of several `Content-Type` values the last well-formed one counts (Fetch standard), and keeps
     /// the charset of an earlier one with the same essence.
     pub(crate) fn of(headers: &Headers) -> Declared {
-        let mut declared = Declared::default();
+        let nosniff = headers.all("x-content-type-options").any(|value| {
+            value.split(',').next().is_some_and(|word| word.trim().eq_ignore_ascii_case("nosniff"))
+        });
+        let mut declared = Declared { nosniff, ..Declared::default() };
         for value in headers.all("content-type").flat_map(|field| field.split(',')) {
             let (essence, parameters) = value.split_once(';').unwrap_or((value, ""));
             let essence = essence.trim().to_ascii_lowercase();
@@ -31,7 +37,7 @@ impl Declared {
             }
             let charset = charset_parameter(parameters);
             if essence != declared.essence {
-                declared = Declared { essence, charset };
+                declared = Declared { essence, charset, nosniff };
             } else if charset.is_some() {
                 declared.charset = charset;
             }
@@ -72,6 +78,7 @@ pub(crate) fn sniff(declared: &Declared, body: &[u8]) -> String {
         "text/html" | "application/xhtml+xml" => {
             binary_kind(header).or_else(|| no_markup_but_binary(header))
         }
+        _ if is_plain(essence) && !declared.nosniff && begins_a_page(header) => Some("text/html"),
         _ if is_text(essence) => binary_kind(header).or_else(|| {
             let wide = declared.charset.as_deref().is_some_and(|c| c.starts_with("utf-16"));
             (has_binary_bytes(header) && !wide).then_some("application/octet-stream")
@@ -88,6 +95,11 @@ pub(crate) fn is_text(essence: &str) -> bool {
         || essence.ends_with("+xml")
         || essence.ends_with("+json")
         || matches!(essence, "application/xml" | "application/json" | "application/javascript")
+}
+
+/// Text that no page begins like: XML of its own kind may.
+fn is_plain(essence: &str) -> bool {
+    is_text(essence) && !essence.ends_with("+xml")
 }
 
 fn is_picture_or_sound(essence: &str) -> bool {
@@ -113,6 +125,18 @@ fn unknown(header: &[u8]) -> &'static str {
     }
 }
 
+/// A whole page and no piece of one, of which texts are full: what only a page begins with, also behind comments.
+fn begins_a_page(header: &[u8]) -> bool {
+    const STARTS: [&[u8]; 6] =
+        [b"<!DOCTYPE HTML", b"<HTML", b"<HEAD", b"<TITLE", b"<META", b"<BODY"];
+    let mut text = skip_space(header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header));
+    while let Some(comment) = text.strip_prefix(b"<!--") {
+        let Some(end) = memchr::memmem::find(comment, b"-->") else { return false };
+        text = skip_space(&comment[end + 3..]);
+    }
+    begins_with(text, &STARTS)
+}
+
 /// MIME Sniffing 7.1, the patterns that mean HTML: a known tag that ends behind its name.
 fn looks_like_html(header: &[u8]) -> bool {
     const STARTS: [&[u8]; 17] = [
@@ -135,13 +159,16 @@ fn looks_like_html(header: &[u8]) -> bool {
         b"<META",
     ];
     let text = skip_space(header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header));
-    text.starts_with(b"<!--")
-        || STARTS.iter().any(|start| {
-            text.get(..start.len()).is_some_and(|bytes| bytes.eq_ignore_ascii_case(start))
-                && text
-                    .get(start.len())
-                    .is_some_and(|&b| matches!(b, b' ' | b'>' | b'\n' | b'\r' | b'\t'))
-        })
+    text.starts_with(b"<!--") || begins_with(text, &STARTS)
+}
+
+fn begins_with(text: &[u8], starts: &[&[u8]]) -> bool {
+    starts.iter().any(|start| {
+        text.get(..start.len()).is_some_and(|bytes| bytes.eq_ignore_ascii_case(start))
+            && text
+                .get(start.len())
+                .is_some_and(|&b| matches!(b, b' ' | b'>' | b'\n' | b'\r' | b'\t'))
+    })
 }
 
 fn skip_space(bytes: &[u8]) -> &[u8] {
@@ -240,7 +267,16 @@ mod tests {
             ("text/html", b"\x01\x02\x03 no markup", "application/octet-stream"),
             ("text/html", b"<\0h\0t\0m\0l\0>\0", "text/html"),
             ("text/html", b"plain words", "text/html"),
-            ("text/plain", b"<!DOCTYPE html><title>x", "text/plain"),
+            ("text/plain", b"<!DOCTYPE html><title>x", "text/html"),
+            ("text/plain; charset=utf-8", b"\n<HTML lang=pt>", "text/html"),
+            ("text/plain", b"<!-- a --> <!-- b -->\n<html>", "text/html"),
+            ("text/plain", b"<!-- a comment, and words", "text/plain"),
+            ("text/plain", b"<p>a piece of a page</p>", "text/plain"),
+            ("text/plain", b"how to write <html>", "text/plain"),
+            ("text/plain", b"<htmlish>", "text/plain"),
+            ("application/json", b"<!doctype html><p>Error", "text/html"),
+            ("text/xml", b"<html xmlns='http://www.w3.org/1999/xhtml'>", "text/html"),
+            ("text/xml", b"<?xml version='1.0'?><urlset>", "text/xml"),
             ("text/plain", b"a\0b", "application/octet-stream"),
             ("text/plain", b"\xff\xfea\0", "text/plain"),
             ("text/plain; charset=UTF-16LE", b"a\0b\0", "text/plain"),
@@ -261,5 +297,15 @@ mod tests {
         ] {
             assert_eq!(sniff(&declared(&[field]), body), expected, "{field}: {body:?}");
         }
+    }
+
+    #[test]
+    fn a_server_that_shows_the_source_of_pages_on_purpose_is_believed() {
+        let shown = Declared { nosniff: true, ..declared(&["text/plain"]) };
+        assert_eq!(sniff(&shown, b"<!DOCTYPE html><title>x"), "text/plain");
+        let mut headers = Headers::new();
+        headers.push("Content-Type", "text/plain");
+        headers.push("X-Content-Type-Options", "NoSniff");
+        assert!(Declared::of(&headers).nosniff);
     }
 }

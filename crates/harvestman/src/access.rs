@@ -20,7 +20,8 @@ use harvester::{
     login::{LoginForm, SuccessSign},
 };
 use model::{
-    BoxFuture, Clock, Fetch, FetchFailure, Origin, Resolution, Resolve, SpiderId, Timestamp,
+    BoxFuture, Clock, CrawlUrl, Fetch, FetchFailure, Origin, Resolution, Resolve, SpiderId,
+    Timestamp,
 };
 
 use crate::{
@@ -175,12 +176,23 @@ fn client_certificate(
     folder: &Path,
 ) -> Result<Option<ClientCertificate>, Failure> {
     let fetch = &config.fetch;
+    let origins = &fetch.client_certificate_origins;
     match (&fetch.client_certificate, &fetch.client_key) {
+        (Some(certificate), _) if origins.is_empty() => Err(config.refuse(
+            "fetch.client_certificate",
+            certificate,
+            "every server that asks could see it",
+            "say who may: fetch.client_certificate_origins = [\"https://example.org\"]",
+        )),
         (Some(certificate), key) => Ok(Some(ClientCertificate {
             certificate: folder.join(certificate),
             // A PEM file may hold both.
             key: folder.join(key.as_ref().unwrap_or(certificate)),
-            origins: Vec::new(),
+            origins: origins
+                .iter()
+                .filter_map(|text| CrawlUrl::parse(text).ok())
+                .map(|url| url.origin())
+                .collect(),
         })),
         (None, Some(key)) => Err(config.refuse(
             "fetch.client_key",

@@ -35,7 +35,7 @@ use crate::{
         preview::Preview,
         tally::{Progress, Tally},
     },
-    progress::{Display, Mode, number},
+    progress::{Display, Mode, number, some},
     replicas,
     setup::Setup,
     show_progress::Watcher,
@@ -216,8 +216,8 @@ impl Crawl<'_> {
         match replicas::settle_findings(collection, hazards, now) {
             Ok(0) => {}
             Ok(changed) => self.context.say(&format!(
-                "{} changes in the list of sites that serve what another serves: harvestman replicas",
-                number(changed)
+                "{} in the list of sites that serve what another serves: harvestman replicas",
+                some(changed, "change")
             )),
             Err(error) => tracing::warn!(%error, "replicas could not be looked for"),
         }
@@ -290,7 +290,9 @@ impl Crawl<'_> {
         let remarks = rules.list.remarks();
         remarks.iter().take(REMARKS_SHOWN).for_each(|remark| self.context.say(remark));
         if let Some(more) = remarks.len().checked_sub(REMARKS_SHOWN).filter(|more| *more > 0) {
-            self.context.say(&format!("{more} more rules of crawl.rules are never reached"));
+            let (rules, are) =
+                (some(more as u64, "more rule"), if more == 1 { "is" } else { "are" });
+            self.context.say(&format!("{rules} of crawl.rules {are} never reached"));
         }
     }
 

@@ -38,6 +38,7 @@ use crate::{
         quarantine,
         spiders::{Spider, Spiders},
     },
+    progress::some,
     setup::{self, Setup},
     steering::Steering,
     timekeeping,
@@ -182,7 +183,8 @@ impl House {
                 crawl.context.say(&format!("recovery: {what}"));
             }
             crawl.context.say(&format!(
-                "recovered from an unclean end: {pages} pages and {robots} robots.txt taken from the archive"
+                "recovered from an unclean end: {} and {robots} robots.txt taken from the archive",
+                some(pages, "page")
             ));
             if strays > 0 {
                 tracing::warn!(strays, "records in the archive belong to no known page");
@@ -230,7 +232,7 @@ impl House {
                     Command::Replicas { change } => {
                         let changed = self.frontier.change_replicas(&change, clock.now())?;
                         self.stage.spiders.fold(&self.frontier.replicas()?);
-                        format!("{changed} replicas changed")
+                        format!("{} changed", some(changed, "replica"))
                     }
                     _ => continue,
                 };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use model::{StoreError, Timestamp};
 use store::frontier::SqliteFrontier;
 
-use crate::config::units::time_text;
+use crate::{config::units::time_text, progress::some};
 
 /// Machines that share a collection, or one that has slept, may be so far apart.
 const TOLERATED: Duration = Duration::from_secs(3_600);
@@ -34,9 +34,10 @@ pub fn set_right(
         let pages = frontier.cap_dues(now, ROUND)?;
         let ahead = days(newest.since(now));
         return Ok(Some(format!(
-            "the clock is {ahead} behind the newest visit of this collection; {pages} pages that \
-             were put off by a clock that ran ahead are seen again within {}",
-            days(ROUND)
+            "the clock is {ahead} behind the newest visit of this collection; what a clock that ran \
+             ahead put off is seen again within {} ({})",
+            days(ROUND),
+            some(pages, "page")
         )));
     }
     let rest = now.since(newest);

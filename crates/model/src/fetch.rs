@@ -104,7 +104,7 @@ pub struct Exchange {
     /// Content coding removed as well: what parsers see. Shares memory where nothing was coded.
     pub body: Bytes,
     pub stopped: Option<Stopped>,
-    /// What the wire did that it should not, as far as `stopped` does not say it all. Not archived.
+    /// What the wire did that it should not, as far as `stopped` does not say it all.
     pub met: Vec<Met>,
     pub timing: Timing,
     pub protocol: Protocol,

@@ -222,7 +222,7 @@ impl Hazard {
             Hazard::InvalidUrls => ("invalid-urls", "links that are no URLs"),
             Hazard::HostileXml => ("hostile-xml", "XML with entities or document types"),
             Hazard::HostileSitemap => ("hostile-sitemap", "sitemaps over their limits, in loops, or of other hosts"),
-            Hazard::RobotsErrors => ("robots-errors", "a robots.txt with lines that mean nothing"),
+            Hazard::RobotsErrors => ("robots-errors", "a robots.txt with lines that mean nothing or are misspelled"),
             Hazard::RobotsUnreachable => ("robots-unreachable", "a robots.txt that cannot be had: nothing is visited"),
             Hazard::CanonicalConflict => ("canonical-conflict", "canonical links that contradict each other"),
             Hazard::InternalAddress => ("internal-address", "names and links that lead into private networks"),

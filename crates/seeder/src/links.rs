@@ -18,8 +18,8 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use model::{
-    Candidate, CrawlUrl, Decision, Fingerprint, Kinship, Link, LinkKind, LinkRel, Measure, Page,
-    PageTerms, Sighting,
+    Candidate, CrawlUrl, Decision, Fingerprint, Hazard, Kinship, Link, LinkKind, LinkRel, Measure,
+    Page, PageTerms, Sighting,
 };
 
 use crate::{ExternalPolicy, SeedSet, SpiderRules, objection::Objection, rules::Inquiry};
@@ -32,7 +32,7 @@ pub struct Sorted {
     pub external: Vec<Candidate>,
     /// Under the page's site, merged by reason and rule, with one example each.
     pub refused: Vec<Decision>,
-    /// Links that were put right, merged likewise.
+    /// Links that were put right, and hazards that a refusal does not tell of; merged likewise.
     pub mended: Vec<Sighting>,
 }
 
@@ -179,15 +179,28 @@ impl<'a> Sorter<'a> {
         let Some((mended, hazard, what)) = rules.form.mend(url) else {
             return rules.fold(rules.form.apply_to_redirect(url));
         };
+        self.note(Sighting::at(url, hazard, Measure::Mended).of(what));
+        rules.fold(rules.form.apply_to_redirect(&mended))
+    }
+
+    fn note(&mut self, met: Sighting) {
         let noted = &mut self.sorted.mended;
-        let known = noted.iter().position(|seen| seen.hazard == hazard && seen.what == what);
+        let known =
+            noted.iter().position(|seen| seen.hazard == met.hazard && seen.what == met.what);
         if let Some(at) = known {
             noted[at].count += 1;
         } else if noted.len() < Sighting::KINDS_MAX {
-            let sighting = Sighting::at(url, hazard, Measure::Mended).of(what);
-            noted.push(Sighting { site: self.site.to_owned(), ..sighting });
+            noted.push(Sighting { site: self.site.to_owned(), ..met });
         }
-        rules.fold(rules.form.apply_to_redirect(&mended))
+    }
+
+    /// A port of the page's own host that nobody asked for is no site of the scope, and refused as that; it has its
+    /// name all the same.
+    fn note_port(&mut self, url: &CrawlUrl, objection: &Objection<'a>) {
+        let hides_it = matches!(objection, Objection::OutOfScope(_) | Objection::External(_));
+        if hides_it && url.host() == self.page.url.host() && !self.seeds.allows_port(url) {
+            self.note(Sighting::at(url, Hazard::UnusualPort, Measure::Refused));
+        }
     }
 
     fn in_form(&self, url: &CrawlUrl) -> CrawlUrl {
@@ -292,6 +305,7 @@ impl<'a> Sorter<'a> {
     }
 
     fn refuse(&mut self, url: &CrawlUrl, objection: Objection<'a>) {
+        self.note_port(url, &objection);
         if let Some(&at) = self.merged.get(&objection) {
             self.sorted.refused[at].count += 1;
             return;

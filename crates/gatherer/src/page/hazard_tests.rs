@@ -25,7 +25,9 @@ const PAGE: &str = "<title>T</title><p>some text <a href=/next>next</a> and more
 
 #[test]
 fn a_lying_media_type_is_found_out_in_both_directions_and_both_are_kept() {
-    for declared in ["image/png", "application/octet-stream", "", "video/mp4"] {
+    for declared in
+        ["image/png", "application/octet-stream", "", "video/mp4", "text/plain", "text/css"]
+    {
         let found = typed(declared, format!("<!doctype html>{PAGE}").as_bytes());
         assert_eq!(found.media_type, "text/html", "{declared}");
         assert_eq!((found.declared_type.as_str(), found.links.len()), (declared, 1));

@@ -101,14 +101,15 @@ impl fmt::Debug for AuthScheme {
     }
 }
 
-/// A certificate with its key that is shown to servers that ask for one.
+/// A certificate with its key that is shown to these origins when they ask for one. It says who we are as surely as
+/// a password does: nobody else sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCertificate {
     /// PEM: the certificate, then those that lead from it to its authority.
     pub certificate: PathBuf,
     /// PEM; may be the same file.
     pub key: PathBuf,
-    /// Where it is shown; empty: to every server that asks.
+    /// Where it is shown; empty: nowhere.
     pub origins: Vec<Origin>,
 }
 

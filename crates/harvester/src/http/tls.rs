@@ -26,8 +26,6 @@ pub enum TlsSetupError {
     NoRoots(PathBuf),
     #[error("cannot read the client certificate in {path}: {reason}; give PEM files")]
     Identity { path: PathBuf, reason: String },
-    #[error("only one client certificate can be for every server; name the origins of the others")]
-    TwoForAll,
     #[error("TLS cannot be set up: {0}")]
     Rustls(#[from] rustls::Error),
 }
@@ -51,13 +49,9 @@ impl TlsGround {
     }
 
     pub fn door(&self, identities: &[Identity], http2: bool) -> Result<TlsDoor, TlsSetupError> {
-        let mut for_all = identities.iter().filter(|identity| identity.origins.is_empty());
-        let free = self.connector(for_all.next(), http2)?;
-        if for_all.next().is_some() {
-            return Err(TlsSetupError::TwoForAll);
-        }
+        let free = self.connector(None, http2)?;
         let mut bound = Vec::new();
-        for identity in identities.iter().filter(|identity| !identity.origins.is_empty()) {
+        for identity in identities {
             let connector = self.connector(Some(identity), http2)?;
             bound.push((identity.origins.clone(), connector));
         }

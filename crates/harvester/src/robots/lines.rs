@@ -1,37 +1,46 @@
 //! From the bytes of a robots.txt to its directives, line by line.
 //!
 //! Tolerant where a server's meaning is plain: byte order marks (also broken ones), UTF-16, Latin-1, all
-//! line ends, blanks before the colon, no colon at all, HTML line breaks, and the misspellings that occur
-//! in the wild. Google and crawler-commons accept the same.
+//! line ends, blanks before the colon, no colon at all, and the misspellings that occur in the wild. Google
+//! and crawler-commons accept the same. HTML around the lines is taken off by [`markup`].
 
 use std::borrow::Cow;
 
 use model::limits::ROBOTS_BYTES_MAX;
 
+use super::markup;
+
 /// A longer line is cut here: eight times the longest URL taken, Google's figure. What is cut off can
 /// only make a rule match more, and rules this long are not written by people.
 const LINE_BYTES_MAX: usize = 2_083 * 8 - 1;
 
-/// What a line says. Values are trimmed and without comment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Directive<'a> {
-    UserAgent(&'a str),
-    Allow(&'a str),
-    Disallow(&'a str),
-    CrawlDelay(&'a str),
-    Sitemap(&'a str),
-    /// A key we do not know: passed over.
-    Unknown(&'a str),
-    /// It has no key, and is no comment either: a mistake.
-    Nothing,
+/// A directive, and the line of the file it stood on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    /// From 1. In HTML several may stand on one.
+    pub number: u32,
+    pub key: Key,
+    /// Trimmed and without comment.
+    pub value: Cow<'a, str>,
+    /// As written, with its comment and its tags.
+    pub written: &'a str,
+    /// It is not spelled as it should be: no colon, another key, tags around it.
+    pub mended: bool,
 }
 
-/// A directive, the line it stood on (from 1), and that line as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
-    pub number: u32,
-    pub directive: Directive<'a>,
-    pub written: &'a str,
+pub(super) enum Key {
+    UserAgent,
+    Allow,
+    Disallow,
+    CrawlDelay,
+    Sitemap,
+    /// Records that other crawlers read (section 2.2.4 lets them be): no mistake, and nothing to us.
+    Extension,
+    /// A key that nobody knows: passed over.
+    Unknown,
+    /// There is no key, and it is no comment either: a mistake.
+    Nothing,
 }
 
 /// The text of a robots.txt as UTF-8, cut at 500 KiB. Bytes that are not UTF-8 are read as Latin-1: the
@@ -50,11 +59,55 @@ pub fn decode(bytes: &[u8]) -> String {
 }
 
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
-    let mut number = 0;
-    split_lines(text).filter_map(move |line| {
-        number += 1;
-        let written = cut(line, LINE_BYTES_MAX);
-        directive(written).map(|directive| Line { number, directive, written: written.trim() })
+    let page = markup::is_page(text);
+    split_lines(text).zip(1..).flat_map(move |(line, number)| lines_in(line, number, page))
+}
+
+/// What one line of the file says: one thing, or in HTML several. `page`: it is part of a page.
+fn lines_in(line: &str, number: u32, page: bool) -> impl Iterator<Item = Line<'_>> {
+    // A line of tags alone means nothing either, and is one mistake however many there are.
+    let (mut tagged, mut said) = (false, false);
+    let mut pieces = markup::pieces(line).peekable();
+    std::iter::from_fn(move || {
+        while let Some(piece) = pieces.next() {
+            tagged |= pieces.peek().is_some();
+            if let Some(found) = line_of(cut(piece, LINE_BYTES_MAX), number, tagged, page) {
+                said = true;
+                return Some(found);
+            }
+        }
+        let only_tags = tagged && !std::mem::replace(&mut said, true);
+        only_tags.then_some(Line {
+            number,
+            key: Key::Nothing,
+            value: "".into(),
+            written: "",
+            mended: false,
+        })
+    })
+}
+
+/// `None` for what is blank, and for comments.
+fn line_of(piece: &str, number: u32, tagged: bool, page: bool) -> Option<Line<'_>> {
+    let mut bare = markup::bare(piece);
+    let dressed = matches!(bare, Cow::Owned(_));
+    if page {
+        bare = markup::without_entities(bare);
+    }
+    let (key, value, spelled) = match bare {
+        Cow::Borrowed(bare) => {
+            directive(bare).map(|(key, value, spelled)| (key, value.into(), spelled))?
+        }
+        Cow::Owned(bare) => {
+            directive(&bare).map(|(key, value, spelled)| (key, value.to_owned().into(), spelled))?
+        }
+    };
+    Some(Line {
+        number,
+        key,
+        value,
+        written: piece.trim(),
+        mended: page || tagged || dressed || !spelled,
     })
 }
 
@@ -77,80 +130,75 @@ fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn directive(line: &str) -> Option<Directive<'_>> {
-    let line = line.split('#').next().unwrap_or("");
-    let before = before_tag(line).trim_matches(is_blank);
-    let Some((key, value)) = split_key(before) else {
-        return (!line.trim_matches(is_blank).is_empty()).then_some(Directive::Nothing);
+/// The key, the value, and whether they are spelled as they should be.
+fn directive(line: &str) -> Option<(Key, &str, bool)> {
+    let said = line.split('#').next().unwrap_or("").trim_matches(is_blank);
+    if said.is_empty() {
+        return None;
+    }
+    let Some((name, value, colon)) = split_key(said) else {
+        return Some((Key::Nothing, "", false));
     };
-    Some(match Key::of(key) {
-        Key::UserAgent => Directive::UserAgent(value),
-        Key::Allow => Directive::Allow(value),
-        Key::Disallow => Directive::Disallow(value),
-        Key::CrawlDelay => Directive::CrawlDelay(value),
-        Key::Sitemap => Directive::Sitemap(value),
-        Key::Other => Directive::Unknown(key),
-    })
+    let (key, spelled) = Key::of(name);
+    Some((key, value, colon && spelled))
 }
 
-/// `key: value`, or `key value` when those are the only two words of the line.
-fn split_key(line: &str) -> Option<(&str, &str)> {
+/// `key: value`, or `key value` when those are the only two words of the line; and whether there is a colon.
+fn split_key(line: &str) -> Option<(&str, &str, bool)> {
     if let Some((key, value)) = line.split_once(':') {
-        return Some((key.trim_matches(is_blank), value.trim_matches(is_blank)));
+        return Some((key.trim_matches(is_blank), value.trim_matches(is_blank), true));
     }
     let (key, value) = line.split_once(is_blank)?;
     let value = value.trim_matches(is_blank);
-    (!value.contains(is_blank)).then_some((key, value))
-}
-
-/// Some servers send the file as HTML, each line ending in `<BR>`: what stands before the tag counts.
-fn before_tag(line: &str) -> &str {
-    let Some(close) = line.rfind('>') else { return line };
-    let tag = line[..close]
-        .match_indices('<')
-        .find(|(at, _)| line[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '/'));
-    tag.map_or(line, |(at, _)| &line[..at])
+    (!value.contains(is_blank)).then_some((key, value, false))
 }
 
 fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\0' | '\u{b}' | '\u{c}' | '\u{a0}')
 }
 
-enum Key {
-    UserAgent,
-    Allow,
-    Disallow,
-    CrawlDelay,
-    Sitemap,
-    Other,
-}
-
 impl Key {
-    fn of(key: &str) -> Key {
-        let is = |names: &[&str]| names.iter().any(|name| key.eq_ignore_ascii_case(name));
-        if is(&["user-agent", "useragent", "user agent", "user_agent", "use-agent", "useg-agent"]) {
-            Key::UserAgent
-        } else if is(&["allow", "alow", "allaw"]) {
-            Key::Allow
-        } else if is(&[
-            "disallow",
-            "dissallow",
-            "dissalow",
-            "disalow",
-            "diasllow",
-            "disallaw",
-            "desallow",
-        ]) {
-            Key::Disallow
-        } else if is(&["crawl-delay", "crawldelay", "crawl delay", "crawl_delay"]) {
-            Key::CrawlDelay
-        } else if is(&["sitemap", "site-map"]) {
-            Key::Sitemap
-        } else {
-            Key::Other
+    /// The key that is meant, and whether it is spelled so.
+    fn of(name: &str) -> (Key, bool) {
+        let is = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+        let found = SPELLINGS.iter().find(|(_, proper, others)| is(&[*proper]) || is(others));
+        match found {
+            Some((key, proper, _)) => (*key, is(&[*proper])),
+            None if is(EXTENSIONS) => (Key::Extension, true),
+            None => (Key::Unknown, true),
         }
     }
 }
+
+/// Each key, as it should be spelled, and how else it is.
+const SPELLINGS: [(Key, &str, &[&str]); 5] = [
+    (
+        Key::UserAgent,
+        "user-agent",
+        &["useragent", "user agent", "user_agent", "use-agent", "useg-agent"],
+    ),
+    (Key::Allow, "allow", &["alow", "allaw"]),
+    (
+        Key::Disallow,
+        "disallow",
+        &["dissallow", "dissalow", "disalow", "diasllow", "disallaw", "desallow"],
+    ),
+    (Key::CrawlDelay, "crawl-delay", &["crawldelay", "crawl delay", "crawl_delay"]),
+    (Key::Sitemap, "sitemap", &["site-map"]),
+];
+
+const EXTENSIONS: &[&str] = &[
+    "host",
+    "clean-param",
+    "request-rate",
+    "visit-time",
+    "noindex",
+    "nofollow",
+    "content-signal",
+    "content-usage",
+    "license",
+    "robot-version",
+];
 
 /// Drops a UTF-8 byte order mark, also one that lost its last one or two bytes on the way.
 fn without_mark(bytes: &[u8]) -> &[u8] {

@@ -10,6 +10,7 @@
 
 mod copy;
 mod lines;
+mod markup;
 mod pattern;
 mod rules;
 

@@ -7,7 +7,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use super::{
-    lines::{self, Directive, Line},
+    lines::{self, Key, Line},
     pattern::{self, Pattern},
 };
 
@@ -18,6 +18,7 @@ pub struct Robots {
     /// As written, in order, without repeats; they bind nobody in particular.
     sitemaps: Vec<String>,
     mistakes: u64,
+    mended: u64,
 }
 
 impl Robots {
@@ -65,6 +66,12 @@ impl Robots {
     /// same.
     pub fn mistakes(&self) -> u64 {
         self.mistakes
+    }
+
+    /// Lines that are obeyed although they are not written as they should be: misspelled keys, no colon, HTML around
+    /// them.
+    pub fn mended(&self) -> u64 {
+        self.mended
     }
 
     /// A group of its own speaks to this crawler.
@@ -154,15 +161,18 @@ struct Reader {
 
 impl Reader {
     fn line(&mut self, line: Line<'_>) {
-        match line.directive {
-            Directive::UserAgent(value) => self.agents(value),
-            Directive::Allow(path) => self.rule(line, path, true),
-            Directive::Disallow(path) => self.rule(line, path, false),
-            Directive::CrawlDelay(value) => self.crawl_delay(value),
-            Directive::Sitemap(url) => self.sitemap(url),
-            Directive::Unknown(key) => self.robots.mistakes += u64::from(!is_extension(key)),
-            Directive::Nothing => self.robots.mistakes += 1,
+        let mistakes = self.robots.mistakes;
+        match line.key {
+            Key::UserAgent => self.agents(&line.value),
+            Key::Allow => self.rule(&line, true),
+            Key::Disallow => self.rule(&line, false),
+            Key::CrawlDelay => self.crawl_delay(&line.value),
+            Key::Sitemap => self.sitemap(&line.value),
+            Key::Extension => return,
+            Key::Unknown | Key::Nothing => self.robots.mistakes += 1,
         }
+        let obeyed = self.robots.mistakes == mistakes;
+        self.robots.mended += u64::from(obeyed && line.mended);
     }
 
     fn agents(&mut self, value: &str) {
@@ -175,7 +185,8 @@ impl Reader {
         }
     }
 
-    fn rule(&mut self, line: Line<'_>, path: &str, allow: bool) {
+    fn rule(&mut self, line: &Line<'_>, allow: bool) {
+        let path = &*line.value;
         // Rules before the first User-agent line bind nobody.
         let Some(group) = self.robots.groups.last_mut() else {
             self.robots.mistakes += 1;
@@ -221,23 +232,6 @@ fn product_tokens(value: &str) -> impl Iterator<Item = Box<str>> + '_ {
         let name = &word[..end.unwrap_or(word.len())];
         (!name.is_empty()).then(|| name.into())
     })
-}
-
-/// Records that other crawlers read (section 2.2.4 lets them be): no mistake, and nothing to us.
-fn is_extension(key: &str) -> bool {
-    const KNOWN: [&str; 10] = [
-        "host",
-        "clean-param",
-        "request-rate",
-        "visit-time",
-        "noindex",
-        "nofollow",
-        "content-signal",
-        "content-usage",
-        "license",
-        "robot-version",
-    ];
-    KNOWN.iter().any(|known| key.eq_ignore_ascii_case(known))
 }
 
 fn folder_of_index(path: &str) -> Option<&str> {

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::{
     Next, Robots, answered, decode, is_unreachable,
-    lines::{Directive, Line, lines},
+    lines::{Key, Line, lines},
     pattern,
 };
 
@@ -89,8 +89,8 @@ fn lines_marks_and_line_ends_are_counted_as_the_public_rows_say() {
         let bytes = base64(row["body_b64"].as_str().expect("body"));
         let text = decode(&bytes);
         let found: Vec<_> = lines(&text).collect();
-        let nothing = |line: &&Line<'_>| line.directive == Directive::Nothing;
-        let unknown = |line: &&Line<'_>| matches!(line.directive, Directive::Unknown(_));
+        let nothing = |line: &&Line<'_>| line.key == Key::Nothing;
+        let unknown = |line: &&Line<'_>| matches!(line.key, Key::Unknown | Key::Extension);
         let said = found.len() - found.iter().filter(nothing).count();
         let unknown = found.iter().filter(unknown).count();
         let valid = said - unknown;
@@ -120,7 +120,60 @@ fn lines_that_mean_nothing_are_counted_and_the_others_obeyed() {
         assert!(!robots.verdict("harvestman", path).allowed, "{path}");
     }
     assert!(robots.verdict("harvestman", "/early").allowed);
-    assert_eq!(Robots::read("User-agent: *\nDisallow: /x\nSitemap: /s.xml").mistakes(), 0);
+    assert_eq!(robots.mended(), 3, "in a page: an agent, a misspelled key, no colon");
+    let clean = Robots::read("User-agent: *\nDisallow: /x\nSitemap: /s.xml\nNoindex: /y");
+    assert_eq!((clean.mistakes(), clean.mended()), (0, 0));
+}
+
+#[test]
+fn rules_among_tags_of_html_are_obeyed_wherever_a_browser_shows_a_line() {
+    for text in [
+        "<html><pre>User-agent: *\nDisallow: /priv</pre></html>",
+        "<pre>User-agent: *<br>Disallow: /priv</pre>",
+        "<html><body>User-agent: *<BR/>Disallow: /priv<br />Allow: /public</body></html>",
+        "<!DOCTYPE html><html><head><title>robots.txt</title></head><body>\rUser-agent: *\rDisallow: /priv",
+        "<p>User-agent: *</p>\n<p>Disallow: /priv</p>\n",
+        "<p><b>User-agent:</b> <font color='#f00'>*</font></p><p><b>Dis</b>allow: <code>/priv</code></p>",
+        "<div># all of them<br>User-agent: *</div><div># see <a href=/x>x</a></div><div>Disallow: /priv # y</div>",
+        "<!-- made by hand -->User-agent: *<br>Disallow: /x?a=1&amp;b=2<br>Disallow:&nbsp;/priv&nbsp;<br>",
+        "User-agent: *<br>\nDisallow: /priv<br>\n",
+    ] {
+        let robots = Robots::read(text);
+        assert!(!robots.verdict("harvestman", "/priv/x").allowed, "{text}");
+        assert!(robots.verdict("harvestman", "/public").allowed, "{text}");
+        assert!(robots.mended() >= 2, "{text}");
+    }
+    let page = Robots::read("<pre>User-agent: *<br>Disallow: /x?a=1&amp;b=2</pre>");
+    assert!(!page.verdict("harvestman", "/x?a=1&b=2").allowed);
+    let verdict = page.verdict("harvestman", "/x?a=1&b=2");
+    assert_eq!((verdict.rule.as_deref(), verdict.line), (Some("Disallow: /x?a=1&amp;b=2"), 1));
+}
+
+#[test]
+fn what_only_looks_like_a_tag_is_part_of_the_path() {
+    let robots = Robots::read(
+        "User-agent: *\nDisallow: /<user>/secret\nDisallow: /x?a&amp;b\nDisallow: /p<br\n\
+         # <b>Disallow: /</b>\nSitemap: <https://h.example/s.xml>\n",
+    );
+    assert!(!robots.verdict("harvestman", "/%3Cuser%3E/secret").allowed);
+    assert!(!robots.verdict("harvestman", "/x?a&amp;b").allowed, "no page: no entities");
+    for path in ["/", "/x?a&b", "/p"] {
+        assert!(robots.verdict("harvestman", path).allowed, "{path}");
+    }
+    assert_eq!(robots.sitemaps(), ["<https://h.example/s.xml>"]);
+    assert_eq!((robots.mistakes(), robots.mended()), (0, 0));
+}
+
+#[test]
+fn a_long_page_on_one_line_is_read_to_its_end_and_keeps_each_rule_alone() {
+    let mut text = String::from("<html><body>User-agent: *<br>");
+    for n in 0..5_000 {
+        text.push_str(&format!("Disallow: /{n}/<br>"));
+    }
+    let robots = Robots::read(&text);
+    let verdict = robots.verdict("harvestman", "/4999/x");
+    assert_eq!((verdict.allowed, verdict.rule.as_deref()), (false, Some("Disallow: /4999/")));
+    assert_eq!(verdict.line, 1);
 }
 
 #[test]
@@ -260,6 +313,8 @@ fn hostile_patterns_and_files_take_linear_time() {
     }
     file.push_str(&"Disallow: /<a<a<a<a<a\n".repeat(1000));
     file.push_str(&format!("Disallow: /{}\n", "<a".repeat(8000)));
+    file.push_str(&format!("Disallow: /{}\n", "<a ".repeat(30_000)));
+    file.push_str(&format!("{}\n{}\n", "<br>".repeat(20_000), "<b>".repeat(20_000)));
     let path = format!("/{}", "a".repeat(2000));
     let began = Instant::now();
     let rules = Robots::parse(file.as_bytes()).rules("harvestman");

@@ -362,8 +362,8 @@ fn imported(context: &Context, dir: &Path, done: &Imported, now: Timestamp) {
         context.say(&format!("not taken: {} of {at}: {}", printable(&left.url), left.why));
     }
     if done.left.len() > NAMED {
-        let more = number((done.left.len() - NAMED) as u64);
-        context.say(&format!("{more} more visits were not taken; --json names all"));
+        let more = some((done.left.len() - NAMED) as u64, "more visit");
+        context.say(&format!("not taken: {more}; --json names all"));
     }
     done.damage.iter().for_each(|what| context.say(&printable(what)));
     if !(done.left.is_empty() && done.damage.is_empty()) {

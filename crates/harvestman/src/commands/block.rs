@@ -24,6 +24,7 @@ use super::{Context, answer};
 use crate::{
     cli::BlockArgs,
     exit::{Exit, Failure, io_advice},
+    pipeline::messages::BlockChange,
     progress::{number, some},
     setup,
     terminal::{print, printable},
@@ -84,7 +85,11 @@ struct Intake {
     batch: Vec<String>,
     batch_bytes: usize,
     taken: u64,
+    /// The first that was taken.
+    first: String,
     changed: u64,
+    /// The running crawl has not said what it has done: `changed` counts too few.
+    unanswered: bool,
     pages: u64,
     bad: Vec<String>,
     bad_count: u64,
@@ -113,7 +118,9 @@ impl Intake {
             batch: Vec::new(),
             batch_bytes: 0,
             taken: 0,
+            first: String::new(),
             changed: 0,
+            unanswered: false,
             pages: 0,
             bad: Vec::new(),
             bad_count: 0,
@@ -122,6 +129,9 @@ impl Intake {
 
     fn take(&mut self, block: Block) -> Result<(), Failure> {
         let pattern = block.with_form(&self.form).to_string();
+        if self.taken == 0 {
+            self.first.clone_from(&pattern);
+        }
         self.taken += 1;
         self.batch_bytes += pattern.len();
         self.batch.push(pattern);
@@ -168,7 +178,16 @@ impl Intake {
             Way::Crawl(database, last) => {
                 let (reason, remove) = (self.reason.clone(), self.remove);
                 let command = Command::Block { patterns, reason, remove };
-                *last = Some(control::request(database, &command, now)?);
+                let id = control::request(database, &command, now)?;
+                *last = Some(id);
+                if remove {
+                    let told = answer::wait(database, id)?;
+                    let lifted = told.as_deref().and_then(BlockChange::read_lifted);
+                    self.unanswered |= lifted.is_none();
+                    let (removed, pages) = lifted.unwrap_or_default();
+                    self.changed += removed;
+                    self.pages += pages;
+                }
             }
         }
         Ok(())
@@ -178,10 +197,12 @@ impl Intake {
         let (running, in_force) = match &self.way {
             Way::Direct(..) => (false, true),
             Way::Crawl(_, None) => (true, true),
+            Way::Crawl(..) if self.remove => (true, !self.unanswered),
             Way::Crawl(database, Some(last)) => (true, answer::wait(database, *last)?.is_some()),
         };
         if context.json {
-            let figures = (!running).then_some((self.changed, self.pages));
+            let told = !running || (self.remove && in_force);
+            let figures = told.then_some((self.changed, self.pages));
             let answer = json!({
                 "taken": self.taken, "changed": figures.map(|(changed, _)| changed),
                 "pages_judged_again": figures.map(|(_, pages)| pages), "running": running,
@@ -192,11 +213,30 @@ impl Intake {
             self.bad.iter().for_each(|line| context.say(&printable(line)));
             let more = self.bad_count - self.bad.len() as u64;
             if more > 0 {
-                context.say(&format!("… and {} more lines that are no blocks", number(more)));
+                let are = if more == 1 { "is no block" } else { "are no blocks" };
+                context.say(&format!("… and {} that {are}", some(more, "more line")));
+            }
+            if self.is_all_unknown() {
+                return Err(self.unknown());
             }
             context.say(&self.sentence(running, in_force));
         }
-        Ok(if self.taken == 0 && self.bad_count > 0 { Exit::Usage } else { Exit::Done })
+        let nothing_read = self.taken == 0 && self.bad_count > 0;
+        Ok(if nothing_read || self.is_all_unknown() { Exit::Usage } else { Exit::Done })
+    }
+
+    /// Nothing of what was to be removed is there.
+    fn is_all_unknown(&self) -> bool {
+        self.remove && self.taken > 0 && self.changed == 0 && !self.unanswered
+    }
+
+    fn unknown(&self) -> Failure {
+        let first = printable(&self.first);
+        let what = match self.taken {
+            1 => format!("{first} is not on the list of blocks"),
+            n => format!("none of these {} is on the list of blocks: {first} …", number(n)),
+        };
+        Failure::usage(what, "see what is on it with: harvestman block --list")
     }
 
     fn sentence(&self, running: bool, in_force: bool) -> String {
@@ -217,8 +257,9 @@ impl Intake {
                 format!("{blocks} in the running crawl")
             }
             (true, true, true) => {
-                let blocks = blocks(taken, "is lifted", "are lifted");
-                format!("{blocks} in the running crawl")
+                let unknown = were(others, "not on the list");
+                let blocks = blocks(changed, "is lifted", "are lifted");
+                format!("{blocks} in the running crawl{unknown}")
             }
             (true, false, _) => {
                 let blocks = blocks(taken, "handed over", "handed over");

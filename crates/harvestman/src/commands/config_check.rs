@@ -195,6 +195,20 @@ mod tests {
     }
 
     #[test]
+    fn a_client_certificate_that_every_server_could_see_is_a_mistake() {
+        let fetch = "[fetch]\nclient_certificate = 'c.pem'\n";
+        told(&findings(fetch, &[]), &["every server that asks could see it"]);
+        for wrong in ["http://a.org", "https://a.org/login", "a.org"] {
+            let origins = format!("{fetch}client_certificate_origins = ['{wrong}']\n");
+            let findings = findings(&origins, &[]);
+            let said = &findings.mistakes[0].sentence;
+            assert!(said.contains("no https and host alone"), "{said}");
+        }
+        let bound = format!("{fetch}client_certificate_origins = ['https://a.org']\n");
+        told(&findings(&bound, &[]), &["cannot read the client certificate in"]);
+    }
+
+    #[test]
     fn a_login_whose_secret_is_missing_is_a_mistake() {
         let login = "[[login]]\npage = 'http://a.org/'\nsuccess = 'cookie a'\n";
         told(&findings(&format!("{login}fields.u = 'x'\n"), &[]), &[]);

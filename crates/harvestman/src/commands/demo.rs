@@ -10,6 +10,7 @@ use crate::{
     cli::DemoArgs,
     crawling::Crawl,
     exit::{Exit, Failure},
+    progress::some,
 };
 
 /// Short enough to finish in half a minute, long enough that the pauses can be seen. All sites share one
@@ -27,9 +28,9 @@ pub fn run(context: &Context, args: &DemoArgs) -> Result<Exit, Failure> {
     let web =
         start(WebOptions { sites: args.sites as usize, seed: args.seed, ..WebOptions::demo() })?;
     context.say(&format!(
-        "a simulated web of {} sites and {} pages, on this machine only; pause {DELAY} a site",
-        web.homes.len(),
-        web.pages
+        "a simulated web of {} and {}, on this machine only; pause {DELAY} a site",
+        some(web.homes.len() as u64, "site"),
+        some(web.pages as u64, "page")
     ));
     let flags = vec![
         ("etiquette.delay", vec![DELAY.to_owned()]),

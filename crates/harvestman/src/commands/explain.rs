@@ -475,7 +475,8 @@ fn unjudged_line(mistake: &Failure) -> String {
 
 fn replica_line(row: &ReplicaRow, url: &CrawlUrl) -> String {
     let (site, original) = (printable(&row.site), printable(&row.original));
-    let evidence = format!("{} of {} documents are the same", row.same, row.compared);
+    let evidence =
+        format!("the same: {} of {}", row.same, some(u64::from(row.compared), "document"));
     match row.state {
         ReplicaState::Folded => format!(
             "{site} serves what {original} serves ({evidence}): links to it are taken as {}{}; \

@@ -238,8 +238,12 @@ impl<'a> Told<'a> {
             Step::Reading(done, all) => {
                 format!("read {} of {} of volumes …", bytes(*done), bytes(*all))
             }
-            Step::Writing(done, all) => format!("{done} of {all} volumes written anew …"),
-            Step::Links(done, all) => format!("{done} of {all} link segments read …"),
+            Step::Writing(done, all) => {
+                format!("{done} of {} written anew …", some(*all as u64, "volume"))
+            }
+            Step::Links(done, all) => {
+                format!("{done} of {} read …", some(*all as u64, "link segment"))
+            }
             Step::Sweeping => "cleaning the database …".to_owned(),
             Step::Rows | Step::Named => return Ok(()),
         };

@@ -128,7 +128,8 @@ fn of_original(row: &ReplicaRow) -> String {
         return String::new();
     }
     let ReplicaRow { original, same, compared, heuristic, .. } = row;
-    format!(" = {} ({same} of {compared} documents, {heuristic})", printable(original))
+    let compared = some(u64::from(*compared), "document");
+    format!(" = {} ({same} of {compared}, {heuristic})", printable(original))
 }
 
 fn row_json(row: &ReplicaRow) -> Value {

@@ -108,7 +108,9 @@ fn told(
         Step::Reading(done, all) => {
             format!("read {} of {} of volumes …", bytes(*done), bytes(*all))
         }
-        Step::Writing(done, all) => format!("{done} of {all} volumes written anew …"),
+        Step::Writing(done, all) => {
+            format!("{} of {} written anew …", number(*done as u64), some(*all as u64, "volume"))
+        }
         _ => return Ok(()),
     };
     if now.since(*last) >= TOLD_EVERY {

@@ -5,6 +5,7 @@
 
 use gatherer::Selection;
 use harvester::http::{Cidr, Override, Proxy};
+use model::CrawlUrl;
 use regex::Regex;
 use seeder::{ListedRule, LogList, Rewrite, parse_host_pattern};
 use store::thin::KeepRule;
@@ -94,6 +95,18 @@ pub fn rewrite(text: &str) -> Result<(), Wrong> {
 pub fn host(text: &str) -> Result<(), Wrong> {
     let instead = "write a host without port such as www.example.org or *.example.org";
     parse_host_pattern(text).map(drop).or_else(|what| wrong(what, instead))
+}
+
+/// Scheme, host and port of a server over TLS.
+pub fn https_origin(text: &str) -> Result<(), Wrong> {
+    let url = CrawlUrl::parse(text).ok().filter(|url| url.path_and_query() == "/");
+    match url.filter(|url| url.as_str().starts_with("https:") && !text.contains('@')) {
+        Some(_) => Ok(()),
+        None => wrong(
+            "it is no https and host alone",
+            "write it such as https://example.org or https://api.example.org:8443",
+        ),
+    }
 }
 
 /// An address, or a range of them: `127.0.0.1`, `10.0.0.0/8`, `fc00::/7`.

@@ -135,6 +135,8 @@ pub struct Fetch {
     /// Paths, relative to the folder of `harvest.toml`.
     pub client_certificate: Option<String>,
     pub client_key: Option<String>,
+    /// Checked.
+    pub client_certificate_origins: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -367,6 +369,7 @@ impl Values {
             http2: self.flag("fetch.http2"),
             client_certificate: self.text_or_none("fetch.client_certificate"),
             client_key: self.text_or_none("fetch.client_key"),
+            client_certificate_origins: self.list("fetch.client_certificate_origins"),
         }
     }
 

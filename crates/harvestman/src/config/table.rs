@@ -338,6 +338,11 @@ pub static KEYS: &[Key] = &[
         .example("\"crawler.key\"")
         .reach(Reach::Spider)
         .live(),
+    Key::new("fetch.client_certificate_origins", list(check::https_origin), "[]")
+        .doc("Servers that the client certificate is shown to, as scheme and host; nobody else sees it.")
+        .example("[\"https://example.org\", \"https://api.example.org:8443\"]")
+        .reach(Reach::Spider)
+        .live(),
     // What counts as the same URL.
     Key::new("url.bytes_max", Kind::Count { min: 64, max: 65_536 }, "2083")
         .doc("Longest URL to take.")

@@ -5,7 +5,10 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::{Case, Contender, Score};
-use crate::{config::units::time_text, progress::number};
+use crate::{
+    config::units::time_text,
+    progress::{number, some},
+};
 
 /// A policy's figures beside the oracle's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,13 +83,13 @@ pub fn title(case: &Case) -> String {
     let population = &case.population;
     let tick = std::time::Duration::from_millis(case.tick.unsigned_abs());
     format!(
-        "{} ({}): {} pages in {} sites, {} days, {} visits a day, a choice every {}",
+        "{} ({}): {} in {}, {}, {} a day, a choice every {}",
         population.name,
         case.budget,
-        number(population.pages() as u64),
-        number(population.sites() as u64),
-        population.days,
-        number(case.visits_per_day.round() as u64),
+        some(population.pages() as u64, "page"),
+        some(population.sites() as u64, "site"),
+        some(u64::from(population.days), "day"),
+        some(case.visits_per_day.round() as u64, "visit"),
         time_text(tick),
     )
 }

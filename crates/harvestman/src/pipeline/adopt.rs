@@ -33,6 +33,7 @@ use super::{
     notices,
     returning::{self, Stakes},
     settle::{self, Seen},
+    sightings,
     spiders::{Spider, Spiders},
 };
 
@@ -161,6 +162,7 @@ impl Adopter<'_> {
         let next = robots::answered(old, &origin, Ok(&adopted.exchange), 0, now);
         let mut delta = self.delta(adopted, lease);
         let mut candidates = Vec::new();
+        let mut sightings = sightings::of_exchange(&adopted.exchange);
         // A redirected robots.txt is asked for again: its further hops may not have been archived.
         if let robots::Next::Copy(copy) = next {
             let spider = self.spider_at(&adopted.exchange.url);
@@ -169,10 +171,12 @@ impl Adopter<'_> {
                 self.stage.spiders.vouchers.note(lease.site.key.as_str(), &notice.url);
             };
             candidates.iter().for_each(note);
+            sightings.extend(sightings::of_robots(&copy));
             delta.robots.push(copy);
         }
         let deltas = vec![delta];
-        self.settle(adopted, None, Settlement { deltas, candidates, ..Settlement::default() })
+        let settlement = Settlement { deltas, candidates, sightings, ..Settlement::default() };
+        self.settle(adopted, None, settlement)
     }
 
     /// Whoever crawls this site: the record does not say who asked.

@@ -120,10 +120,10 @@ impl Desk for SqliteFrontier {
     ) -> Result<String, StoreError> {
         if change.remove {
             let Lifted { removed, pages } = self.unblock(&change.patterns, now)?;
-            return Ok(format!("{removed} blocks removed, {pages} pages are judged again"));
+            return Ok(BlockChange::lifted(removed, pages));
         }
         let new = self.block(&change.patterns, &change.reason, now)?;
-        Ok(format!("{new} blocks added"))
+        Ok(format!("{} added", some(new, "block")))
     }
 
     fn lift_quarantine(&mut self, what: &str, now: Timestamp) -> Result<u64, StoreError> {

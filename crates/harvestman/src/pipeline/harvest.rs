@@ -42,6 +42,7 @@ mod canonical;
 mod door;
 mod down;
 mod families;
+mod hearing;
 mod leases;
 mod login;
 mod notices;
@@ -139,6 +140,8 @@ pub struct State {
     pub hand: Hand,
     /// Where redirects led.
     pub trail: Trail,
+    /// Long sitemaps that are being heard.
+    hearings: hearing::Hearings,
     pub tally: Tally,
     pub counts: Counts,
     started: Timestamp,
@@ -266,7 +269,7 @@ impl Harvest {
                 super::poison::taste_in_loop(assignment.url.as_str());
                 self.fetched(*assignment, *answer, busy);
             }
-            Event::Gathered(report) => self.gathered(*report),
+            Event::Gathered(report) => self.reported(report),
             Event::CheckedOut { leases, full, next, busy: _busy } => {
                 self.checked_out(leases, full, next);
             }
@@ -321,7 +324,7 @@ impl Harvest {
             self.end_times(now);
             self.look_at_helm(now);
         }
-        let mut wake = now.plus(self.beat_every());
+        let mut wake = if self.hear_on() { now } else { now.plus(self.beat_every()) };
         if self.may_begin() {
             wake = wake.min(self.acquire(now));
             self.give_back_drained(now);

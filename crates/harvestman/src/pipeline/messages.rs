@@ -21,6 +21,8 @@ use store::{
     spiders::SpiderRow,
 };
 
+use crate::progress::some;
+
 use super::{
     course::Fingerprints,
     lesson::Lesson,
@@ -238,6 +240,20 @@ pub struct BlockChange {
     pub remove: bool,
 }
 
+impl BlockChange {
+    /// How a crawl tells what removing has done …
+    pub fn lifted(removed: u64, pages: u64) -> String {
+        format!("{} removed, judged again: {}", some(removed, "block"), some(pages, "page"))
+    }
+
+    /// … and what the command reads there: blocks, and pages.
+    pub fn read_lifted(told: &str) -> Option<(u64, u64)> {
+        let words = told.replace(',', "");
+        let mut numbers = words.split(' ').filter_map(|word| word.parse().ok());
+        Some((numbers.next()?, numbers.next()?))
+    }
+}
+
 /// One page's (or one site's) share of a settlement.
 #[derive(Default)]
 pub struct Settle {
@@ -251,7 +267,18 @@ pub struct Settle {
     /// The record that has its visit once this is committed.
     pub record: Option<RecordLocation>,
     pub pages: usize,
+    /// Lives until this is committed: a piece of something that goes on then.
+    pub piece: Option<Arc<()>>,
     pub busy: Busy,
+}
+
+impl Settle {
+    /// There is nothing to be written down.
+    pub fn is_empty(&self) -> bool {
+        let Settle { deltas, candidates, decisions, sightings, links, record, .. } = self;
+        let lists = deltas.is_empty() && candidates.is_empty() && decisions.is_empty();
+        lists && sightings.is_empty() && links.is_none() && record.is_none()
+    }
 }
 
 pub struct PageLinks {

@@ -76,19 +76,28 @@ pub fn of_failure(url: &CrawlUrl, failure: &FetchFailure) -> Option<Sighting> {
     Some(Sighting::at(url, hazard, measure))
 }
 
-/// Of a copy of robots.txt: lines that mean nothing, or that it cannot be had.
-pub fn of_robots(copy: &RobotsCopy) -> Option<Sighting> {
+/// Of a copy of robots.txt: lines that mean nothing, lines that were read as what they mean, or that it cannot be
+/// had.
+pub fn of_robots(copy: &RobotsCopy) -> Vec<Sighting> {
     let url = copy.origin.robots_url();
     match &copy.answer {
         RobotsAnswer::Rules(text) => {
-            let mistakes = Robots::read(text).mistakes();
-            let met = Sighting::at(&url, Hazard::RobotsErrors, Measure::Mended);
-            (mistakes > 0).then_some(Sighting { count: mistakes, ..met })
+            let robots = Robots::read(text);
+            let errors = |measure, what: &str, count| Sighting {
+                count,
+                ..Sighting::at(&url, Hazard::RobotsErrors, measure).of(what)
+            };
+            let mut met = vec![
+                errors(Measure::Noted, "", robots.mistakes()),
+                errors(Measure::Mended, "lines read as they are meant", robots.mended()),
+            ];
+            met.retain(|met| met.count > 0);
+            met
         }
         RobotsAnswer::Unreachable { .. } => {
-            Some(Sighting::at(&url, Hazard::RobotsUnreachable, Measure::Refused))
+            vec![Sighting::at(&url, Hazard::RobotsUnreachable, Measure::Refused)]
         }
-        RobotsAnswer::Unavailable { .. } => None,
+        RobotsAnswer::Unavailable { .. } => Vec::new(),
     }
 }
 

@@ -21,6 +21,8 @@ use model::{
 use store::{control::SpiderChange, links::LinkWriter, runs::RunId};
 use tokio::sync::mpsc::Sender;
 
+use crate::progress::some;
+
 use super::{
     desk::Desk,
     marks::Watch,
@@ -59,6 +61,7 @@ struct Batch {
     /// Pages that it updates.
     updated: HashSet<(SiteId, Fingerprint), RandomState>,
     pages: usize,
+    pieces: Vec<Arc<()>>,
     busy: Vec<Busy>,
     since: Option<Timestamp>,
 }
@@ -166,7 +169,8 @@ impl Writer {
                 self.until_there_is_room(|writer| {
                     let now = writer.clock.now();
                     let changed = writer.desk.change_replicas(&change, now)?;
-                    writer.desk.request_done(id, &format!("{changed} replicas changed"), now)
+                    let told = format!("{} changed", some(changed, "replica"));
+                    writer.desk.request_done(id, &told, now)
                 })?;
                 let rows = self.desk.replicas()?;
                 self.say(Event::Replicas(rows));
@@ -236,6 +240,7 @@ impl Writer {
         batch.settlement.decisions.extend(settle.decisions);
         batch.settlement.sightings.extend(settle.sightings);
         batch.pages += settle.pages;
+        batch.pieces.extend(settle.piece);
         batch.busy.push(settle.busy);
         Ok(())
     }
@@ -266,6 +271,8 @@ impl Writer {
         let done = std::mem::take(batch);
         let counts = self.desk.counts()?;
         self.look_for_suspects()?;
+        // Before it is said: whoever hears it looks whether they are gone.
+        drop(done.pieces);
         let (messages, busy) = (done.busy.len(), done.busy);
         self.say(Event::Settled { messages, counts, store, busy });
         Ok(())

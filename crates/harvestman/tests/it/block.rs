@@ -101,7 +101,9 @@ fn a_block_takes_force_in_a_running_crawl_and_its_removal_too() {
     assert_eq!(list[0]["pattern"], "s1.sim.test", "{list:#}");
 
     let lifted = world.run(&["block", "s1.sim.test", "--remove"]);
-    lifted.exits(0).says(&["lifted in the running crawl"]);
+    lifted.exits(0).says(&["1 block is lifted in the running crawl"]);
+    let unknown = world.run(&["block", "s1.sim.test", "--remove"]);
+    unknown.exits(2).says(&["s1.sim.test is not on the list"]);
     world.wait_for("it is crawled again", |world| asked(world) > before + 5);
     crawl.signal("INT");
     crawl.wait(Duration::from_secs(30)).exits(0);
@@ -165,7 +167,7 @@ fn a_block_left_for_a_crawl_that_ended_holds_for_the_next_from_its_first_request
     let id = control::request(&database, &command, model::Timestamp(1)).unwrap();
     world.run(&CRAWL).exits(0);
     assert_eq!(hosts(&world), ["s0.sim.test", "s2.sim.test"]);
-    assert_eq!(control::result_of(&database, id).unwrap().unwrap(), "1 blocks added");
+    assert_eq!(control::result_of(&database, id).unwrap().unwrap(), "1 block added");
     assert_eq!(world.number("SELECT count(*) FROM blocks"), 2);
 }
 
@@ -207,6 +209,10 @@ fn lists_come_from_files_and_standard_input_and_bad_lines_are_named() {
         .run(&["block", "late.example", "gone.example", "--remove"])
         .exits(0)
         .says(&["1 block removed", "1 was not on the list"]);
+    let unknown = ["block", "gone.example", "http://gone.example/a", "--remove"];
+    world.run(&unknown).exits(2).says(&["none of these 2", "gone.example", "block --list"]);
+    let told = world.run(&[&unknown[..], &["--json"]].concat());
+    assert_eq!(told.exits(2).json()["changed"], 0, "{told}");
     world.run(&["block", "*.example"]).exits(2).says(&["write .example.org"]);
     world.run(&["block", "--file", "no-such-file"]).exits(2).says(&["no-such-file"]);
     assert_eq!(world.log(), [], "block asks nobody");

@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::Value;
-use simweb::{Hazard, PageCount, ServerOptions, WebOptions, checks};
+use simweb::{Entry, Hazard, PageCount, ServerOptions, WebOptions, checks};
 
 use crate::world::World;
 
@@ -17,6 +17,8 @@ const PAUSE: Duration = Duration::from_millis(600);
 /// What sockets and schedulers of a busy machine may take from a pause: a request that is read late seems to be followed too
 /// soon. Without a pause there would be next to nothing between two.
 const SLACK: Duration = Duration::from_millis(400);
+/// How long is waited for the last page of the good sites; a few seconds on a machine with nothing else to do.
+const UNTIL_COMPLETE: Duration = Duration::from_secs(120);
 
 #[test]
 fn good_sites_are_complete_beside_every_hazard_there_is() {
@@ -30,37 +32,49 @@ fn good_sites_are_complete_beside_every_hazard_there_is() {
     // All are asked at once, and the server shares the machine with its bombs and floods: the good ones must not be given up
     // because it is busy.
     let world = World::with(options, ServerOptions::default())
-        .variable("HARVESTMAN_FETCH_TIMEOUT", "6s")
-        .variable("HARVESTMAN_FETCH_FIRST_BYTE_TIMEOUT", "5s")
-        .variable("HARVESTMAN_FETCH_IDLE_TIMEOUT", "5s");
+        .variable("HARVESTMAN_FETCH_TIMEOUT", "20s")
+        .variable("HARVESTMAN_FETCH_FIRST_BYTE_TIMEOUT", "20s")
+        .variable("HARVESTMAN_FETCH_IDLE_TIMEOUT", "20s");
     let seeds = world.web.seeds();
     let pause = format!("{}ms", PAUSE.as_millis());
-    let mut args = vec!["crawl", "--delay", &pause, "--for", "16s"];
+    let mut args = vec!["crawl", "--delay", &pause];
     args.extend(seeds.iter().map(String::as_str));
     let mut crawl = world.start(&args);
-    let mut peak = 0;
-    while crawl.is_running() {
+    let (mut peak, begun) = (0, Instant::now());
+    // No clock ends it: how far it comes in so many seconds is the machine's affair.
+    let (mut log, mut missing) = (Vec::new(), vec!["nothing was asked for".to_owned()]);
+    while !missing.is_empty() && begun.elapsed() < UNTIL_COMPLETE && crawl.is_running() {
         peak = peak.max(crawl.peak_memory());
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(100));
+        log = world.log();
+        missing = not_yet(&world, &log, &hazards);
     }
-    let done = crawl.wait(Duration::from_secs(10));
-    done.exits(0);
-    // What was asked for, 6 s at most for what is under way, and a busy machine.
-    assert!(done.took < Duration::from_secs(40), "{done}");
+    assert!(missing.is_empty(), "after {:?}: {}", begun.elapsed(), missing.join("\n"));
+    crawl.signal("INT");
+    // 20 s at most for what is under way, and a busy machine.
+    crawl.wait(Duration::from_secs(60)).exits(0);
     assert!(peak > 0 && peak < 512 << 20, "{} MB at most", peak >> 20);
-    let log = world.log();
-    for site in 0..GOOD {
-        assert_eq!(checks::completeness(&log, &world.web, &world.web.host(site)), []);
-    }
-    for (k, hazard) in hazards.iter().enumerate() {
-        let host = world.web.host(GOOD + k);
-        assert!(log.iter().any(|entry| *entry.host == *host), "{} was not met", hazard.word());
-    }
     let of_good = |host: &str| world.web.site_of(host).is_some_and(|site| site < GOOD);
     let good: Vec<_> = log.iter().filter(|entry| of_good(&entry.host)).cloned().collect();
     assert_eq!(checks::pauses(&good, PAUSE, SLACK), []);
     assert_eq!(checks::repeats(&good), []);
     world.run(&["check"]).exits(0);
+}
+
+/// What of the good sites was not asked for, and which hazards were not met.
+fn not_yet(world: &World, log: &[Entry], hazards: &[Hazard]) -> Vec<String> {
+    let good = (0..GOOD).map(|site| world.web.host(site));
+    let mut missing: Vec<String> = good
+        .flat_map(|host| checks::completeness(log, &world.web, &host))
+        .map(|finding| format!("{finding:?}"))
+        .collect();
+    for (k, hazard) in hazards.iter().enumerate() {
+        let host = world.web.host(GOOD + k);
+        if !log.iter().any(|entry| *entry.host == *host) {
+            missing.push(format!("{} was not met", hazard.word()));
+        }
+    }
+    missing
 }
 
 /// Each on a site of its own, where it shows. Names, certificates and other sites are not theirs alone.
@@ -107,8 +121,14 @@ fn every_hazard_of_the_fair_is_told_under_its_own_name() {
         .variable("HARVESTMAN_HAZARDS_WILDCARD_HOSTS", "100000");
     // Who names a tarpit as a seed has it crawled: it is found by its links.
     let is_tarpit = |site: &usize| matches!(hazards[*site], Hazard::Tarpit { .. });
-    let seeds: Vec<String> =
+    let mut seeds: Vec<String> =
         (0..sites).filter(|site| !is_tarpit(site)).map(|site| world.web.home(site)).collect();
+    // Its one page leads nowhere: that all its URLs are that page shows only to who asks for them.
+    let shows_one_page = |site: &usize| matches!(hazards[*site], Hazard::DefaultHost);
+    for site in (0..sites).filter(shows_one_page) {
+        let home = world.web.home(site);
+        seeds.extend((0..30).map(|n| format!("{home}old/{n}")));
+    }
     let mut args = vec!["crawl", "--delay", "50ms", "--scope", "domain"];
     args.extend(seeds.iter().map(String::as_str));
     let crawl = world.start(&args);
@@ -121,7 +141,7 @@ fn every_hazard_of_the_fair_is_told_under_its_own_name() {
         missing = unnamed(&world, &hazards, &told);
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
-    world.run(&["stop"]).exits(0);
+    crawl.signal("INT");
     crawl.wait(Duration::from_secs(60)).exits(0);
     // A site of near duplicates has a row for each of its patterns, not for each of its pages.
     let rows = rows_of(&told).filter(|row| row["hazard"] == "near-duplicates").count();

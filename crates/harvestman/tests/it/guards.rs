@@ -410,8 +410,10 @@ fn every_attack_of_the_simulated_web_is_told_by_its_name() {
         options.put(&format!("s0.sim.test/hazard/{}", hazard.word()), *hazard);
     }
     let world = World::new(options);
-    world.run(&["crawl", "http://s0.sim.test/", "--delay", "0", "--scope", "domain"]).exits(0);
+    world.run(&["crawl", "http://s0.sim.test/", "--delay", "0"]).exits(0);
     assert_eq!(checks::completeness(&world.log(), &world.web, "s0.sim.test"), []);
+    assert!(!met(&world, "unusual-port").is_empty(), "also where the scope ends at the site");
+    world.run(&["crawl", "http://s0.sim.test/", "--delay", "0", "--scope", "domain", "--fresh"]);
     for (hazard, name) in &attacks {
         assert!(!met(&world, name).is_empty(), "{} is not told", hazard.word());
     }

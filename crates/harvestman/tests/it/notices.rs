@@ -333,3 +333,51 @@ fn a_sitemap_that_tells_the_truth_brings_visits_forward_and_a_liar_earns_no_trus
     let (true_one, liar) = (trust("s0.sim.test"), trust("s1.sim.test"));
     assert!(manager::believed(&true_one) && !manager::believed(&liar), "{true_one:?} {liar:?}");
 }
+
+#[test]
+fn a_long_sitemap_is_taken_in_pieces_and_a_kill_between_them_loses_and_doubles_nothing() {
+    const URLS: i64 = 20_000;
+    let raw = Raw::hearing(move |asked, stream| {
+        let host = asked.header("host").unwrap_or_default().to_owned();
+        match asked.place.as_str() {
+            "127.0.0.1/robots.txt" => {
+                let robots = format!("Sitemap: http://{host}/map.xml\n");
+                reply(stream, "200 OK", "Content-Type: text/plain", robots.as_bytes());
+            }
+            "127.0.0.1/map.xml" => {
+                let entry = |n: i64| {
+                    let day = 1 + n % 28;
+                    format!(
+                        "<url><loc>http://{host}/p{n}</loc><lastmod>2025-01-{day:02}</lastmod></url>"
+                    )
+                };
+                let entries: String = (0..URLS).map(entry).collect();
+                let map = format!("<?xml version='1.0'?><urlset>{entries}</urlset>");
+                reply(stream, "200 OK", "Content-Type: text/xml", map.as_bytes());
+            }
+            place => {
+                let page = format!("<p>the page at {place}");
+                reply(stream, "200 OK", "Content-Type: text/html", page.as_bytes());
+            }
+        }
+    });
+    let seed = format!("http://127.0.0.1:{}/", raw.port);
+    let world = World::new(WebOptions::default());
+    let args = ["crawl", &seed, "--delay", "100ms", "--pages", "30"];
+    let named = |world: &World| world.number("SELECT count(*) FROM pages WHERE url LIKE '%/p%'");
+    let heard = "SELECT count(*) FROM pages WHERE notice = 1 AND visits > 0";
+    let crawl = world.start(&args);
+    world.wait_for("it is asked for", |_| raw.asked().iter().any(|at| at.ends_with("/map.xml")));
+    world.wait_for("the first pieces are in", |world| named(world) > 1_000);
+    crawl.kill();
+    let there = named(&world);
+    assert!(there < URLS, "all {there} came at once");
+    assert_eq!(world.number(heard), 0, "it is read with its last piece, and not before");
+    world.run(&args).exits(0);
+    assert_eq!((named(&world), world.number(heard)), (URLS, 1));
+    let asked = raw.asked();
+    let again = asked.iter().filter(|place| place.ends_with("/map.xml")).count();
+    assert_eq!(again, 1, "it was archived: nobody asks for it a second time");
+    assert_eq!(world.number("SELECT count(*) - count(DISTINCT url) FROM pages"), 0);
+    world.run(&["check"]).exits(0);
+}

@@ -50,6 +50,21 @@ fn texts(candidates: &[Candidate]) -> Vec<&str> {
 }
 
 #[test]
+fn odd_ports_of_the_own_host_have_their_name_although_the_scope_refuses_them() {
+    let links = [
+        link("http://example.org:6379/"),
+        link("http://example.org:25/x"),
+        link("http://elsewhere.org:8080/"),
+        link("https://example.org/b"),
+    ];
+    let sorted = sort(&links, &SpiderRules { scope: Scope::Site, ..SpiderRules::default() });
+    let [met] = &sorted.mended[..] else { panic!("{:?}", sorted.mended) };
+    assert_eq!((met.hazard, met.measure, met.count), (Hazard::UnusualPort, Measure::Refused, 2));
+    assert_eq!((&*met.site, &*met.example), ("example.org", "http://example.org:6379/"));
+    assert!(sorted.refused.iter().all(|refused| refused.reason == RefusalReason::Scope));
+}
+
+#[test]
 fn links_go_one_level_deeper_and_other_sites_begin_at_zero() {
     let links = [link("https://example.org/b"), link("http://friend.org/x/y")];
     let sorted = sort(&links, &SpiderRules::default());

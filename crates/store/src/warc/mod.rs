@@ -18,6 +18,7 @@ mod encode;
 mod http;
 mod ids;
 mod ledger;
+mod met;
 mod names;
 mod pairs;
 mod reader;

@@ -11,6 +11,7 @@ use model::{
 use super::{
     digest::{parse_digest, sha1},
     ids::parse_record_id,
+    met,
     pairs::Pair,
     reader::Record,
     record::{self, NOT_MODIFIED, VISIT_FIELD, purpose_word, stopped_word},
@@ -71,7 +72,7 @@ fn exchange(pair: &Pair) -> Result<Exchange, String> {
         body: entity.clone(),
         entity,
         stopped,
-        met: Vec::new(),
+        met: met::read(response),
         timing: visit.timing,
         protocol: protocol(response),
     })

@@ -17,6 +17,7 @@ use super::{
     digest::{digest_text, sha1},
     http,
     ids::{record_id_text, request_id},
+    met::{self, MET_FIELD},
 };
 
 pub(super) const VISIT_FIELD: &str = "Harvestman-Visit";
@@ -98,6 +99,9 @@ pub(super) fn response(out: &mut Vec<u8>, entry: &ArchiveEntry<'_>) {
         field(out, "WARC-Payload-Digest", &payload);
     }
     visit(out, exchange, if digest_said { None } else { Some(&payload) });
+    for met in &exchange.met {
+        field(out, MET_FIELD, &met::text(met));
+    }
     field(out, "Content-Type", "application/http; msgtype=response");
     finish(out, &[&exchange.response_head, body]);
 }

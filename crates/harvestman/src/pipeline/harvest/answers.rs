@@ -277,7 +277,7 @@ impl Harvest {
         }
         let mut sightings: Vec<_> =
             sightings::of_failure(&assignment.url, failure).into_iter().collect();
-        sightings.extend(delta.robots.iter().filter_map(sightings::of_robots));
+        sightings.extend(delta.robots.iter().flat_map(sightings::of_robots));
         self.note_silence(&assignment.url, &mut delta, &mut sightings, now);
         let key = delta.key.clone();
         self.settle(Settle { deltas: vec![delta], sightings, pages: 1, busy, ..Settle::default() });

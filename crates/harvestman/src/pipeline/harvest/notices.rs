@@ -53,7 +53,7 @@ impl Harvest {
     }
 
     /// Its level is a guess: what is known already was found by better ways.
-    fn admit_announced(
+    pub(super) fn admit_announced(
         &mut self,
         candidate: Candidate,
         delta: &mut SiteDelta,

@@ -12,8 +12,8 @@ use std::{
 
 use bytes::Bytes;
 use model::{
-    ArchiveEntry, CrawlUrl, EntryKind, Exchange, Headers, Mark, Purpose, RecordId, RefersTo,
-    Stopped, Timestamp, Timing,
+    ArchiveEntry, CrawlUrl, EntryKind, Exchange, Hazard, Headers, Mark, Measure, Met, Purpose,
+    RecordId, RefersTo, Stopped, Timestamp, Timing,
 };
 
 use super::super::{
@@ -125,6 +125,10 @@ pub(super) fn every_kind() -> Vec<Sample> {
     let large = response("/large", &length(large.len()), large);
     let mut cut = response("/cut", &length(10_000), "only this much came");
     cut.exchange.stopped = Some(Stopped::Disconnect);
+    cut.exchange.met = vec![
+        Met::new(Hazard::BadLength, Measure::Mended).of("a length that is no number"),
+        Met::new(Hazard::SlowAnswer, Measure::Noted),
+    ];
     let mut unwanted = response("/movie", "HTTP/1.1 200 OK\r\nContent-Type: video/mp4", "");
     unwanted.exchange.stopped = Some(Stopped::Type);
     let empty = response("/empty", "HTTP/1.1 200 OK\r\nContent-Length: 0", "");

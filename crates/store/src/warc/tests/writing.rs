@@ -37,7 +37,7 @@ fn every_kind_of_exchange_comes_back_as_it_was() {
         assert_eq!((&is.url, is.purpose, is.started), (&was.url, was.purpose, was.started));
         assert_eq!((is.address, is.status, &is.headers), (was.address, was.status, &was.headers));
         assert_eq!((is.stopped, is.timing), (was.stopped, was.timing));
-        assert_eq!(is.protocol, was.protocol);
+        assert_eq!((is.protocol, &is.met), (was.protocol, &was.met));
         assert_eq!((&is.request_head, &is.response_head), (&was.request_head, &was.response_head));
         assert_eq!(back.payload_digest, sha1(&[&payload_of(sample, &samples)]));
         match (&sample.kind, &back.kind) {
