@@ -40,7 +40,7 @@ pub struct Language {
 }
 
 /// `declared`: what page and headers say, in order of weight, as language tags (`pt-BR`).
-pub(crate) fn judge<'a>(
+pub fn judge<'a>(
     text: &str,
     declared: impl IntoIterator<Item = &'a str>,
 ) -> Option<Language> {
