@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 
 use anyhow::ensure;
 
-use crate::{machine, makeup::Makeup, results};
+use crate::{machine, results};
 
 /// What its rows begin with; the others of a group are held against the first of these.
 const OURS: &str = "harvestman";
@@ -17,16 +17,15 @@ pub fn write(output: &Path, results: &Path) -> anyhow::Result<()> {
     let output = fs::read_to_string(output)?;
     let groups = read(&output);
     ensure!(!groups.is_empty(), "no benchmark in what divan printed:\n{output}");
-    let options = simweb::WebOptions { sites: 20, ..simweb::WebOptions::default() };
-    let mut text = Makeup::of(&simweb::SimWeb::new(options)).text();
-    text += " The fastest sample and the median, on one core; a group asks the same of all its rows, unless they say \
+    let mut text = String::new();
+    for note in output.lines().filter_map(|line| line.strip_prefix("note: ")) {
+        text += &format!("{note}\n");
+    }
+    text += "The fastest sample and the median, on one core; a group asks the same of all its rows, unless they say \
              otherwise.\n\n\
              | | each | median | bytes | against ours |\n| --- | --- | --- | --- | --- |\n";
     for group in &groups {
         text += &group.rows();
-    }
-    for note in output.lines().filter_map(|line| line.strip_prefix("note: ")) {
-        text += &format!("\nPages {note}\n");
     }
     text += &format!("\nLoad of the machine at the end: {:.1}.\n", machine::load());
     print!("{text}");
@@ -54,7 +53,7 @@ impl Group {
         let mut text = format!("| **{}** | | | | |\n", self.name);
         for row in &self.rows {
             let against = match ours {
-                Some(ours) if ours != row => format!("{:.2} ×", ours.items[0] / row.items[0]),
+                Some(ours) if ours != row => times(ours.items[0] / row.items[0]),
                 _ => String::new(),
             };
             let bytes = row.bytes.as_deref().unwrap_or_default();
@@ -111,6 +110,10 @@ fn items(text: &str) -> Option<f64> {
         _ => return None,
     };
     Some(number.parse::<f64>().ok()? * factor)
+}
+
+fn times(ratio: f64) -> String {
+    if ratio < 0.1 { format!("{ratio:.4} ×") } else { format!("{ratio:.2} ×") }
 }
 
 fn time(seconds: f64) -> String {

@@ -25,6 +25,11 @@ mod guess {
         });
     }
 
+    #[divan::bench(name = "harvestman, not declared")]
+    fn ours(bencher: Bencher) {
+        each(bencher, |text| judge_language(text, []));
+    }
+
     #[divan::bench(name = "harvestman, declared")]
     fn declared(bencher: Bencher) {
         let declared: Vec<String> = pages().iter().map(|page| declared_in(page.html())).collect();
@@ -33,11 +38,6 @@ mod guess {
                 black_box(judge_language(&page.text, [declared.as_str()]));
             }
         });
-    }
-
-    #[divan::bench(name = "harvestman, not declared")]
-    fn ours(bencher: Bencher) {
-        each(bencher, |text| judge_language(text, []));
     }
 
     #[divan::bench(name = "whatlang, 1,000 characters")]

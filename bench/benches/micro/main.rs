@@ -28,6 +28,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const TIME: Duration = Duration::from_secs(2);
 
 fn main() {
+    pages::tell_makeup();
     packing::tell_ratios();
     divan::Divan::from_args().max_time(TIME).run_benches();
 }

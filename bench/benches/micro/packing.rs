@@ -36,7 +36,7 @@ fn zstd(level: i32) -> Packer {
     Box::new(move |body| compressor.compress_to_buffer(body, &mut out[..]).unwrap_or(0))
 }
 
-/// Lines that `bench/micro` puts below the table.
+/// A line that `bench/micro` puts above the table.
 pub fn tell_ratios() {
     let packers: [(&str, Packer); 6] = [
         ("libdeflate 1", libdeflate(1)),
@@ -54,7 +54,7 @@ pub fn tell_ratios() {
             format!("{name} {:.3}", packed as f64 / whole as f64)
         })
         .collect();
-    println!("note: compressed to, as a part of the bytes: {}.", ratios.join(", "));
+    println!("note: what is left of them, compressed: {}.", ratios.join(", "));
 }
 
 fn each(bencher: Bencher, pack: Packer) {

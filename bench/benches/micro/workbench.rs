@@ -1,4 +1,4 @@
-//! The workbench with a thousand sites in hand: which page next, and what its answer means for the site. Beside it a
+//! The workbench with five hundred sites in hand: which page next, and what its answer means for the site. Beside it a
 //! bare heap of moments, the least that any such list costs.
 
 use std::{
@@ -16,9 +16,9 @@ use model::{
 };
 
 const START: Timestamp = Timestamp(1_800_000_000_000);
-const SITES: usize = 1_000;
+const SITES: usize = 500;
 /// Pages waiting at each site.
-const PAGES: usize = 5;
+const PAGES: usize = 3;
 /// Visits under way at once, as a crawl has them.
 const UNDER_WAY: usize = 100;
 
