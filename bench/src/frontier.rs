@@ -24,7 +24,8 @@ struct Size {
     memory_mb: Option<u64>,
 }
 
-const SMALL: Size = Size { urls: 300_000, sites: 3_000, ..FULL };
+/// As many sites as are lent.
+const SMALL: Size = Size { urls: 500_000, sites: 25_000, ..FULL };
 const FULL: Size =
     Size { urls: 5_000_000, sites: 50_000, open: Duration::from_secs(2), memory_mb: None };
 const HUGE: Size = Size {
