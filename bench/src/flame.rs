@@ -10,6 +10,8 @@ const HEAD: f64 = 40.0;
 const NARROWEST: f64 = 0.8;
 /// Of a letter in a box; the font has letters of one width.
 const LETTER: f64 = 6.6;
+/// What perf cannot name.
+const UNKNOWN: &str = "[unknown]";
 /// Of the name that shows when a box is pointed at.
 const NAME_MAX: usize = 160;
 
@@ -29,6 +31,8 @@ impl Frame {
             let mut lines = sample.lines().filter(|line| !line.trim().is_empty());
             let Some(thread) = lines.next() else { continue };
             let mut stack: Vec<String> = lines.map(|line| name(line.trim())).collect();
+            // Code without frame pointers is walked through at random: how often it is met there says nothing.
+            stack.dedup_by(|one, other| one == UNKNOWN && one == other);
             stack.push(thread_name(thread));
             all.add(stack.into_iter().rev());
         }
@@ -145,7 +149,7 @@ fn thread_name(line: &str) -> String {
 /// `ADDRESS SYMBOL` without the address and the hash that the compiler puts behind names.
 fn name(line: &str) -> String {
     let symbol = line.split_once(' ').map_or("", |(_, symbol)| symbol).trim();
-    let symbol = if symbol.is_empty() { "[unknown]" } else { symbol };
+    let symbol = if symbol.is_empty() { UNKNOWN } else { symbol };
     match symbol.rsplit_once("::h") {
         Some((name, hash)) if hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()) => {
             name.to_owned()
@@ -165,7 +169,7 @@ mod tests {
     const SCRIPT: &str = "\
 gather 0  9506 \n\t  1019b3 gatherer::gather::h0123456789abcdef\n\t   32f72 main\n\n\
 gather 0  9506 \n\t  1019b4 memcpy\n\t  1019b3 gatherer::gather::h0123456789abcdef\n\t   32f72 main\n\n\
-writer  9507 \n\t  2222 [unknown]\n\n";
+writer  9507 \n\t  2222 [unknown]\n\t  2223 [unknown]\n\n";
 
     #[test]
     fn samples_are_summed_by_thread_and_by_function() {
