@@ -86,7 +86,6 @@ impl Size {
     fn verdict(&self, told: &str, outcome: &Outcome) -> Option<String> {
         let line = |start: &str| told.lines().find_map(|line| line.strip_prefix(start));
         let open = duration(line("open: ")?)?;
-        let check_out = duration(line("check-out of 200 sites, wall: ")?.split_once("p99 ")?.1)?;
         let memory = outcome.usage.peak_bytes >> 20;
         let mut text = "| | here | aim | |\n| --- | --- | --- | --- |\n".to_owned();
         let mut row = |what: &str, here: String, aim: String, met: bool| {
@@ -94,8 +93,13 @@ impl Size {
             text += &format!("| {what} | {here} | {aim} | {met} |\n");
         };
         row("open", format!("{open:.1?}"), format!("{:?}", self.open), open <= self.open);
-        let met = check_out <= CHECK_OUT;
-        row("check-out, p99", format!("{check_out:.1?}"), format!("{CHECK_OUT:?}"), met);
+        // A busy machine stretches the first, not the second.
+        for clock in ["wall", "CPU"] {
+            let times = line(&format!("check-out of 200 sites, {clock}: "))?;
+            let p99 = duration(times.split_once("p99 ")?.1)?;
+            let what = format!("check-out, p99, {clock}");
+            row(&what, format!("{p99:.1?}"), format!("{CHECK_OUT:?}"), p99 <= CHECK_OUT);
+        }
         let aim = self.memory_mb.unwrap_or(u64::MAX);
         match self.memory_mb {
             Some(aim_mb) => {
