@@ -3,15 +3,14 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
-use anyhow::{Context, bail, ensure};
+use anyhow::bail;
 
 use crate::{
-    coming_back,
+    build, coming_back,
     contest::CONTESTS,
-    courtesy, fair, machine,
+    courtesy, fair, frontier, growth, machine,
     peers::{self, Peer},
     polite, results, revisits, room,
     server::Server,
@@ -25,6 +24,8 @@ pub struct Place<'a> {
     results: &'a Path,
     /// See [`Wishes::small`].
     pub small: bool,
+    /// See [`Wishes::huge`].
+    pub huge: bool,
     peers: Vec<&'static Peer>,
 }
 
@@ -37,7 +38,7 @@ pub fn measure(
     fs::create_dir_all(scratch)?;
     let scratch = &fs::canonicalize(scratch)?;
     let peers = peers::named(&wishes.peers)?;
-    let place = Place { programs, scratch, results, small: wishes.small, peers };
+    let place = Place { programs, scratch, results, small: wishes.small, huge: wishes.huge, peers };
     room::furnish(scratch)?;
     if !wishes.small {
         results::write(results, "Machine", &machine::description())?;
@@ -63,7 +64,9 @@ impl Place<'_> {
         match name {
             "polite" => polite::few(self),
             polite::CROWD => polite::many(self),
-            "frontier" => self.frontier(),
+            "frontier" => frontier::measure(self),
+            "growth" => growth::measure(self),
+            "build" => build::measure(self),
             "revisits" => revisits::measure(self),
             "coming-back" => coming_back::measure(self),
             "courtesy" => courtesy::measure(self),
@@ -71,24 +74,13 @@ impl Place<'_> {
             other => {
                 let contests: Vec<&str> = CONTESTS.iter().map(|contest| contest.name).collect();
                 bail!(
-                    "no case {other}: there are {}, polite, {}, frontier, revisits, coming-back, courtesy and fair",
+                    "no case {other}: there are {}, polite, {}, frontier, growth, revisits, coming-back, courtesy, \
+                     fair and build",
                     contests.join(", "),
                     polite::CROWD
                 )
             }
         }
-    }
-
-    /// Five million URLs in fifty thousand sites; the program is an example of the store.
-    fn frontier(&self) -> anyhow::Result<String> {
-        let folder = self.scratch.join("frontier");
-        fs::create_dir_all(&folder)?;
-        let program = self.programs.join("examples/frontier_scale");
-        let output = Command::new(program).arg(&folder).output().context("frontier_scale")?;
-        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        fs::remove_dir_all(&folder)?;
-        let text = String::from_utf8(output.stdout)?;
-        Ok(format!("5 million URLs in 50,000 sites.\n\n```text\n{text}```\n"))
     }
 
     /// The command line of a crawl of all sites into a new collection.

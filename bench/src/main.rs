@@ -1,4 +1,5 @@
-//! The measurements behind `RESULTS.md`. `bench/run` builds and starts it; see there for the cases.
+//! The measurements behind `RESULTS.md`. `bench/run`, `bench/soak`, `bench/micro` and `bench/profile` build and start
+//! it; see there for what they measure.
 //!
 //! One program in three parts, each a process of its own, so that each can be pinned to a core: `serve` is
 //! the simulated web, `fetch` the crawler's HTTP client with nothing behind it, and `measure` starts these
@@ -8,6 +9,7 @@ use std::path::Path;
 
 use anyhow::bail;
 
+mod build;
 mod cases;
 mod coming_back;
 mod contest;
@@ -16,16 +18,22 @@ mod disk;
 mod entrant;
 mod fair;
 mod fetch;
+mod flame;
+mod frontier;
 mod giants;
+mod growth;
 mod machine;
 mod makeup;
+mod micro;
 mod peers;
 mod polite;
 mod process;
+mod profile;
 mod results;
 mod revisits;
 mod room;
 mod server;
+mod soak;
 mod wishes;
 
 /// As in the program that is measured: the client alone must not lose by its allocator.
@@ -51,6 +59,17 @@ fn main() -> anyhow::Result<()> {
             let wishes = wishes::Wishes::of(wishes)?;
             cases::measure(programs.as_ref(), scratch.as_ref(), results.as_ref(), &wishes)
         }
-        _ => bail!("this is started by bench/run"),
+        ["micro", output, results] => micro::write(output.as_ref(), results.as_ref()),
+        ["soak", programs, scratch, results, ref wishes @ ..] => {
+            soak::soak(programs.as_ref(), scratch.as_ref(), results.as_ref(), wishes)
+        }
+        ["profile", programs, profiled, scratch, graph, ref wishes @ ..] => profile::profile(
+            programs.as_ref(),
+            profiled.as_ref(),
+            scratch.as_ref(),
+            graph.as_ref(),
+            wishes,
+        ),
+        _ => bail!("this is started by bench/run, bench/soak, bench/micro and bench/profile"),
     }
 }

@@ -118,6 +118,17 @@ impl Job {
 
     /// Runs it to its end or to the limit; what it prints goes to the file `words`.
     pub fn run(&self, cores: Cores, limit: Duration, words: &Path) -> anyhow::Result<Outcome> {
+        self.run_watched(cores, limit, words, |_| Ok(()))
+    }
+
+    /// The same, and while it runs `watch` is called with its number every few milliseconds.
+    pub fn run_watched(
+        &self,
+        cores: Cores,
+        limit: Duration,
+        words: &Path,
+        mut watch: impl FnMut(u32) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Outcome> {
         let words = File::create(words)?;
         let begun = Instant::now();
         let mut child = cores
@@ -139,6 +150,12 @@ impl Job {
             if look % LOOKS_FOR_MEMORY == 0 {
                 peak = high_water(child.id()).max(peak);
             }
+            // A process that is left behind by a watcher's trouble would hold its collection.
+            if let Err(trouble) = watch(child.id()) {
+                child.kill()?;
+                wait(&child, 0)?;
+                return Err(trouble);
+            }
             if !cut && begun.elapsed() >= limit {
                 child.kill()?;
                 cut = true;
@@ -152,9 +169,14 @@ impl Job {
 /// The most memory a process has had, while it runs. The figure at its end is no smaller than that of the process
 /// which started it, whose memory the new one has until it becomes another program.
 fn high_water(pid: u32) -> Option<u64> {
+    Some(status(pid, "VmHWM:")? * 1024)
+}
+
+/// A number of a process that runs, by the name that `/proc/PID/status` gives it.
+pub fn status(pid: u32, name: &str) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 fn duration(time: libc::timeval) -> Duration {

@@ -48,7 +48,7 @@ fn verdict(text: &str) -> Option<String> {
 }
 
 /// A duration as `{:?}` writes it.
-fn duration(text: &str) -> Option<Duration> {
+pub fn duration(text: &str) -> Option<Duration> {
     let units = [("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
     let number = |(unit, seconds): (&str, f64)| {
         Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * seconds)

@@ -18,6 +18,8 @@ use crate::{courtesy, fair, process::Cores, room};
 
 /// The core of the server; crawler and client have the other one.
 const CORE: &str = "0";
+/// Behind the name of a site that is a domain of its own.
+const DOMAIN: &str = ".test";
 
 /// What of a web differs between the cases; the pages are simweb's defaults. Written
 /// `SITES,PAGES,ADDRESSES,MS,KIND`.
@@ -46,10 +48,14 @@ pub enum Kind {
     Tempting,
     /// After the good sites come those that misbehave: see `fair`.
     Fair,
+    /// Every site is a domain of its own, as most are: what the crawler knows of domains grows with the sites.
+    Domains,
+    /// The same with small pages of few links.
+    SmallDomains,
 }
 
 impl Kind {
-    const ALL: [(Kind, &str); 7] = [
+    const ALL: [(Kind, &str); 9] = [
         (Kind::Plain, "plain"),
         (Kind::Gzip, "gzip"),
         (Kind::Tls, "tls"),
@@ -57,6 +63,8 @@ impl Kind {
         (Kind::Large, "large"),
         (Kind::Tempting, "tempting"),
         (Kind::Fair, "fair"),
+        (Kind::Domains, "domains"),
+        (Kind::SmallDomains, "small-domains"),
     ];
 
     pub fn has_tls(self) -> bool {
@@ -88,6 +96,13 @@ impl Web {
             Kind::Large => sized(&mut options, 200_000.0),
             Kind::Tempting => courtesy::tempt(&mut options),
             Kind::Fair => fair::invite(&mut options),
+            Kind::Domains => options.host_suffix = DOMAIN.to_owned(),
+            Kind::SmallDomains => {
+                options.host_suffix = DOMAIN.to_owned();
+                sized(&mut options, 1_500.0);
+                // Enough for the site's tree; ten million pages with more would fill the disk with links.
+                options.page.links = 12;
+            }
         }
         options
     }
@@ -217,6 +232,11 @@ impl Server {
                 Some(format!("{host}={address}:{port}"))
             })
             .collect()
+    }
+
+    /// One rule for all hosts, where they share an address and there are too many to name.
+    pub fn resolve_rule(&self) -> String {
+        format!("*{}=127.0.0.1:{}", self.web.options().host_suffix, self.port)
     }
 
     /// The home pages of all sites that have an address and are not to be found by links alone.

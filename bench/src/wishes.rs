@@ -12,22 +12,25 @@ pub struct Wishes {
     pub peers: Vec<String>,
     /// A trial of the cases themselves: a small web, one run, and figures that are printed but not kept.
     pub small: bool,
+    /// `frontier` with a hundred million URLs instead of five.
+    pub huge: bool,
 }
 
 impl Wishes {
     pub fn of(words: &[&str]) -> anyhow::Result<Wishes> {
         let peers = PEERS.iter().map(|peer| peer.name.to_owned()).collect();
-        let mut wishes = Wishes { cases: Vec::new(), peers, small: false };
+        let mut wishes = Wishes { cases: Vec::new(), peers, small: false, huge: false };
         let mut words = words.iter();
         while let Some(&word) = words.next() {
             match word {
                 "--small" => wishes.small = true,
+                "--huge" => wishes.huge = true,
                 "--peers" => {
                     let names = words.next().context("--peers spider,wget or --peers none")?;
                     wishes.peers = list(names);
                 }
                 word if word.starts_with("--") => {
-                    bail!("no option {word}: there are --small and --peers")
+                    bail!("no option {word}: there are --small, --huge and --peers")
                 }
                 case => wishes.cases.push(case.to_owned()),
             }

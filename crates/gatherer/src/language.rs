@@ -40,10 +40,7 @@ pub struct Language {
 }
 
 /// `declared`: what page and headers say, in order of weight, as language tags (`pt-BR`).
-pub(crate) fn judge<'a>(
-    text: &str,
-    declared: impl IntoIterator<Item = &'a str>,
-) -> Option<Language> {
+pub fn judge<'a>(text: &str, declared: impl IntoIterator<Item = &'a str>) -> Option<Language> {
     let sample = middle(text);
     let declared = declared.into_iter().find_map(primary_code);
     let is_evidence = sample.chars().nth(SAMPLE_CHARS_MIN).is_some();

@@ -1,5 +1,8 @@
 //! The frontier at scale: how long a collection of N URLs in M sites takes to open, to lend from and to
-//! settle into. `cargo run --release -p store --example frontier_scale -- FOLDER [URLS] [SITES]`
+//! settle into. `cargo run --release -p store --example frontier_scale -- FOLDER [URLS] [SITES] [load]`
+//!
+//! The collection is made when it is not there; with `load` that is all. So a second process, which has none of the
+//! memory that making it took, can be measured alone.
 //!
 //! Times are wall and, where "CPU" stands, time on a processor (Linux), which a busy machine does not
 //! stretch; the figures are printed as they come.
@@ -20,19 +23,24 @@ const START: Timestamp = Timestamp(1_790_000_000_000);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let folder = arguments.next().ok_or("say where: frontier_scale FOLDER [URLS] [SITES]")?;
+    let folder =
+        arguments.next().ok_or("say where: frontier_scale FOLDER [URLS] [SITES] [load]")?;
     let urls: u64 = arguments.next().map_or(Ok(5_000_000), |n| n.parse())?;
     let sites: u64 = arguments.next().map_or(Ok(50_000), |n| n.parse())?;
+    let only_load = arguments.next().is_some_and(|word| word == "load");
     let path = Path::new(&folder).join("crawl.db");
     if !path.exists() {
         load(&path, urls, sites)?;
+    }
+    if only_load {
+        return Ok(());
     }
     let begun = Instant::now();
     let mut frontier = SqliteFrontier::open(&path)?;
     frontier.recover_leases(START)?;
     println!("open: {:?}", begun.elapsed());
     println!("{:?}", frontier.counts()?);
-    rounds(&mut frontier, 50, urls)?;
+    rounds(&mut frontier, 100, urls)?;
     links(&mut frontier, urls, sites)?;
     let file = std::fs::metadata(&path)?.len();
     println!("file: {} MB, {} bytes per page", file >> 20, file / frontier.counts()?.candidates);
