@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use model::{CrawlUrl, Exchange, LinkKind, LinkRel};
+use model::{CrawlUrl, Exchange, LinkKind, LinkRel, WordBits};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
@@ -155,7 +155,13 @@ fn judge_text(
     if words.wordless {
         gathered.problems.push(GatherProblem::WordlessText);
     }
-    let prints = WordPrints::of(&words.text);
+    let mut bits = WordBits::for_text(words.text.len());
+    let prints = WordPrints::telling(&words.text, |word| {
+        if let Some(bits) = &mut bits {
+            bits.add(word);
+        }
+    });
+    gathered.word_bits = bits;
     gathered.simhash = prints.simhash;
     // What is no word may still be all that tells two pages apart.
     gathered.skeleton = match words.text {

@@ -1,6 +1,6 @@
 //! What `gather` found.
 
-use model::{CrawlUrl, Link};
+use model::{CrawlUrl, Link, WordBits};
 
 use crate::{Language, LongPiece};
 
@@ -50,6 +50,8 @@ pub struct Gathered {
     pub simhash: u64,
     /// The same where all of the text is the same but for its digits; 0 without words.
     pub skeleton: u64,
+    /// Which words the text has, those with digits left out; none of a long one.
+    pub word_bits: Option<WordBits>,
     /// At most one of each kind.
     pub problems: Vec<GatherProblem>,
 }

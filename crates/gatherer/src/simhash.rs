@@ -25,10 +25,18 @@ pub struct WordPrints {
 
 impl WordPrints {
     pub fn of(text: &str) -> WordPrints {
+        WordPrints::telling(text, |_| ())
+    }
+
+    /// The same; `tell` is told each word without digits, by its hash.
+    pub fn telling(text: &str, mut tell: impl FnMut(u64)) -> WordPrints {
         let mut counters = Counters::default();
         let mut shingle = Shingle::default();
         let mut skeleton = 0u64;
-        each_word(&text.as_bytes()[..text.len().min(READ_MAX)], |word| {
+        each_word(&text.as_bytes()[..text.len().min(READ_MAX)], |word, is_whole| {
+            if is_whole {
+                tell(word);
+            }
             skeleton = (skeleton.rotate_left(9) ^ word).wrapping_mul(WORD_FACTOR);
             shingle.push(word, &mut counters);
         });
@@ -53,17 +61,18 @@ pub fn simhash_distance(one: u64, other: u64) -> u32 {
 /// without end are mostly text.
 const READ_MAX: usize = 256 << 10;
 
-/// Hands the hash of each word that counts to `push`.
-fn each_word(bytes: &[u8], mut push: impl FnMut(u64)) {
+/// Hands the hash of each word that counts to `push`, and whether that is all of it: digits are left out.
+fn each_word(bytes: &[u8], mut push: impl FnMut(u64, bool)) {
     let mut rest = bytes;
     while let Some((word, plain, behind)) = next_word(rest) {
         rest = behind;
         match plain {
             Some(0) => {}
-            Some(hash) => push(hash),
+            Some(hash) => push(hash, true),
             None => {
+                let is_whole = !word.iter().any(u8::is_ascii_digit);
                 let hashes = unspaced_words(word).map(hash_word).filter(|&hash| hash != 0);
-                hashes.for_each(&mut push);
+                hashes.for_each(|hash| push(hash, is_whole));
             }
         }
     }
@@ -436,7 +445,7 @@ mod tests {
             text in "[ a-zA-Z0-9:?é漢\u{10348}\n\u{0}]{0,60}|([a-z]{0,17}[ \n]){0,6}",
         ) {
             let mut found = Vec::new();
-            each_word(text.as_bytes(), |word| found.push(word));
+            each_word(text.as_bytes(), |word, _| found.push(word));
             let words = text.as_bytes().split(|&b| is_space(b)).flat_map(unspaced_words);
             let expected: Vec<u64> = words.map(hash_word).filter(|&hash| hash != 0).collect();
             prop_assert_eq!(found, expected);

@@ -24,6 +24,7 @@ mod time;
 mod trap;
 mod url;
 mod visit;
+mod word_bits;
 
 pub use archive::{Archive, ArchiveEntry, EntryKind, Mark, RecordId, RecordLocation, RefersTo};
 pub use candidate::{Candidate, Refusal, RefusalReason, Verdict};
@@ -56,3 +57,4 @@ pub use trap::{
 };
 pub use url::{CrawlUrl, Fingerprint, NormalForm, UrlBase, UrlError};
 pub use visit::{Change, Visit};
+pub use word_bits::WordBits;

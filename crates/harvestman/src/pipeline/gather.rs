@@ -352,7 +352,8 @@ impl GatherStage {
         let near = (html && !duplicate).then(|| near(exchange, &page, &gathered)).flatten();
         let content = content_of(&gathered, html);
         let is_text = content == Content::Text;
-        let sketch = is_text.then(|| Sketch::of(&gathered.text, looks.shown)).flatten();
+        let words = gathered.word_bits.take().filter(|_| is_text);
+        let sketch = words.map(|words| Sketch { words, shown: looks.shown });
         sightings.append(&mut notice.sightings);
         let report = PageReport {
             page,
