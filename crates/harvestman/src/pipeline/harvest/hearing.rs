@@ -12,6 +12,7 @@ use std::{
 };
 
 use model::{Candidate, Signal, limits};
+use seeder::SortedNotice;
 
 use super::Harvest;
 use crate::pipeline::{
@@ -21,6 +22,9 @@ use crate::pipeline::{
 
 /// URLs, or announcements, in a piece: about ten milliseconds of the loop, and as many of the writer.
 const PIECE: usize = 500;
+
+/// Notices that wait at once: up to 10 MB each. Where there are more, one is heard in one go, and everybody waits.
+const WAITING_MAX: usize = 8;
 
 /// The notices that wait to be heard, one after the other.
 #[derive(Default)]
@@ -39,11 +43,13 @@ struct Hearing {
 impl Harvest {
     /// A report has come: it is settled, or waits for what its notice says to be heard.
     pub(super) fn reported(&mut self, mut report: Box<Report>) {
+        let has_room = self.state.hearings.waiting.len() < WAITING_MAX;
         let told = match &mut report.subject {
             ReportSubject::Page(page) => Some(&mut page.notice),
             ReportSubject::Robots(..) => None,
         };
-        match told.filter(|told| told.pages.len() + told.signals.len() > PIECE) {
+        let is_long = |told: &&mut SortedNotice| told.pages.len() + told.signals.len() > PIECE;
+        match told.filter(is_long).filter(|_| has_room) {
             None => self.gathered(*report),
             Some(told) => {
                 let pages = std::mem::take(&mut told.pages).into_iter();
