@@ -1,8 +1,8 @@
 //! What the wire did that it should not ([`Met`]), beside its record: an exchange that is adopted after a crash, or
 //! that comes home in a batch, tells of it as it would have at its visit.
 //!
-//! One field each: `Harvestman-Met: HAZARD MEASURE WHAT`. Words of a later version that are not known here are passed
-//! over.
+//! One field, as no field may stand twice in a record: `Harvestman-Met: HAZARD MEASURE WHAT; HAZARD …`. Words of a later
+//! version that are not known here are passed over.
 
 use std::{
     collections::BTreeSet,
@@ -22,13 +22,22 @@ const WHAT_BYTES_MAX: usize = 100;
 /// Of one record: a visit meets a few at the most.
 const MET_MAX: usize = 16;
 
-pub(super) fn text(met: &Met) -> String {
+/// The value of the field; none where nothing was met.
+pub(super) fn all(met: &[Met]) -> Option<String> {
+    let all: Vec<String> = met.iter().map(text).collect();
+    (!all.is_empty()).then(|| all.join(BETWEEN))
+}
+
+const BETWEEN: &str = "; ";
+
+fn text(met: &Met) -> String {
     let (hazard, measure) = (met.hazard.word(), met.measure.word());
-    format!("{hazard} {measure} {}", met.what).trim_end().to_owned()
+    format!("{hazard} {measure} {}", met.what.replace(';', ",")).trim_end().to_owned()
 }
 
 pub(super) fn read(record: &Record) -> Vec<Met> {
-    record.fields.all(MET_FIELD).filter_map(one).take(MET_MAX).collect()
+    let fields = record.fields.all(MET_FIELD);
+    fields.flat_map(|all| all.split(BETWEEN)).filter_map(one).take(MET_MAX).collect()
 }
 
 fn one(text: &str) -> Option<Met> {

@@ -99,8 +99,8 @@ pub(super) fn response(out: &mut Vec<u8>, entry: &ArchiveEntry<'_>) {
         field(out, "WARC-Payload-Digest", &payload);
     }
     visit(out, exchange, if digest_said { None } else { Some(&payload) });
-    for met in &exchange.met {
-        field(out, MET_FIELD, &met::text(met));
+    if let Some(met) = met::all(&exchange.met) {
+        field(out, MET_FIELD, &met);
     }
     field(out, "Content-Type", "application/http; msgtype=response");
     finish(out, &[&exchange.response_head, body]);
