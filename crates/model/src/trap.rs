@@ -227,6 +227,9 @@ pub struct PatternNote {
     pub same: u32,
     /// Pages in a row that brought nothing but more of the pattern.
     pub barren: u32,
+    /// The level of those of its pages that are nearest to the entry page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<u16>,
     /// Pages of it that came, and those of them that had what others have.
     pub pages: u32,
     pub copies: u32,

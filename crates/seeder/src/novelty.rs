@@ -34,7 +34,9 @@ pub enum Novelty {
     Thin,
     /// Words enough.
     Own,
-    /// Nothing can be said: there was no page before it, its text is long, or it shows pictures of its own.
+    /// A few words at most, and pictures of its own.
+    Pictured,
+    /// Nothing can be said: there was no page before it, or its text is long.
     Unsaid,
 }
 
@@ -60,7 +62,7 @@ impl Lately {
             true if self.pages.is_empty() => Novelty::Unsaid,
             true => Novelty::Own,
             false if near.iter().any(|page| page.shown == sketch.shown) => Novelty::Thin,
-            false => Novelty::Unsaid,
+            false => Novelty::Pictured,
         }
     }
 
@@ -87,7 +89,10 @@ pub fn shown(body: &[u8], text: &str, whole: u64) -> u64 {
     let sources = memmem::find_iter(body, b"src").chain(memmem::find_iter(body, b"SRC"));
     let values = sources.filter_map(|at| value_of(&body[at + 3..]));
     // Scripts and styles are the same on all pages, but for the number of their version.
-    let shown = values.filter(|value| !has(value, b".js") && !has(value, b".css"));
+    let is_style = |value: &&[u8]| has(value, b".js") || has(value, b".css");
+    // What is made for the moment: banners and counters.
+    let is_made = |value: &&[u8]| has(value, b"?");
+    let shown = values.filter(|value| !is_style(value) && !is_made(value));
     shown.fold(0, |sum: u64, value| {
         (sum.rotate_left(5) ^ fnv(value.iter().copied())).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     })
@@ -160,11 +165,12 @@ mod tests {
         assert_eq!(shown("<a href='/q?id=1'>next</a>"), 0);
         assert_eq!(shown("<a href=/q?id=1><img alt=x src=\"/i/1.jpg\"></a>"), one);
         assert_eq!(shown("<script src=/app.js?v=17></script>"), 0);
+        assert_eq!(shown("<img src='/banner?now=1731'>"), 0);
         let mut lately = Lately::default();
         let mut page = |shown| lately.judge("/p/*", sketch_with("next", shown));
         assert_eq!(
             [page(one), page(two), page(two)],
-            [Novelty::Unsaid, Novelty::Unsaid, Novelty::Thin]
+            [Novelty::Unsaid, Novelty::Pictured, Novelty::Thin]
         );
         assert_eq!(
             super::shown(b"<script>paint(1)</script>", "", 7),

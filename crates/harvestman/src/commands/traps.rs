@@ -152,7 +152,7 @@ fn known_trap(traps: &SiteTraps, site: &str, pattern: Option<&str>) -> Result<()
     };
     Err(Failure::usage(
         format!("there is no trap {pattern:?} on {site}"),
-        format!("{there}; `harvestman traps {site}` tells more of them"),
+        format!("{there}; `harvestman traps --site {site}` tells more of them"),
     ))
 }
 

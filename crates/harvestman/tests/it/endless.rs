@@ -248,3 +248,54 @@ fn near_duplicates_are_lifted_in_a_running_crawl() {
     crawl.signal("INT");
     crawl.wait(crate::world::PATIENCE).exits(0);
 }
+
+/// Six hundred stops that differ in numbers alone, listed by thirty lines; each leads to its own Saturday and Sunday.
+#[test]
+fn pages_of_numbers_that_are_listed_elsewhere_come_whole_though_each_leads_to_more_of_its_kind() {
+    let raw = site(|path| {
+        if path.is_empty() {
+            let lines: String = (0..30).map(|n| format!("<a href=/line/{n}>line</a> ")).collect();
+            return Some(Ok(format!("<p>{}</p>{lines}", words(1, 60))));
+        }
+        if let Some(line) = number(path, "line/").filter(|line| *line < 30) {
+            let stop = |n: u64| format!("<a href=/stop?n={}>stop</a> ", line * 20 + n);
+            let stops: String = (0..20).map(stop).collect();
+            return Some(Ok(format!("<title>Line</title><p>{}</p>{stops}", words(line + 9, 40))));
+        }
+        let (n, day) = match path.strip_prefix("stop?n=")?.split_once("&day=") {
+            Some((n, day)) => (n.parse::<u64>().ok()?, day.parse::<u64>().ok()?),
+            None => (path.strip_prefix("stop?n=")?.parse().ok()?, 0),
+        };
+        let times: String = (0..12).map(|hour| format!("{hour}:{} ", (n * 7 + day) % 60)).collect();
+        let days =
+            format!("<a href='/stop?n={n}&day=1'>Sat</a> <a href='/stop?n={n}&day=2'>Sun</a>");
+        Some(Ok(format!("<title>Stop {n}</title><h1>Departures</h1>{times}<p>{FRAME}</p>{days}")))
+    });
+    crawl(&raw, "3000");
+    assert_eq!(met(&raw, "/stop?"), 600 * 3);
+}
+
+/// A picture a day, walked by "yesterday": the frame around it has more words than the page.
+#[test]
+fn a_book_of_pictures_comes_whole_in_spite_of_the_words_around_each_and_a_banner_saves_no_counter()
+{
+    let raw = site(|path| {
+        if path.is_empty() {
+            let links = "<a href=/photo/300>today</a> <a href=/ad/1>ads</a>";
+            return Some(Ok(format!("<p>{}</p>{links}", words(1, 60))));
+        }
+        let frame = format!("<p>{FRAME}</p>");
+        if let Some(n) = number(path, "photo/").filter(|n| *n <= 300) {
+            let picture = format!("<img src=/pictures/{n}.jpg>");
+            let before = n.checked_sub(1).map(|n| format!("<a href=/photo/{n}>yesterday</a>"));
+            return Some(Ok(format!("<title>Day {n}</title>{picture}{frame}{}", before?)));
+        }
+        let n = number(path, "ad/")?;
+        let banner = format!("<img src='/banner?shown={}'>", n * 31);
+        Some(Ok(format!("<title>Page {n}</title>{banner}{frame}<a href=/ad/{}>next</a>", n + 1)))
+    });
+    crawl(&raw, "3000");
+    // The first one has no yesterday and is not there.
+    assert_eq!(met(&raw, "/photo/"), 301);
+    assert!(met(&raw, "/ad/") < 100, "{}", met(&raw, "/ad/"));
+}

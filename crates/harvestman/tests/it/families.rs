@@ -140,12 +140,12 @@ fn near_duplicates_come_to_an_end_though_every_one_has_a_pattern_of_its_own() {
     assert!(traps.out.contains("near-duplicates"), "{traps}");
 }
 
-/// Forty-five pictures, each leading to the next, with one text.
+/// Forty-five pages, each leading to the next, with one text and one picture.
 fn gallery() -> Raw {
     Raw::start(|place, stream| {
         let at = place.rsplit_once("?n=").and_then(|(_, n)| n.parse::<u32>().ok()).unwrap_or(0);
         let next = format!("<a href='/picture?n={}'>next</a>", (at + 1).min(45));
-        let body = format!("<title>Picture {at}</title><img src=/i/{at}.png><p>{SAME}</p>{next}");
+        let body = format!("<title>Picture {at}</title><img src=/i/frame.png><p>{SAME}</p>{next}");
         match place.contains("/i/") || place.contains("/no-such-page") {
             true => reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),
             false => reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes()),

@@ -166,6 +166,21 @@ fn what_is_sold_does_not_keep_the_rest_away() {
     assert_eq!(missing(&asked, unsold.flat_map(of)), [""; 0]);
 }
 
+/// The newest are translated, and the list begins with the oldest.
+#[test]
+fn the_last_part_of_a_site_comes_though_all_before_it_were_copies() {
+    let raw = site(|path| match path {
+        "/" => page("Home", &text("home"), (0..200).map(|n| format!("/de/{n}"))),
+        path if path.starts_with("/de/") => match path[4..].parse::<u64>().ok()? {
+            n if n >= 140 => page("Seite", &text(&format!("de {n}")), []),
+            _ => page("Seite", "Diese Seite ist noch nicht in deutscher Sprache zu haben.", []),
+        },
+        _ => None,
+    });
+    let (_, asked, _) = crawled(&raw);
+    assert_eq!(missing(&asked, (140..200).map(|n| format!("/de/{n}"))), [""; 0]);
+}
+
 #[test]
 fn sessions_in_odd_places_come_to_an_end() {
     for form in ["/p{n};tok={id}", "/p{n},sid={id}", "/p{n}-{id}.html", "/p{n}&s={id}"] {

@@ -24,6 +24,8 @@ const NAMES_MAX: usize = 16;
 const NAME_COPIES: u32 = 2;
 /// Contents that are remembered of a stopped pattern.
 const CONTENTS_MAX: usize = 16;
+/// Refusals up to which squares are sampled.
+const SQUARES_MAX: u64 = 4_096;
 /// Each doubt doubles what is wanted; no more than eightfold, for there must be an end.
 const DOUBTS_MAX: u32 = 3;
 
@@ -141,9 +143,12 @@ pub(super) fn look_again(
 }
 
 /// Whether a URL that is refused for this is taken all the same, as the so many-th: ever fewer, for there may be no
-/// end of them.
+/// end of them. Squares are even and odd by turns, and some lie near every end; where each page leads to so many more
+/// that they go on for long, powers of two.
 pub fn is_sample(objection: &TrapObjection, count: u64) -> bool {
     let is_pattern = objection.pattern != UrlTraps::SITE;
     let is_copies = objection.hazard == Hazard::ManyDuplicates;
-    is_pattern && is_copies && count > 1 && count.is_power_of_two()
+    let is_square = count.isqrt().pow(2) == count;
+    let is_due = if count <= SQUARES_MAX { is_square } else { count.is_power_of_two() };
+    is_pattern && is_copies && count > 1 && is_due
 }

@@ -30,6 +30,7 @@ struct Site {
     tripped: Vec<Tripped>,
     seeded: bool,
     elapsed: Duration,
+    level: u16,
 }
 
 impl Site {
@@ -40,10 +41,12 @@ impl Site {
             rules: TrapRules::default(),
             tripped: Vec::new(),
             seeded: true,
+            level: 0,
             elapsed: Duration::from_millis(10),
         }
     }
 
+    /// Each is found by the one before it.
     fn page(&mut self, rest: &str, text: &str, inside: u32, outside: u32) {
         self.page_of(rest, text, text, inside, outside);
     }
@@ -61,7 +64,9 @@ impl Site {
         };
         let found = Found { inside, outside };
         let (seeded, elapsed) = (self.seeded, self.elapsed);
-        let seen = Observation { looks, seed: false, seeded, found, elapsed, now: NOW };
+        self.level += 1;
+        let level = self.level;
+        let seen = Observation { looks, level, seed: false, seeded, found, elapsed, now: NOW };
         let tripped = self.watch.observe(&mut self.traps, &self.rules, &url(rest), &seen);
         self.tripped.extend(tripped);
     }

@@ -3,9 +3,8 @@
 //! Evidence, not guesses:
 //! - *many-duplicates*: most of the pages of a pattern have the content of others; then the pattern is stopped,
 //!   as narrowly as can be ([`super::copies`]). One content that most pages of the site have stops the site.
-//! - *counter*: page after page of a pattern leads to nothing but more of the pattern, and their texts are those
-//!   of the ones before but for digits. Pages with next to no text must also show the same as those before: a gallery
-//!   has a picture on each.
+//! - *counter*: page after page of a pattern, found by its like, leads to nothing but more of the pattern, and their
+//!   texts are those of the ones before but for digits, and so is what they show: a gallery has a picture on each.
 //! - *variants*: many combinations of parameters on one path, of which page after page leads nowhere new, or
 //!   which are too many.
 //! - *session-ids*: parts of URLs that make no difference ([`super::token`]).
@@ -71,6 +70,8 @@ pub(super) struct Seen {
 #[derive(Clone, Copy, Debug)]
 pub struct Observation {
     pub looks: Looks,
+    /// Links from the entry page.
+    pub level: u16,
     pub seed: bool,
     /// A seed names the site.
     pub seeded: bool,
@@ -346,9 +347,12 @@ impl Page<'_> {
             note.skeletons.truncate(SKELETONS - 1);
             note.skeletons.insert(0, skeleton);
         }
+        // As near as the nearest: not found by its like but by pages of another kind, which list them.
+        let is_listed = note.level.is_none_or(|nearest| self.seen.level <= nearest);
+        note.level = Some(note.level.unwrap_or(u16::MAX).min(self.seen.level));
         if outside > 0 || !familiar {
             note.barren = note.barren.saturating_sub(2);
-        } else if inside > 0 {
+        } else if inside > 0 && !is_listed {
             note.barren = note.barren.saturating_add(1);
         }
         let wanted = copies::wanted(note.doubts, rules);
@@ -364,10 +368,9 @@ impl Page<'_> {
         self.stop(traps, &self.pattern.text, hazard)
     }
 
-    /// Of the text without its digits, and of what is shown where there is next to none.
+    /// Of the text without its digits, and of what is shown.
     fn skeleton(&self) -> u32 {
-        let Looks { skeleton, shown, text_bytes, .. } = self.seen.looks;
-        let shown = if text_bytes < TEXT_BYTES_MIN { shown } else { 0 };
+        let Looks { skeleton, shown, .. } = self.seen.looks;
         (skeleton ^ shown ^ (shown >> 32)) as u32
     }
 

@@ -46,6 +46,10 @@ impl Harvest {
         }
         let kind = Pattern::of(&page.url).text;
         let novelty = held.loners.novelty(&kind, told.sketch);
+        if novelty == Novelty::Pictured {
+            // A page of a picture book. It proves nothing either way: a banner may be another one each time.
+            return None;
+        }
         if page.last.is_some() {
             // It was counted at its first visit.
             return match family_again(&held.traps.families, page, update, told.near) {
@@ -59,7 +63,7 @@ impl Harvest {
             (Some(kin), _) => Bearing::Near(kin.pages),
             (None, Novelty::Own) => Bearing::Own,
             (None, Novelty::Thin) => Bearing::Thin,
-            (None, Novelty::Unsaid) => match told.content {
+            (None, Novelty::Unsaid | Novelty::Pictured) => match told.content {
                 Content::Text => Bearing::Unlike,
                 Content::File => Bearing::File,
                 Content::Data => Bearing::Dull,

@@ -197,7 +197,8 @@ impl Harvest {
             return;
         }
         let (seed, seeded, elapsed) = (page.seed, held.seeded, visit.elapsed);
-        let seen = Observation { looks, seed, seeded, found, elapsed, now };
+        let level = page.level;
+        let seen = Observation { looks, level, seed, seeded, found, elapsed, now };
         let tripped = held.watch.observe(&mut held.traps.urls, rules, &page.url, &seen);
         for Tripped { hazard, what, measure } in tripped {
             tracing::info!(site = %delta.key, hazard = hazard.word(), %what, "a trap");
