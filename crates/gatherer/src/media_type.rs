@@ -74,7 +74,9 @@ pub(crate) fn sniff(declared: &Declared, body: &[u8]) -> String {
     }
     let found = match essence {
         "" | "unknown/unknown" | "application/unknown" => Some(unknown(header)),
-        "application/octet-stream" => looks_like_html(header).then_some("text/html"),
+        "application/octet-stream" => {
+            (looks_like_html(header) || begins_a_page(header)).then_some("text/html")
+        }
         "text/html" | "application/xhtml+xml" => {
             binary_kind(header).or_else(|| no_markup_but_binary(header))
         }
@@ -112,7 +114,7 @@ pub(crate) fn is_html(essence: &str) -> bool {
 }
 
 fn unknown(header: &[u8]) -> &'static str {
-    if looks_like_html(header) {
+    if looks_like_html(header) || begins_a_page(header) {
         "text/html"
     } else if skip_space(header).starts_with(b"<?xml") {
         "text/xml"
@@ -125,16 +127,22 @@ fn unknown(header: &[u8]) -> &'static str {
     }
 }
 
-/// A whole page and no piece of one, of which texts are full: what only a page begins with, also behind comments.
+/// A whole page and no piece of one, of which texts are full: what only a page begins with, also behind comments and
+/// behind the declaration with which XHTML begins.
 fn begins_a_page(header: &[u8]) -> bool {
     const STARTS: [&[u8]; 6] =
         [b"<!DOCTYPE HTML", b"<HTML", b"<HEAD", b"<TITLE", b"<META", b"<BODY"];
     let mut text = skip_space(header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header));
-    while let Some(comment) = text.strip_prefix(b"<!--") {
-        let Some(end) = memchr::memmem::find(comment, b"-->") else { return false };
-        text = skip_space(&comment[end + 3..]);
+    loop {
+        let end: &[u8] = match text {
+            [b'<', b'!', b'-', b'-', ..] => b"-->",
+            [b'<', b'?', b'x' | b'X', b'm' | b'M', b'l' | b'L', ..] => b"?>",
+            _ => return begins_with(text, &STARTS),
+        };
+        // Behind its beginning, of which the end may be a part: `<!-->`.
+        let Some(at) = memchr::memmem::find(&text[4..], end) else { return false };
+        text = skip_space(&text[4 + at + end.len()..]);
     }
-    begins_with(text, &STARTS)
 }
 
 /// MIME Sniffing 7.1, the patterns that mean HTML: a known tag that ends behind its name.
@@ -271,6 +279,22 @@ mod tests {
             ("text/plain; charset=utf-8", b"\n<HTML lang=pt>", "text/html"),
             ("text/plain", b"<!-- a --> <!-- b -->\n<html>", "text/html"),
             ("text/plain", b"<!-- a comment, and words", "text/plain"),
+            (
+                "text/plain",
+                b"<?xml version=\"1.0\"?>\n<!DOCTYPE html PUBLIC \"x\"><html>",
+                "text/html",
+            ),
+            (
+                "text/plain",
+                b"\xef\xbb\xbf<?xml version='1.0'?><!-- a --><html xmlns='x'>",
+                "text/html",
+            ),
+            ("text/xml", b"<?xml version='1.0'?><?xml-stylesheet href='a'?><html>", "text/html"),
+            ("text/plain", b"<?xml version='1.0'?><!DOCTYPE svg><svg>", "text/plain"),
+            ("text/plain", b"<?xml version='1.0'", "text/plain"),
+            ("text/plain", b"<?php echo '<html>' ?><html>", "text/plain"),
+            ("", b"<?xml version='1.0'?><!DOCTYPE html><p>", "text/html"),
+            ("application/octet-stream", b"<?xml version='1.0'?><html lang='en'>", "text/html"),
             ("text/plain", b"<p>a piece of a page</p>", "text/plain"),
             ("text/plain", b"how to write <html>", "text/plain"),
             ("text/plain", b"<htmlish>", "text/plain"),

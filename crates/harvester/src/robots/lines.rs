@@ -1,7 +1,7 @@
 //! From the bytes of a robots.txt to its directives, line by line.
 //!
-//! Tolerant where a server's meaning is plain: byte order marks (also broken ones), UTF-16, Latin-1, all
-//! line ends, blanks before the colon, no colon at all, and the misspellings that occur in the wild. Google
+//! Tolerant where a server's meaning is plain: byte order marks (also broken ones, several, and before later lines of
+//! files that were put together), UTF-16, UTF-32, Latin-1, all line ends, blanks before the colon, no colon at all, and the misspellings that occur in the wild. Google
 //! and crawler-commons accept the same. HTML around the lines is taken off by [`markup`].
 
 use std::borrow::Cow;
@@ -48,6 +48,12 @@ pub(super) enum Key {
 pub fn decode(bytes: &[u8]) -> String {
     let bytes = &bytes[..bytes.len().min(ROBOTS_BYTES_MAX as usize)];
     match bytes {
+        [0xff, 0xfe, 0, 0, rest @ ..] if is_utf32(rest, u32::from_le_bytes) => {
+            utf32(rest, u32::from_le_bytes).collect()
+        }
+        [0, 0, 0xfe, 0xff, rest @ ..] if is_utf32(rest, u32::from_be_bytes) => {
+            utf32(rest, u32::from_be_bytes).collect()
+        }
         // A mark that an editor left, or that was put before a file of another encoding: the bytes decide.
         [0xff, 0xfe, rest @ ..] | [0xfe, 0xff, rest @ ..] if !is_utf16(rest) => {
             utf8_or_latin1(without_mark(rest)).into_owned()
@@ -68,9 +74,19 @@ fn lines_in(line: &str, number: u32, page: bool) -> impl Iterator<Item = Line<'_
     // A line of tags alone means nothing either, and is one mistake however many there are.
     let (mut tagged, mut said) = (false, false);
     let mut pieces = markup::pieces(line).peekable();
+    let mut rest = None;
     std::iter::from_fn(move || {
-        while let Some(piece) = pieces.next() {
-            tagged |= pieces.peek().is_some();
+        loop {
+            let piece = match rest.take() {
+                Some(rest) => rest,
+                None => {
+                    let Some(piece) = pieces.next() else { break };
+                    tagged |= pieces.peek().is_some();
+                    piece
+                }
+            };
+            let (piece, more) = if page { first_directive(piece) } else { (piece, None) };
+            rest = more;
             if let Some(found) = line_of(cut(piece, LINE_BYTES_MAX), number, tagged, page) {
                 said = true;
                 return Some(found);
@@ -85,6 +101,34 @@ fn lines_in(line: &str, number: u32, page: bool) -> impl Iterator<Item = Line<'_
             mended: false,
         })
     })
+}
+
+/// In a page blanks are all one, and whoever wrote lines there may have got one: `User-agent: * Disallow: /x`. What
+/// begins with a key ends before the next; a sentence that speaks of keys does not begin with one.
+fn first_directive(piece: &str) -> (&str, Option<&str>) {
+    let said = piece.split('#').next().unwrap_or_default();
+    let mut keys = memchr::memchr_iter(b':', said.as_bytes()).filter_map(|at| key_before(said, at));
+    let is_first = |at: &usize| markup::bare(&said[..*at]).trim_matches(is_blank).is_empty();
+    match keys.next().filter(is_first).and_then(|_| keys.next()) {
+        Some(next) => (&piece[..next], Some(&piece[next..])),
+        None => (piece, None),
+    }
+}
+
+/// Where the key begins whose colon this is, if it is one of ours and stands behind a blank, a tag or `&nbsp;`.
+fn key_before(text: &str, colon: usize) -> Option<usize> {
+    let before = text[..colon].trim_end_matches(is_blank);
+    let from = before.floor_char_boundary(before.len().saturating_sub(KEY_BYTES_MAX + 1));
+    let ends_another = |c: char| is_blank(c) || matches!(c, '>' | ';');
+    let is_start = |at: &usize| before[..*at].chars().next_back().is_none_or(ends_another);
+    let is_key = |at: &usize| {
+        matches!(
+            Key::of(&before[*at..]).0,
+            Key::UserAgent | Key::Allow | Key::Disallow | Key::CrawlDelay | Key::Sitemap
+        )
+    };
+    let places = before[from..].char_indices().map(|(at, _)| from + at);
+    places.filter(is_start).find(is_key)
 }
 
 /// `None` for what is blank, and for comments.
@@ -133,6 +177,7 @@ fn split_lines(text: &str) -> impl Iterator<Item = &str> {
 /// The key, the value, and whether they are spelled as they should be.
 fn directive(line: &str) -> Option<(Key, &str, bool)> {
     let said = line.split('#').next().unwrap_or("").trim_matches(is_blank);
+    let said = said.trim_start_matches(LATIN1_MARK).trim_start_matches(is_blank);
     if said.is_empty() {
         return None;
     }
@@ -153,9 +198,13 @@ fn split_key(line: &str) -> Option<(&str, &str, bool)> {
     (!value.contains(is_blank)).then_some((key, value, false))
 }
 
-fn is_blank(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\0' | '\u{b}' | '\u{c}' | '\u{a0}')
+/// Byte order marks are blanks of no width.
+pub(super) fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\0' | '\u{b}' | '\u{c}' | '\u{a0}' | '\u{feff}')
 }
+
+/// A UTF-8 byte order mark in a file that is none otherwise.
+const LATIN1_MARK: &str = "\u{ef}\u{bb}\u{bf}";
 
 impl Key {
     /// The key that is meant, and whether it is spelled so.
@@ -186,6 +235,9 @@ const SPELLINGS: [(Key, &str, &[&str]); 5] = [
     (Key::CrawlDelay, "crawl-delay", &["crawldelay", "crawl delay", "crawl_delay"]),
     (Key::Sitemap, "sitemap", &["site-map"]),
 ];
+
+/// The longest spelling is `crawl-delay`.
+const KEY_BYTES_MAX: usize = 11;
 
 const EXTENSIONS: &[&str] = &[
     "host",
@@ -228,6 +280,17 @@ fn is_utf16(bytes: &[u8]) -> bool {
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
     char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
+
+/// Four bytes can be anything; those of a character seldom by chance.
+fn is_utf32(bytes: &[u8], unit: fn([u8; 4]) -> u32) -> bool {
+    let wrong = utf32(bytes, unit).filter(|c| *c == char::REPLACEMENT_CHARACTER).count();
+    wrong * 2 <= bytes.len() / 4
+}
+
+fn utf32(bytes: &[u8], unit: fn([u8; 4]) -> u32) -> impl Iterator<Item = char> {
+    let units = bytes.chunks_exact(4).map(move |four| unit([four[0], four[1], four[2], four[3]]));
+    units.map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
 fn cut(text: &str, bytes_max: usize) -> &str {

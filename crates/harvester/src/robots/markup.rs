@@ -7,6 +7,8 @@
 
 use std::borrow::Cow;
 
+use super::lines::is_blank;
+
 /// The longest name of a tag that is known here is `blockquote`.
 const NAME_BYTES_MAX: usize = 10;
 
@@ -43,7 +45,7 @@ pub(super) fn bare(piece: &str) -> Cow<'_, str> {
 
 /// The file is a page of HTML, so that `&amp;` in it means `&`.
 pub(super) fn is_page(text: &str) -> bool {
-    let text = text.trim_start();
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || is_blank(c));
     text.starts_with("<!") || tags(text).next().is_some_and(|tag| tag.start == 0)
 }
 
@@ -84,7 +86,8 @@ fn tags(text: &str) -> impl Iterator<Item = Tag> {
 
 /// Whether the tag whose inside begins here breaks a line; `None`: it is no tag.
 fn kind(inside: &str) -> Option<bool> {
-    if inside.starts_with('!') {
+    let is_declaration = || inside.get(..4).is_some_and(|s| s.eq_ignore_ascii_case("?xml"));
+    if inside.starts_with('!') || is_declaration() {
         return Some(true);
     }
     let inside = inside.strip_prefix('/').unwrap_or(inside);
