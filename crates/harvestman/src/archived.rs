@@ -1,9 +1,9 @@
 //! What was said on the wire, read back from the volumes: bodies decoded, and the payload of a revisit taken
-//! from the record it refers to.
+//! from the record it refers to. A body may have been archived in part, or not at all ([`Kept`]).
 
 use gatherer::{GatherOptions, Gathered, gather};
 use harvester::http::decode_body;
-use model::{CrawlUrl, EntryKind, Exchange, RecordLocation, RefersTo};
+use model::{CrawlUrl, EntryKind, Exchange, RecordLocation, RefersTo, Stopped};
 use store::{
     census::Census,
     collection::Collection,
@@ -34,6 +34,7 @@ impl<'a> Archived<'a> {
                 exchange.headers = original.headers;
             }
             (exchange.entity, exchange.body) = (original.entity, original.body);
+            exchange.stopped = original.stopped;
         }
         decode_body(&mut exchange, self.bytes_max);
         Ok(exchange)
@@ -73,6 +74,50 @@ impl<'a> Archived<'a> {
             ),
             what_to_do: "other versions may be: see harvestman history".to_owned(),
         })
+    }
+}
+
+/// How much of a body the archive has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    Whole,
+    /// Its beginning, and why not the rest.
+    Beginning(Stopped),
+    /// The head alone, and why no body.
+    Nothing(Stopped),
+}
+
+impl Kept {
+    /// Of an exchange as [`Archived::exchange`] gives it. An empty body that nothing stopped is whole.
+    pub fn of(exchange: &Exchange) -> Kept {
+        match exchange.stopped {
+            None => Kept::Whole,
+            Some(why) if exchange.body.is_empty() => Kept::Nothing(why),
+            Some(why) => Kept::Beginning(why),
+        }
+    }
+
+    /// What is missing, for people; nothing of a whole one.
+    pub fn words(self) -> Option<String> {
+        let (what, why) = match self {
+            Kept::Whole => return None,
+            Kept::Beginning(why) => ("only the beginning of its content is kept", why),
+            Kept::Nothing(why) => ("its content is not kept", why),
+        };
+        Some(format!("{what}: {}", missing_for(why)))
+    }
+}
+
+fn missing_for(why: Stopped) -> &'static str {
+    match why {
+        Stopped::Type => "its type was not wanted (fetch.media_types)",
+        Stopped::Announced => "it was longer than is fetched (fetch.body_bytes_max)",
+        Stopped::Length => {
+            "it was longer than what is fetched or kept (fetch.body_bytes_max, store.content_bytes_max)"
+        }
+        Stopped::Time => "it took longer than the time for a visit",
+        Stopped::Disconnect => "the server hung up before its end",
+        Stopped::Coding => "it cannot be unpacked any further",
     }
 }
 

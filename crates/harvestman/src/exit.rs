@@ -55,7 +55,15 @@ impl Failure {
         }
     }
 
-    /// What somebody typed as a URL is none; `why` is the seeder's answer to it.
+    /// What somebody asks about is no URL; `why` is the seeder's answer to it.
+    pub fn no_url(typed: &str, why: &str) -> Failure {
+        Failure::usage(
+            format!("{typed:?} is no URL: {why}"),
+            "give the URL of a page, such as https://example.org/",
+        )
+    }
+
+    /// What somebody gives as a seed is none; `why` is the seeder's answer to it.
     pub fn bad_url(typed: &str, why: &str) -> Failure {
         Failure::usage(
             format!("cannot crawl {typed:?}: {why}"),

@@ -195,6 +195,12 @@ impl UrlTraps {
         lifted
     }
 
+    /// Takes back what was lifted under this name, or (`None`) all of it; says what that was. Nothing is stopped by it:
+    /// the evidence begins anew.
+    pub fn watch_again(&mut self, pattern: Option<&str>) -> Vec<String> {
+        self.lifted.extract_if(.., |name| pattern.is_none_or(|pattern| pattern == *name)).collect()
+    }
+
     /// Typed by people, one by one.
     pub const LIFTED_MAX: usize = 256;
 }

@@ -131,7 +131,7 @@ pub fn parse_seed(text: &str) -> Result<CrawlUrl, String> {
     }
     let is_absolute = text.starts_with("//");
     if !is_absolute && text.starts_with(['/', '?', '.']) {
-        return Err("a path alone is no seed: write the whole URL".to_owned());
+        return Err("a path alone says no host: write the whole URL".to_owned());
     }
     let bare = text.trim_start_matches('/');
     let host = bare.split(['/', '?', '#']).next().unwrap_or_default();

@@ -66,15 +66,28 @@ pub struct TrapsArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum TrapsCommand {
-    /// Take URLs of this pattern, or of the whole site, again
+    /// Take URLs of this pattern, or of the whole site, again, and never stop them any more
     #[command(after_help = "Examples:
   harvestman traps lift shop.example.org '/cal?m=*&y=*'
-  harvestman traps lift shop.example.org")]
+  harvestman traps lift shop.example.org              everything that is stopped there
+  harvestman traps lift shop.example.org '*'          the same, also where nothing is stopped yet")]
     Lift {
         /// A host as the collection has it
         site: String,
 
-        /// As listed; without it, everything that was stopped on the site
+        /// As listed; without it, everything that was stopped on the site; '*' also what would be
+        pattern: Option<String>,
+    },
+
+    /// Take a lift back: what was lifted may be stopped again, between crawls
+    #[command(after_help = "Examples:
+  harvestman traps watch shop.example.org '/cal?m=*&y=*'
+  harvestman traps watch shop.example.org             everything that was lifted there")]
+    Watch {
+        /// A host as the collection has it
+        site: String,
+
+        /// As it was lifted; without it, everything that was lifted on the site
         pattern: Option<String>,
     },
 }

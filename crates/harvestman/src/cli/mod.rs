@@ -168,10 +168,11 @@ site with three such pages. What was harvested is kept.")]
   harvestman traps --site shop.example.org --json
   harvestman traps lift shop.example.org '/cal?m=*&y=*'
   harvestman traps lift shop.example.org
+  harvestman traps watch shop.example.org
 
-Without a pattern all of the site is lifted. What is lifted is left alone from then on; pages that were
-left out for it are visited. A running crawl obeys within seconds. What makes a trap is said by hazards.*
-in harvest.toml; see docs/hazards.md.")]
+Without a pattern all of the site is lifted. What is lifted is left alone from then on, until `traps
+watch` takes that back; pages that were left out for it are visited. A running crawl obeys within
+seconds. What makes a trap is said by hazards.* in harvest.toml; see docs/hazards.md.")]
     Traps(TrapsArgs),
 
     /// Several crawls in one collection, each with its own seeds, scope, limits and manners

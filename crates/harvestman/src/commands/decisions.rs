@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use model::RefusalReason;
+use model::{CrawlUrl, RefusalReason};
 use seeder::parse_seed;
 use serde_json::{Value, json};
 use store::{
@@ -57,18 +57,24 @@ pub(super) fn known_site(census: &Census, text: &str) -> Result<String, Failure>
     let site = site_of(text)?;
     match census.site(&site)? {
         Some(_) => Ok(site),
-        None => Err(Failure::usage(
-            format!("there is no site {site:?}"),
-            "give a host as the collection has it, with its port if that is unusual, such as \
-             example.org or example.org:8080",
-        )),
+        None => Err(Failure::usage(format!("there is no site {site:?}"), SITE_ADVICE)),
     }
 }
 
-/// A site as somebody types it: its key, a host, or a URL of it.
+const SITE_ADVICE: &str = "give a host as the collection has it, with its port if that is unusual, such as \
+    example.org or example.org:8080";
+
+/// A site as somebody types it: its key, a host (in a house of one's own also one of a single word), or a URL of it.
 pub(super) fn site_of(text: &str) -> Result<String, Failure> {
-    let url = parse_seed(text).map_err(|why| Failure::bad_url(text, &why))?;
-    Ok(url.site().as_str().to_owned())
+    let is_word = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    let word = || CrawlUrl::parse(&format!("http://{text}/")).ok().filter(|_| is_word);
+    match parse_seed(text) {
+        Ok(url) => Ok(url.site_text().to_owned()),
+        Err(why) => match word() {
+            Some(url) => Ok(url.site_text().to_owned()),
+            None => Err(Failure::usage(format!("{text:?} is no site: {why}"), SITE_ADVICE)),
+        },
+    }
 }
 
 /// By reason, those that refused most first.

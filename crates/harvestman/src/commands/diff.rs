@@ -30,8 +30,8 @@ pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, Failure> {
     }
     let story = Story::find(context, &args.url)?;
     let (old, new) = picks(&story, args)?;
-    let (old, new) =
-        (Side::read(&story, &old, args.source)?, Side::read(&story, &new, args.source)?);
+    let read = |picked| Side::read(context, &story, picked, args.source);
+    let (old, new) = (read(&old)?, read(&new)?);
     let diff = Diff::of(&old.lines(), &new.lines(), usize::from(args.context));
     let told = Told { url: story.url.to_string(), old, new, diff, source: args.source };
     if let Some(path) = &args.html {
@@ -84,10 +84,16 @@ struct Side {
 }
 
 impl Side {
-    fn read(story: &Story, picked: &Picked<'_>, source: bool) -> Result<Side, Failure> {
+    fn read(
+        context: &Context,
+        story: &Story,
+        picked: &Picked<'_>,
+        source: bool,
+    ) -> Result<Side, Failure> {
         let exchange = story.archived().exchange(picked.record)?;
         let gathered = gathered(&exchange);
         story.may_be_shown(gathered.noarchive)?;
+        story.is_kept(context, picked, &exchange)?;
         comparable(story, picked, &gathered, source)?;
         Ok(Side {
             number: picked.number,

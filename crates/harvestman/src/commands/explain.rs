@@ -35,11 +35,14 @@ use crate::{
 };
 
 mod steps;
+mod trapped;
+
+use trapped::Suspect;
 
 const DECISIONS_SHOWN: u32 = 20;
 
 pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
-    let url = parse_seed(&args.url).map_err(|why| Failure::bad_url(&args.url, &why))?;
+    let url = parse_seed(&args.url).map_err(|why| Failure::no_url(&args.url, &why))?;
     let census = Census::open(&Collection::open(&context.folder)?)?;
     let (config, mut mistakes) = context.config_to_read();
     let blocks = Blocks::default();
@@ -176,9 +179,13 @@ impl Case<'_> {
         } else if !candidate.seed && self.census.is_held_back(self.url)? {
             steps.push(steps::wildcard(self.url));
         } else {
-            steps.extend(steps::trap(self.census, self.url, story, rules)?);
+            let suspect = Suspect::find(self.census, self.url, story, rules)?;
+            steps.extend(suspect.as_ref().and_then(Suspect::now));
             let token = config.etiquette.robots_token();
             steps.push(steps::robots(self.census, self.url, &token)?);
+            if !is_refused(&steps) {
+                steps.extend(suspect.as_ref().and_then(Suspect::before));
+            }
         }
         let overrides = config.overrides.lines(&row.name, self.url, level);
         let outlook = match story {
@@ -207,7 +214,12 @@ impl Case<'_> {
 
 impl Opinion {
     fn refuses(&self) -> bool {
-        self.steps.iter().any(|step| step.verdict == StepVerdict::Decided)
+        is_refused(&self.steps)
+    }
+
+    fn refuses_for_good(&self) -> bool {
+        let mut decided = self.steps.iter().filter(|step| step.verdict == StepVerdict::Decided);
+        decided.any(|step| !steps::is_for_now(step))
     }
 
     fn json(&self) -> Value {
@@ -250,6 +262,10 @@ impl Opinion {
             let _ = writeln!(text, "  overrides of harvest.toml concern it: line {lines}");
         }
     }
+}
+
+fn is_refused(steps: &[RuleStep]) -> bool {
+    steps.iter().any(|step| step.verdict == StepVerdict::Decided)
 }
 
 /// The media type of its last answer, if it had content.
@@ -418,10 +434,14 @@ impl Explanation {
                 "it says that it ends at {end} (unavailable_after): not looked after beyond"
             );
         }
-        let undated = self.outlook().map_or("not by itself", Outlook::undated);
+        // Of what is refused nothing else decides.
+        let is_refused = self.opinion().is_some_and(Opinion::refuses_for_good);
+        let outlook = self.outlook().filter(|_| !is_refused);
+        let undated = outlook.map_or("not by itself", Outlook::undated);
         let next = lent::next_visit(page.due, self.lent.as_ref(), undated, self.now);
-        let _ = writeln!(text, "next visit {next}");
-        if let Some(outlook) = self.outlook() {
+        let what = if is_refused { "judged again" } else { "next visit" };
+        let _ = writeln!(text, "{what} {next}");
+        if let Some(outlook) = outlook {
             outlook.write(text);
         }
     }
@@ -441,9 +461,13 @@ impl Explanation {
                 )
             }
             (None, Some(story)) if story.page.state == PageState::Excluded => {
-                "not crawled: its answer was not wanted (fetch.media_types, fetch.body_bytes_max), \
-                 or robots.txt forbade it when it was due; crawl --fresh asks again"
-                    .to_owned()
+                let why = match story.visits.iter().any(|visit| visit.status > 0) {
+                    true => "its answer was not wanted (fetch.media_types, fetch.body_bytes_max)",
+                    false => {
+                        "robots.txt or a rule that is no longer there forbade it when it was due"
+                    }
+                };
+                format!("not crawled: {why}; crawl --fresh asks again")
             }
             (None, Some(story)) if story.page.requisite && self.notice().is_some() => {
                 let word = self.notice().map_or("notice", SignalSource::word);

@@ -8,7 +8,6 @@ use std::{
 
 use harvester::clock::RealClock;
 use model::{Clock, CrawlUrl, Fingerprint, StoreError, Timestamp};
-use serde_json::json;
 use store::{
     census::Census,
     collection::Collection,
@@ -18,15 +17,18 @@ use store::{
 
 use super::{Context, decisions::known_site};
 use crate::{
-    archived::{Archived, gathered},
+    archived::{Archived, Kept, gathered},
     cli::{ExportArgs, ExportDirectoryArgs, ExportForm},
     exit::{Exit, Failure, cannot_write},
     moments::Moment,
-    progress::{bytes, some},
+    progress::some,
     results,
-    terminal::print,
     times::iso,
 };
+
+mod written;
+
+use written::Written;
 
 /// Versions asked for at a time: so that no read of the database is long.
 const PIECE: u32 = 500;
@@ -37,21 +39,6 @@ pub fn run(context: &Context, args: &ExportArgs) -> Result<Exit, Failure> {
         ExportForm::Directory(args) => directory(context, args),
     }
 }
-
-/// What was written.
-#[derive(Default)]
-struct Written {
-    versions: u64,
-    files: u64,
-    bytes: u64,
-    /// Versions of pages that another stands for.
-    folded: u64,
-    /// Versions whose record cannot be read.
-    unreadable: Vec<String>,
-}
-
-/// Of those that cannot be read: enough to see what is wrong.
-const UNREADABLE_MAX: usize = 20;
 
 fn directory(context: &Context, args: &ExportDirectoryArgs) -> Result<Exit, Failure> {
     let clock = RealClock::new();
@@ -77,12 +64,15 @@ fn directory(context: &Context, args: &ExportDirectoryArgs) -> Result<Exit, Fail
             let exchange = match archived.exchange(version.record) {
                 Ok(exchange) => exchange,
                 Err(failure) => {
-                    written.miss(version, &failure);
+                    written.unreadable.add(&version.url, &failure.sentence);
                     continue;
                 }
             };
             // The newest version lets itself be shown; an older one may not.
             if gathered(&exchange).noarchive {
+                continue;
+            }
+            if !written.takes(&version.url, Kept::of(&exchange)) {
                 continue;
             }
             let body = exchange.body;
@@ -100,7 +90,7 @@ fn directory(context: &Context, args: &ExportDirectoryArgs) -> Result<Exit, Fail
             context.say(&format!("{} written …", some(written.files, "file")));
         }
     }
-    tell(context, args, &written)
+    written.tell(context, &args.out)
 }
 
 /// Files of pages among those of the collection would be taken for its own, or written over them.
@@ -158,14 +148,6 @@ impl Folds {
         }
         self.0.insert(url.fingerprint(), folded);
         Ok(folded)
-    }
-}
-
-impl Written {
-    fn miss(&mut self, version: &KeptVersion, failure: &Failure) {
-        if self.unreadable.len() < UNREADABLE_MAX {
-            self.unreadable.push(format!("{}: {}", version.url, failure.sentence));
-        }
     }
 }
 
@@ -236,33 +218,4 @@ fn moment(text: Option<&str>, now: Timestamp) -> Result<Option<Moment>, Failure>
         })
     };
     text.map(read).transpose()
-}
-
-fn tell(context: &Context, args: &ExportDirectoryArgs, written: &Written) -> Result<Exit, Failure> {
-    let Written { versions, files, unreadable, .. } = written;
-    if context.json {
-        let out = args.out.display().to_string();
-        print(&format!(
-            "{}\n",
-            json!({ "out": out, "versions": versions, "files": files, "bytes": written.bytes,
-                    "folded": written.folded, "unreadable": unreadable })
-        ))?;
-    } else {
-        unreadable.iter().for_each(|line| context.say(&format!("left out: {line}")));
-        context.say(&format!(
-            "{} in {} ({}) below {}",
-            some(*versions, "version"),
-            some(*files, "file"),
-            bytes(written.bytes),
-            args.out.display()
-        ));
-        if written.folded > 0 {
-            context.say(&format!(
-                "{} of pages that name another as their canonical one left out (--unfolded has \
-                 them too)",
-                some(written.folded, "version")
-            ));
-        }
-    }
-    Ok(if unreadable.is_empty() { Exit::Done } else { Exit::Fault })
 }

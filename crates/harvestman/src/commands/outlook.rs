@@ -93,6 +93,15 @@ impl Outlook {
         })
     }
 
+    /// Whether it is visited when a visit is worth it; a first visit is, where a budget has to pay for it.
+    fn worth_decides(&self) -> bool {
+        match self.appraisal.rule {
+            Rule::Failing | Rule::Gone | Rule::Excluded | Rule::Once => false,
+            Rule::Waiting => self.spending.is_some_and(|spending| spending.held),
+            _ => true,
+        }
+    }
+
     pub fn write(&self, text: &mut String) {
         let (habit, appraisal) = (&self.page.habit, &self.appraisal);
         // Of a page that is visited once nothing is ever compared.
@@ -120,6 +129,7 @@ impl Outlook {
         }
         let (value, importance) = (appraisal.value, short(appraisal.importance));
         let _ = match self.stake.policy {
+            _ if !self.worth_decides() => Ok(()),
             Policy::Value(_) => writeln!(
                 text,
                 "a visit now is worth {} (importance {importance}); it is made when that reaches {}, the price \

@@ -72,7 +72,7 @@ fn lift(context: &Context, what: &[String]) -> Result<Exit, Failure> {
         // As the collection writes it: a site as it stands there, else a URL.
         let name = match what.contains('/') {
             true => {
-                parse_seed(what).map_err(|why| Failure::bad_url(what, &why))?.as_str().to_owned()
+                parse_seed(what).map_err(|why| Failure::no_url(what, &why))?.as_str().to_owned()
             }
             false => what.to_lowercase(),
         };

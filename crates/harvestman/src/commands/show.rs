@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Context, alike::Alike, story::Story};
 use crate::{
-    archived::gathered,
+    archived::{Kept, gathered},
     cli::ShowArgs,
     exit::{Exit, Failure},
     terminal::{print, print_bytes, printable_lines},
@@ -31,6 +31,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
     }
     let gathered = gathered(&exchange);
     story.may_be_shown(gathered.noarchive)?;
+    story.is_kept(context, &picked, &exchange)?;
     let facts = story.story.facts.as_ref();
     let alike = facts.map(|facts| Alike::of(&story.census, &story.url, facts)).transpose()?;
     if let Some(alike) = alike.flatten() {
@@ -45,7 +46,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
             "date": times::iso(exchange.started), "version": picked.number,
             "versions": story.versions().count(), "seen": times::iso(picked.seen),
             "media_type": gathered.media_type, "title": gathered.title, "text": gathered.text,
-            "links": links, "bytes": exchange.body.len(),
+            "links": links, "bytes": exchange.body.len(), "missing": Kept::of(&exchange).words(),
         });
         print(&format!("{answer:#}\n"))?;
     } else {

@@ -1,7 +1,7 @@
 //! A page that somebody asks about: found under the name the collection has for it, with everything that
 //! reading its versions takes; or why it is not there, and what may have been meant.
 
-use model::CrawlUrl;
+use model::{CrawlUrl, Exchange};
 use seeder::parse_seed;
 use store::{
     census::{Census, PageStory},
@@ -10,10 +10,10 @@ use store::{
 
 use super::{Context, known_as};
 use crate::{
-    archived::Archived,
+    archived::{Archived, Kept},
     exit::{Exit, Failure},
     setup,
-    versions::Versions,
+    versions::{Picked, Versions},
 };
 
 /// URLs of a site among which the nearest is looked for: some milliseconds.
@@ -31,7 +31,7 @@ pub struct Story {
 
 impl Story {
     pub fn find(context: &Context, typed: &str) -> Result<Story, Failure> {
-        let url = parse_seed(typed).map_err(|why| Failure::bad_url(typed, &why))?;
+        let url = parse_seed(typed).map_err(|why| Failure::no_url(typed, &why))?;
         let collection = Collection::open(&context.folder)?;
         let census = Census::open(&collection)?;
         let (config, _) = context.config_to_read();
@@ -58,6 +58,26 @@ impl Story {
             format!("{url} is known but has no content"),
             format!("see why with: harvestman explain {url}"),
         )
+    }
+
+    /// Whether there is anything of a version to be read; says so where it is not all.
+    pub fn is_kept(
+        &self,
+        context: &Context,
+        picked: &Picked<'_>,
+        exchange: &Exchange,
+    ) -> Result<(), Failure> {
+        let (url, number, kept) = (&self.url, picked.number, Kept::of(exchange));
+        let Some(words) = kept.words() else { return Ok(()) };
+        let sentence = format!("version {number} of {url}: {words}");
+        if !matches!(kept, Kept::Nothing(_)) {
+            context.say(&sentence);
+            return Ok(());
+        }
+        Err(Failure::usage(
+            sentence,
+            format!("its head is had with: harvestman show {url} --version {number} --headers"),
+        ))
     }
 
     /// A page may ask not to be shown from an archive: in its newest version, or in the one asked for.

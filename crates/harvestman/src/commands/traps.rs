@@ -1,4 +1,5 @@
-//! `traps`: which patterns of URLs and which sites were stopped, why and since when; `traps lift` takes them again.
+//! `traps`: which patterns of URLs and which sites were stopped, why and since when; `traps lift` takes them again and
+//! leaves them alone from then on, `traps watch` takes that back.
 
 use std::fmt::Write;
 
@@ -24,6 +25,7 @@ use crate::{
 pub fn run(context: &Context, args: &TrapsArgs) -> Result<Exit, Failure> {
     match &args.command {
         Some(TrapsCommand::Lift { site, pattern }) => lift(context, site, pattern.as_deref()),
+        Some(TrapsCommand::Watch { site, pattern }) => watch(context, site, pattern.as_deref()),
         None => list(context, args.site.as_deref()),
     }
 }
@@ -71,7 +73,13 @@ fn rows(site: &str, taught: &SiteTraps) -> Vec<Value> {
             "since": times::iso(missing.asked), "measure": "noted",
         })
     });
-    traps.stops().map(stop).chain(idle).chain(missing).collect()
+    let lifted = traps.lifted.iter().map(|name| {
+        json!({
+            "site": site, "pattern": name, "hazard": null, "meaning": "left alone: you lifted it",
+            "measure": "lifted",
+        })
+    });
+    traps.stops().map(stop).chain(idle).chain(missing).chain(lifted).collect()
 }
 
 fn told(site: &str, taught: &SiteTraps, now: Timestamp) -> String {
@@ -117,6 +125,14 @@ fn told(site: &str, taught: &SiteTraps, now: Timestamp) -> String {
         let _ = writeln!(text, "{site}  {word}: {meaning}; found {since}");
         let _ = writeln!(text, "    harvestman traps lift {site} {word}");
     }
+    for name in &traps.lifted {
+        let what = match name.as_str() {
+            UrlTraps::SITE => "nothing of it is ever stopped".to_owned(),
+            name => format!("{}  never stopped", printable(name)),
+        };
+        let _ = writeln!(text, "{site}  {what}: you lifted it");
+        let _ = writeln!(text, "    harvestman traps watch {site} '{}'", printable(name));
+    }
     text
 }
 
@@ -142,10 +158,23 @@ fn is_site(pattern: &str, stop: &Stop) -> bool {
     pattern == UrlTraps::SITE || pattern == stop.hazard.word()
 }
 
-/// What is to be lifted must be there: a slip of the pen lifts nothing.
+/// What is to be lifted must be there: a slip of the pen lifts nothing, and who lifts what is stopped does not mean to
+/// leave alone for ever a site on which nothing is.
 fn known_trap(traps: &SiteTraps, site: &str, pattern: Option<&str>) -> Result<(), Failure> {
-    let Some(pattern) = pattern.filter(|pattern| !traps.has(pattern)) else { return Ok(()) };
     let names: Vec<String> = traps.names().iter().map(|name| format!("'{name}'")).collect();
+    let pattern = match pattern {
+        None if names.is_empty() => {
+            return Err(Failure::usage(
+                format!("nothing is stopped on {site}"),
+                format!(
+                    "so that nothing ever is: harvestman traps lift {site} '{}'",
+                    UrlTraps::SITE
+                ),
+            ));
+        }
+        Some(pattern) if !traps.has(pattern) => pattern,
+        _ => return Ok(()),
+    };
     let there = match names.is_empty() {
         true => "nothing is stopped there".to_owned(),
         false => format!("there are {}", names.join(", ")),
@@ -171,16 +200,60 @@ fn lift(context: &Context, site: &str, pattern: Option<&str>) -> Result<Exit, Fa
         }
         Err(StoreError::Busy { .. }) => {
             let (database, pattern) = (collection.database(), pattern.map(str::to_owned));
-            let command = Command::LiftTrap { site, pattern };
+            let command = Command::LiftTrap { site: site.clone(), pattern };
             let id = control::request(&database, &command, now)?;
             let waits = || "handed over; the running crawl takes it up when it can".to_owned();
             answer::wait(&database, id)?.unwrap_or_else(waits)
         }
         Err(error) => return Err(error.into()),
     };
-    match context.json {
-        true => print(&format!("{}\n", json!({ "result": result })))?,
-        false => context.say(&result),
+    tell(context, &result, Some(&from_now_on(&site, pattern)))
+}
+
+/// What lifting means for what comes.
+fn from_now_on(site: &str, pattern: Option<&str>) -> String {
+    match pattern.filter(|pattern| *pattern != UrlTraps::SITE) {
+        None => format!(
+            "from now on nothing is stopped on {site}; to take that back: harvestman traps watch {site}"
+        ),
+        Some(pattern) => format!(
+            "from now on it is left alone; to take that back: harvestman traps watch {site} '{pattern}'"
+        ),
+    }
+}
+
+/// Only between crawls: the holder of a site's lease has what was lifted in hand.
+fn watch(context: &Context, site: &str, pattern: Option<&str>) -> Result<Exit, Failure> {
+    let collection = Collection::open(&context.folder)?;
+    let census = Census::open(&collection)?;
+    let site = known_site(&census, site)?;
+    let lifted = census.site_traps(&site)?.urls.lifted;
+    if !lifted.iter().any(|name| pattern.is_none_or(|pattern| pattern == name)) {
+        let names: Vec<String> = lifted.iter().map(|name| format!("'{name}'")).collect();
+        let (what, there) = match names.is_empty() {
+            true => ("nothing".to_owned(), "everything there is watched".to_owned()),
+            false => (
+                format!("no {:?}", pattern.unwrap_or_default()),
+                format!("lifted are {}", names.join(", ")),
+            ),
+        };
+        return Err(Failure::usage(format!("{what} was lifted on {site}"), there));
+    }
+    let _lock = collection.lock()?;
+    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let again = frontier.watch_traps(&site, pattern, RealClock::new().now())?;
+    let names: Vec<String> = again.iter().map(|name| format!("'{name}'")).collect();
+    tell(context, &format!("watched again on {site}: {}", names.join(", ")), None)
+}
+
+fn tell(context: &Context, result: &str, then: Option<&str>) -> Result<Exit, Failure> {
+    if context.json {
+        print(&format!("{}\n", json!({ "result": result, "from_now_on": then })))?;
+        return Ok(Exit::Done);
+    }
+    context.say(result);
+    if let Some(then) = then {
+        context.say(then);
     }
     Ok(Exit::Done)
 }

@@ -58,4 +58,5 @@ mod watchdog;
 mod webhooks;
 mod wildcards;
 mod wishes;
+mod words;
 mod world;

@@ -415,7 +415,7 @@ fn lifting_a_site_forgets_what_it_shows_for_nothing_and_its_families() {
     assert!(traps(&world).iter().all(|row| row["hazard"] != "soft-404"));
     world.run(&["crawl", "--delay", "0", "--fresh"]).exits(0);
     assert!(traps(&world).iter().all(|row| row["hazard"] != "soft-404"), "it is not asked again");
-    world.run(&["traps", "lift", HOST]).exits(0);
+    world.run(&["traps", "lift", HOST, "*"]).exits(0);
     let left = "SELECT count(*) FROM sites WHERE traps LIKE '%\"families\":%' OR traps LIKE '%\"missing\":%'";
     assert_eq!(world.number(left), 0);
 }

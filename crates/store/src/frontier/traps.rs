@@ -32,6 +32,21 @@ impl SqliteFrontier {
         self.transact(now, |work| lift(work, site, pattern))
     }
 
+    /// What was lifted may be stopped again: under one name, or all of the site. Says what that was.
+    pub fn watch_traps(
+        &mut self,
+        site: &str,
+        pattern: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Vec<String>, StoreError> {
+        self.transact(now, |work| {
+            let Some((site, mut traps)) = taught(work, site)? else { return Ok(Vec::new()) };
+            let again = traps.urls.watch_again(pattern);
+            hazards::save_traps(work, site, &traps)?;
+            Ok(again)
+        })
+    }
+
     /// The holder of the site has taken these back by itself: as if they were lifted, but for what the site has
     /// taught, which comes with its check-ins. What is read again is due since `due`: a crawl of one pass visits again
     /// what was due when it began.
@@ -87,13 +102,16 @@ fn forget_worn(work: &mut Work<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
+/// What a site has taught, if there is such a site.
+fn taught(work: &mut Work<'_>, key: &str) -> Result<Option<(SiteId, SiteTraps)>, Fault> {
+    let mut statement = work.sql.prepare_cached("SELECT id, traps FROM sites WHERE key = ?1")?;
+    let row =
+        statement.query_row([key], |row| Ok((SiteId(row.get(0)?), site_traps_from_row(row, 1)?)));
+    Ok(row.optional()?)
+}
+
 fn lift(work: &mut Work<'_>, key: &str, pattern: Option<&str>) -> Result<LiftedTraps, Fault> {
-    let found: Option<(SiteId, SiteTraps)> = work
-        .sql
-        .prepare_cached("SELECT id, traps FROM sites WHERE key = ?1")?
-        .query_row([key], |row| Ok((SiteId(row.get(0)?), site_traps_from_row(row, 1)?)))
-        .optional()?;
-    let Some((site, mut traps)) = found else { return Ok(LiftedTraps::default()) };
+    let Some((site, mut traps)) = taught(work, key)? else { return Ok(LiftedTraps::default()) };
     if pattern.is_some_and(|name| !traps.has(name)) {
         return Ok(LiftedTraps::default());
     }

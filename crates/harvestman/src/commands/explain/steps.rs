@@ -1,11 +1,9 @@
-//! What else than the rules may be against a URL: a block, a wildcard of its domain, a trap, robots.txt.
+//! What else than the rules may be against a URL: a block, a wildcard of its domain, robots.txt. Traps are in
+//! [`super::trapped`].
 
 use harvester::robots::Robots;
-use model::{CrawlUrl, Hazard, PageState, Refusal, RefusalReason, RobotsAnswer, UrlTraps};
-use seeder::{
-    Block, Blocks, RuleStep, SpiderRules, StepVerdict, Wildcards,
-    traps::{self, Worn},
-};
+use model::{CrawlUrl, PageState, Refusal, RefusalReason, RobotsAnswer};
+use seeder::{Block, Blocks, RuleStep, StepVerdict, Wildcards};
 use store::census::{Census, DecisionEntry, PageStory};
 
 use crate::exit::Failure;
@@ -53,47 +51,12 @@ pub(super) fn wildcard(url: &CrawlUrl) -> RuleStep {
     RuleStep { rule: Wildcards::refusal(url).rule, verdict: StepVerdict::Decided, why }
 }
 
-/// What the site's traps have against it, and what lifts that. Seeds and what was fetched are not held back.
-pub(super) fn trap(
-    census: &Census,
-    url: &CrawlUrl,
-    story: Option<&PageStory>,
-    rules: &SpiderRules,
-) -> Result<Option<RuleStep>, Failure> {
-    let is_free = |story: &PageStory| {
-        story.page.seed || story.page.requisite || story.visits.iter().any(|visit| visit.status > 0)
-    };
-    if story.is_some_and(is_free) {
-        return Ok(None);
-    }
-    let site = url.site();
-    let known = census.traps(Some(site.as_str()))?.pop();
-    let traps = known.map(|(_, traps)| traps).unwrap_or_default();
-    let waits = story.is_some_and(|story| story.page.state == PageState::Known);
-    let by_urls = traps::objection(url, &traps.urls, &rules.traps, waits);
-    let found = by_urls.or_else(|| {
-        // What waits was led to by other pages.
-        let worn = Worn::of(&traps.urls, u32::MAX, rules.near_duplicates_max);
-        let worn = worn.filter(|_| story.is_none())?;
-        worn.objection(url)
-    });
-    let Some(objection) = found else { return Ok(None) };
-    let pattern = match objection.pattern.as_str() {
-        UrlTraps::SITE => String::new(),
-        pattern => format!(" '{pattern}'"),
-    };
-    let left = match objection.hazard {
-        Hazard::NearDuplicates => {
-            "; links on such pages to more of them are left (hazards.near_duplicates)"
-        }
-        _ => "",
-    };
-    let why = format!(
-        "{}{left}; lift it with: harvestman traps lift {site}{pattern}",
-        objection.hazard.meaning()
-    );
-    let rule = objection.refusal().rule;
-    Ok(Some(RuleStep { rule, verdict: StepVerdict::Decided, why }))
+/// How the step of a robots.txt begins that says neither yes nor no.
+const UNREADABLE: &str = "it cannot be read for now";
+
+/// It refuses only until the server answers.
+pub(super) fn is_for_now(step: &RuleStep) -> bool {
+    step.why.starts_with(UNREADABLE)
 }
 
 /// robots.txt is asked last, as it is in a crawl; from the copy at hand.
@@ -114,7 +77,7 @@ pub(super) fn robots(census: &Census, url: &CrawlUrl, token: &str) -> Result<Rul
             step("robots.txt", StepVerdict::Passed, format!("there is none (status {status})"))
         }
         RobotsAnswer::Unreachable { why } => {
-            let why = format!("it cannot be read for now, so nothing is visited: {why}");
+            let why = format!("{UNREADABLE}, so nothing is visited: {why}");
             step("robots.txt", StepVerdict::Decided, why)
         }
     })

@@ -1,0 +1,163 @@
+//! What the traps of its site have, or had, against a URL: the rule, an example, and what lifts it.
+//!
+//! A verdict may have been taken back, or its evidence may have run out, and what was refused for it stays refused until
+//! a link leads there anew: of that the decisions tell.
+
+use model::{CrawlUrl, Hazard, PageState, RefusalReason, Stop, UrlTraps};
+use seeder::{
+    RuleStep, SpiderRules, StepVerdict,
+    traps::{self, TrapObjection, Worn, pattern::Pattern, token},
+};
+use store::census::{Census, DecisionEntry, PageStory};
+
+use crate::exit::Failure;
+
+/// Decisions of one site that are looked through: it has 64 patterns at a time.
+const DECISIONS_MAX: u32 = 1_000;
+
+/// A URL before the traps of its site.
+pub(super) struct Suspect<'a> {
+    url: &'a CrawlUrl,
+    /// `None`: no page of the collection.
+    state: Option<PageState>,
+    rules: &'a SpiderRules,
+    traps: UrlTraps,
+    refused: Vec<DecisionEntry>,
+}
+
+impl<'a> Suspect<'a> {
+    /// `None`: seeds, parts of pages and what has answered are not held back.
+    pub fn find(
+        census: &Census,
+        url: &'a CrawlUrl,
+        story: Option<&PageStory>,
+        rules: &'a SpiderRules,
+    ) -> Result<Option<Suspect<'a>>, Failure> {
+        let is_free = |story: &PageStory| {
+            let has_answered = story.visits.iter().any(|visit| visit.status > 0);
+            story.page.seed || story.page.requisite || has_answered
+        };
+        if story.is_some_and(is_free) {
+            return Ok(None);
+        }
+        let site = url.site_text();
+        let traps = census.site_traps(site)?.urls;
+        let reason = RefusalReason::Trap.word();
+        let refused = census.refusals_of(Some(reason), Some(site), DECISIONS_MAX)?;
+        let state = story.map(|story| story.page.state);
+        Ok(Some(Suspect { url, state, rules, traps, refused }))
+    }
+
+    /// What is against it as things stand.
+    pub fn now(&self) -> Option<RuleStep> {
+        let waits = self.state == Some(PageState::Known);
+        let found = traps::objection(self.url, &self.traps, &self.rules.traps, waits);
+        match found.or_else(|| self.worn()) {
+            Some(objection) => {
+                let meaning = objection.hazard.meaning().to_owned();
+                Some(self.step(&objection, StepVerdict::Decided, meaning))
+            }
+            None => self.idle(),
+        }
+    }
+
+    /// What was against it, or against others of its kind, and may be the reason why it is not there.
+    pub fn before(&self) -> Option<RuleStep> {
+        let is_out = matches!(self.state, None | Some(PageState::Excluded));
+        let mut names = self.names();
+        if self.state.is_some() {
+            names.push(UrlTraps::SITE.to_owned());
+        }
+        let is_it = |entry: &&DecisionEntry| entry.example == self.url.as_str();
+        let itself = self.refused.iter().filter(is_it).find_map(|entry| told(entry, None));
+        let kind = || self.refused.iter().find_map(|entry| told(entry, Some(&names)));
+        let is_certain = itself.is_some() || self.state.is_some();
+        let objection = itself.or_else(kind).filter(|_| is_out)?;
+        let meaning = objection.hazard.meaning();
+        let (verdict, why) = match is_certain {
+            true => (StepVerdict::Decided, format!("it was left for this: {meaning}")),
+            false => (StepVerdict::Open, format!("links to pages like it were left: {meaning}")),
+        };
+        Some(self.step(&objection, verdict, why))
+    }
+
+    /// Near duplicates lead to no more of it. What waits was led to by other pages.
+    fn worn(&self) -> Option<TrapObjection> {
+        let worn = Worn::of(&self.traps, u32::MAX, self.rules.near_duplicates_max);
+        worn.filter(|_| self.state.is_none())?.objection(self.url)
+    }
+
+    /// A part of it makes no difference: it is the same as another. One that waits is judged when its turn comes.
+    fn idle(&self) -> Option<RuleStep> {
+        let is_out = matches!(self.state, None | Some(PageState::Excluded));
+        if !is_out || !self.rules.traps.on {
+            return None;
+        }
+        let (same, at) = token::rewrite(self.url, &self.traps.tokens)?;
+        let token = &self.traps.tokens[at];
+        let pattern = token.place.to_string();
+        let why = format!("'{pattern}' makes no difference there: it is taken as {same}");
+        let objection = TrapObjection { hazard: token.hazard(), pattern };
+        Some(self.step(&objection, StepVerdict::Decided, why))
+    }
+
+    /// What a trap may have it under, as what lifts it is called.
+    fn names(&self) -> Vec<String> {
+        let pattern = Pattern::of(self.url);
+        let (narrow, family) = (pattern.narrow(self.url), pattern.family());
+        let idle = self.traps.tokens.iter().map(|token| token.place.to_string());
+        let words = UrlTraps::WORDS.iter().map(|hazard| hazard.word().to_owned());
+        [pattern.text].into_iter().chain(narrow).chain(family).chain(idle).chain(words).collect()
+    }
+
+    fn step(&self, objection: &TrapObjection, verdict: StepVerdict, mut why: String) -> RuleStep {
+        let rule = objection.refusal().rule;
+        if objection.hazard == Hazard::NearDuplicates {
+            why.push_str(
+                "; links on such pages to more of them are left (hazards.near_duplicates)",
+            );
+        }
+        if let Some(example) = self.example(objection, &rule) {
+            why.push_str(&format!("; such as {example}"));
+        }
+        let pattern = match objection.pattern.as_str() {
+            UrlTraps::SITE => String::new(),
+            pattern => format!(" '{pattern}'"),
+        };
+        why.push_str(&format!(
+            "; lift it with: harvestman traps lift {}{pattern}",
+            self.url.site()
+        ));
+        RuleStep { rule, verdict, why }
+    }
+
+    /// Another that the same was held against.
+    fn example(&self, objection: &TrapObjection, rule: &str) -> Option<&str> {
+        let is_it = |(name, stop): &(&str, &Stop)| {
+            *name == objection.pattern && stop.hazard == objection.hazard
+        };
+        let stops = self.traps.stops().filter(is_it);
+        let kept = stops.flat_map(|(_, stop)| stop.examples.iter().map(String::as_str));
+        let refused = self.refused.iter().filter(|entry| entry.rule == rule);
+        let mut all = kept.chain(refused.map(|entry| entry.example.as_str()));
+        all.find(|example| !example.is_empty() && *example != self.url.as_str())
+    }
+}
+
+/// What a decision speaks of, if that is one of these names or any.
+fn told(entry: &DecisionEntry, names: Option<&[String]>) -> Option<TrapObjection> {
+    let said = entry.rule.strip_prefix("trap: ")?;
+    let (word, name) = match said.split_once(" at ") {
+        Some((word, name)) => (word, name),
+        None => match said.strip_suffix(" on the whole site") {
+            Some(word) => (word, UrlTraps::SITE),
+            None => (said, said),
+        },
+    };
+    let hazard = Hazard::from_word(word)?;
+    let is_asked = names.is_none_or(|names| names.iter().any(|asked| asked == name));
+    is_asked.then(|| TrapObjection { hazard, pattern: name.to_owned() })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! What the program says when something is not there: refused, not kept, mistyped. It names the reason that is the
+//! reason, and writes nothing that pretends.
+
+use std::{fs, path::Path};
+
+use simweb::{PageCount, WebOptions};
+
+use crate::{
+    raw::{Raw, reply},
+    world::World,
+};
+
+const HOME: &str = "http://s0.sim.test/";
+
+fn small() -> World {
+    World::new(WebOptions { sites: 1, pages: PageCount::Fixed(6), ..WebOptions::default() })
+}
+
+/// A crawl of six pages of whose bodies only so much is kept.
+fn keeping(bytes: &str) -> World {
+    let world = small().variable("HARVESTMAN_STORE_CONTENT_BYTES_MAX", bytes);
+    world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
+    world
+}
+
+fn files(folder: &Path) -> Vec<u64> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let entries = entries.map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| match path.is_dir() {
+            true => files(&path),
+            false => vec![path.metadata().unwrap().len()],
+        })
+        .collect()
+}
+
+#[test]
+fn what_was_not_kept_is_not_shown_as_nothing() {
+    let world = keeping("0");
+    for args in [&["show", HOME][..], &["show", HOME, "--html"], &["show", HOME, "--json"]] {
+        let shown = world.run(args);
+        shown.exits(2).says(&["its content is not kept", "store.content_bytes_max"]);
+        assert_eq!(shown.out, "", "{shown}");
+    }
+    let heads = world.run(&["show", HOME, "--headers"]);
+    assert!(heads.exits(0).out.contains("200"), "{heads}");
+    let out = world.temp.path().join("pages");
+    let export = world.run(&["export", "directory", "--out", out.to_str().unwrap()]);
+    export.exits(2).says(&["nothing was written: ", "archived without content", HOME]);
+    assert_eq!(files(&out), [0; 0], "no file pretends to be a page");
+}
+
+#[test]
+fn what_was_cut_is_shown_and_exported_with_a_word() {
+    let world = keeping("300");
+    let shown = world.run(&["show", HOME, "--html"]);
+    shown.exits(0).says(&["only the beginning of its content is kept"]);
+    assert!(!shown.out.is_empty(), "{shown}");
+    let told = world.run(&["show", HOME, "--json"]).json();
+    assert!(told["missing"].as_str().unwrap().contains("only the beginning"), "{told:#}");
+    let out = world.temp.path().join("pages");
+    let export = world.run(&["export", "directory", "--out", out.to_str().unwrap(), "--json"]);
+    let told = export.exits(0).json();
+    assert_eq!((&told["cut"]["versions"], &told["files"]), (&6.into(), &6.into()), "{told:#}");
+    assert_eq!(files(&out).len(), 6);
+    assert!(files(&out).iter().all(|bytes| *bytes > 0));
+    let whole = keeping("1MB");
+    let told = whole.run(&["show", HOME, "--json"]).json();
+    assert!(told["missing"].is_null(), "{told:#}");
+}
+
+#[test]
+fn an_export_of_which_some_has_no_content_names_that_and_writes_the_rest() {
+    let world = keeping("0").variable("HARVESTMAN_STORE_CONTENT_BYTES_MAX", "1MB");
+    let page = "/other.html";
+    let raw = Raw::pages(&[(&format!("127.0.0.1{page}"), "<title>Other</title><p>words</p>")]);
+    let url = format!("http://127.0.0.1:{}{page}", raw.port);
+    world.run(&["crawl", &url, "--delay", "0"]).exits(0);
+    let out = world.temp.path().join("pages");
+    let export = world.run(&["export", "directory", "--out", out.to_str().unwrap()]);
+    export.exits(0).says(&["left out: ", "its content is not kept", "1 version in 1 file"]);
+    assert_eq!(files(&out).len(), 1);
+}
+
+#[test]
+fn what_was_mistyped_is_told_as_what_it_is() {
+    let world = small();
+    world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
+    for args in [
+        &["traps", "--site", "nosuch"][..],
+        &["traps", "lift", "nosuch"],
+        &["report", "hazards", "--site", "nosuch"],
+        &["export", "directory", "--out", "x", "--site", "nosuch"],
+    ] {
+        world.run(args).exits(2).says(&["there is no site \"nosuch\"", "as the collection has it"]);
+    }
+    for (args, what) in [
+        (&["explain", "garbage"][..], "\"garbage\" is no URL"),
+        (&["show", "garbage"], "\"garbage\" is no URL"),
+        (&["history", "/a/b"], "\"/a/b\" is no URL"),
+        (&["decisions", "--site", "a b"], "\"a b\" is no site"),
+    ] {
+        let done = world.run(args);
+        done.exits(2).says(&[what]);
+        assert!(!done.err.contains("cannot crawl"), "{done}");
+    }
+    world.run(&["crawl", "garbage"]).exits(2).says(&["cannot crawl \"garbage\""]);
+}
+
+#[test]
+fn lifting_where_nothing_is_stopped_says_so_and_leaving_a_site_alone_can_be_taken_back() {
+    let world = small();
+    world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
+    let lifted =
+        || world.number("SELECT count(*) FROM sites WHERE instr(traps, '\"lifted\":') > 0");
+    let site = "s0.sim.test";
+    let nothing = world.run(&["traps", "lift", site]);
+    nothing.exits(2).says(&["nothing is stopped on s0.sim.test", "traps lift s0.sim.test '*'"]);
+    assert_eq!(lifted(), 0, "and nothing is exempt");
+    world.run(&["traps", "watch", site]).exits(2).says(&["nothing was lifted on s0.sim.test"]);
+    world
+        .run(&["traps", "lift", site, "*"])
+        .exits(0)
+        .says(&["from now on nothing is stopped on s0.sim.test", "traps watch s0.sim.test"]);
+    assert_eq!(lifted(), 1);
+    let listed = world.run(&["traps"]);
+    assert!(listed.out.contains("nothing of it is ever stopped: you lifted it"), "{listed}");
+    world.run(&["traps", "watch", site, "/x?*"]).exits(2).says(&["lifted are '*'"]);
+    world.run(&["traps", "watch", site]).exits(0).says(&["watched again on s0.sim.test: '*'"]);
+    assert_eq!(lifted(), 0);
+    assert_eq!(world.run(&["traps", "--json"]).json(), serde_json::json!([]));
+}
+
+/// Every page stands there twice, once to be printed.
+fn printed(place: &str) -> Option<String> {
+    let path = place.split_once('/')?.1;
+    let path = path.strip_suffix("?view=paper").unwrap_or(path);
+    if path.is_empty() {
+        let links = |n: u32| format!("<a href=/p{n}>p</a> <a href='/p{n}?view=paper'>print</a> ");
+        return Some((0..60).map(links).collect());
+    }
+    let n: u32 = path.strip_prefix('p')?.parse().ok()?;
+    let words: String =
+        (0..40).map(|k| format!("w{}x ", (n * 7919 + k * 104_729) % 9_973)).collect();
+    Some(format!("<title>{words}</title><p>{words} page {n} of a long book, which has many.</p>"))
+}
+
+#[test]
+fn a_page_that_was_left_as_a_variant_says_that_and_nothing_of_its_worth() {
+    let raw = Raw::start(|place, stream| match printed(place) {
+        Some(body) => reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes()),
+        None => reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),
+    });
+    let world = World::new(WebOptions::default());
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    world.run(&["crawl", &url, "--delay", "0"]).exits(0);
+    let excluded: Vec<String> =
+        world.rows("SELECT url FROM pages WHERE state = 6 AND url LIKE '%view=paper'");
+    assert!(excluded.len() > 10, "{} in print were left", excluded.len());
+    let told = world.run(&["explain", &excluded[0]]);
+    assert!(told.out.contains("not crawled: trap: variants at ?view=paper"), "{told}");
+    assert!(
+        told.out.contains("makes no difference there: it is taken as http://127.0.0.1"),
+        "{told}"
+    );
+    assert!(told.out.contains("'?view=paper'"), "{told}");
+    for part in ["media_types", "forbade", "is worth", "the price", "next visit"] {
+        assert!(!told.out.contains(part), "{part}: {told}");
+    }
+}
