@@ -324,6 +324,9 @@ impl Run {
             Found::Nothing(Some(failure)) => {
                 (format!("failed: {failure}"), format!("for {lasted}"))
             }
+            Found::Nothing(None) if (200..300).contains(&self.status) => {
+                ("its answer was not wanted".to_owned(), format!("for {lasted}"))
+            }
             Found::Nothing(None) => {
                 (format!("failed: status {}", self.status), format!("for {lasted}"))
             }

@@ -19,7 +19,13 @@ use crate::{
 type SpiderSettings = (String, BTreeMap<String, String>);
 
 pub fn run(context: &Context, args: &ConfigCheckArgs) -> Result<Exit, Failure> {
-    let findings = Findings::of(&context.folder, args.flags.values(), &spiders(context)?);
+    let mut findings = Findings::of(&context.folder, args.flags.values(), &spiders(context)?);
+    if context.named && !context.folder.exists() {
+        let folder = context.folder.display();
+        findings.remarks.push(format!(
+            "there is no {folder} yet: what was looked at are defaults, variables and flags"
+        ));
+    }
     print(&if context.json { findings.json() } else { findings.text() })?;
     Ok(if findings.mistakes.is_empty() { Exit::Done } else { Exit::Usage })
 }

@@ -178,7 +178,8 @@ impl Case<'_> {
             steps.push(step);
         } else if !candidate.seed && self.census.is_held_back(self.url)? {
             steps.push(steps::wildcard(self.url));
-        } else {
+        } else if !is_refused(&steps) {
+            // Of what the rules refuse nothing else is ever asked.
             let suspect = Suspect::find(self.census, self.url, story, rules)?;
             steps.extend(suspect.as_ref().and_then(Suspect::now));
             let token = config.etiquette.robots_token();

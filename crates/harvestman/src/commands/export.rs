@@ -214,7 +214,10 @@ fn span(census: &Census, args: &ExportDirectoryArgs, now: Timestamp) -> Result<S
 fn moment(text: Option<&str>, now: Timestamp) -> Result<Option<Moment>, Failure> {
     let read = |text: &str| {
         Moment::parse(text, now).map_err(|why| {
-            Failure::usage(format!("{text:?} is no time: {why}"), "write it such as 2026-05-01")
+            Failure::usage(
+                format!("cannot tell a time by {text:?}: {why}"),
+                "give --from and --to such as 2026-05-01, yesterday or \"3 days ago\"",
+            )
         })
     };
     text.map(read).transpose()

@@ -4,10 +4,12 @@
 use std::fmt::Write;
 
 use harvester::clock::RealClock;
-use model::{Clock, Hazard, SiteTraps, Stop, StoreError, Timestamp, UrlTraps};
+use model::{
+    Clock, Hazard, IdleToken, RefusalReason, SiteTraps, Stop, StoreError, Timestamp, UrlTraps,
+};
 use serde_json::{Value, json};
 use store::{
-    census::Census,
+    census::{Census, DecisionEntry},
     collection::Collection,
     control::{self, Command},
     frontier::{LiftedTraps, SqliteFrontier},
@@ -35,12 +37,18 @@ fn list(context: &Context, site: Option<&str>) -> Result<Exit, Failure> {
     let site = site.map(|site| known_site(&census, site)).transpose()?;
     let now = RealClock::new().now();
     let sites = census.traps(site.as_deref())?;
+    let (mut all, mut text) = (Vec::new(), String::new());
+    for (site, traps) in &sites {
+        let left = Left::of(&census, site, traps)?;
+        match context.json {
+            true => all.append(&mut rows(site, traps, &left)),
+            false => text.push_str(&told(site, traps, &left, now)),
+        }
+    }
     if context.json {
-        let rows: Vec<Value> = sites.iter().flat_map(|(site, traps)| rows(site, traps)).collect();
-        print(&format!("{:#}\n", Value::from(rows)))?;
+        print(&format!("{:#}\n", Value::from(all)))?;
         return Ok(Exit::Done);
     }
-    let text: String = sites.iter().map(|(site, traps)| told(site, traps, now)).collect();
     if text.is_empty() {
         context.say("no trap was found");
     }
@@ -48,7 +56,28 @@ fn list(context: &Context, site: Option<&str>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn rows(site: &str, taught: &SiteTraps) -> Vec<Value> {
+/// Pages that waited and were left because a part of their URLs makes no difference, by the rule: the decisions tell.
+struct Left(Vec<DecisionEntry>);
+
+impl Left {
+    /// As many as there can be idle parts and stops.
+    const MAX: u32 = 200;
+
+    fn of(census: &Census, site: &str, taught: &SiteTraps) -> Result<Left, Failure> {
+        if taught.urls.tokens.is_empty() {
+            return Ok(Left(Vec::new()));
+        }
+        let reason = RefusalReason::Trap.word();
+        Ok(Left(census.refusals_of(Some(reason), Some(site), Left::MAX)?))
+    }
+
+    fn for_part(&self, token: &IdleToken) -> u64 {
+        let rule = Stop::rule(token.hazard(), &token.place.to_string());
+        self.0.iter().find(|entry| entry.rule == rule).map_or(0, |entry| entry.count)
+    }
+}
+
+fn rows(site: &str, taught: &SiteTraps, left: &Left) -> Vec<Value> {
     let traps = &taught.urls;
     let stop = |(pattern, stop): (&str, &Stop)| {
         json!({
@@ -63,7 +92,7 @@ fn rows(site: &str, taught: &SiteTraps) -> Vec<Value> {
         json!({
             "site": site, "pattern": token.place.to_string(), "hazard": token.hazard().word(),
             "meaning": token.hazard().meaning(), "since": times::iso(token.since),
-            "mended": token.mended, "measure": "mended",
+            "mended": token.mended, "held_back": left.for_part(token), "measure": "mended",
         })
     });
     let missing = traps.missing.filter(|missing| missing.looks.is_some()).map(|missing| {
@@ -82,7 +111,7 @@ fn rows(site: &str, taught: &SiteTraps) -> Vec<Value> {
     traps.stops().map(stop).chain(idle).chain(missing).chain(lifted).collect()
 }
 
-fn told(site: &str, taught: &SiteTraps, now: Timestamp) -> String {
+fn told(site: &str, taught: &SiteTraps, left: &Left, now: Timestamp) -> String {
     let traps = &taught.urls;
     let mut text = String::new();
     let site = printable(site);
@@ -110,10 +139,14 @@ fn told(site: &str, taught: &SiteTraps, now: Timestamp) -> String {
         let (place, since) = (token.place.to_string(), times::ago(token.since, now));
         let place = printable(&place);
         let word = token.hazard().word();
-        let rewritten = match token.mended {
+        let rewritten = match (token.mended, left.for_part(token)) {
             // It was seen on the last pages that had it.
-            0 => "no link with it was met since".to_owned(),
-            mended => format!("{} rewritten", some(mended, "link")),
+            (0, 0) => "no link with it was met since".to_owned(),
+            (mended, 0) => format!("{} rewritten", some(mended, "link")),
+            (0, left) => format!("{} held back", some(left, "page")),
+            (mended, left) => {
+                format!("{} rewritten, {} held back", some(mended, "link"), some(left, "page"))
+            }
         };
         let _ = writeln!(text, "{site}  {place}  {word}: it makes no difference");
         let _ = writeln!(text, "    found {since}, {rewritten}");
@@ -164,13 +197,16 @@ fn known_trap(traps: &SiteTraps, site: &str, pattern: Option<&str>) -> Result<()
     let names: Vec<String> = traps.names().iter().map(|name| format!("'{name}'")).collect();
     let pattern = match pattern {
         None if names.is_empty() => {
-            return Err(Failure::usage(
-                format!("nothing is stopped on {site}"),
-                format!(
+            let what_to_do = match traps.urls.is_lifted(UrlTraps::SITE) {
+                true => format!(
+                    "nothing ever is: you lifted it; to take that back: harvestman traps watch {site}"
+                ),
+                false => format!(
                     "so that nothing ever is: harvestman traps lift {site} '{}'",
                     UrlTraps::SITE
                 ),
-            ));
+            };
+            return Err(Failure::usage(format!("nothing is stopped on {site}"), what_to_do));
         }
         Some(pattern) if !traps.has(pattern) => pattern,
         _ => return Ok(()),

@@ -104,6 +104,9 @@ fn what_was_mistyped_is_told_as_what_it_is() {
         done.exits(2).says(&[what]);
         assert!(!done.err.contains("cannot crawl"), "{done}");
     }
+    let outside = world.run(&["explain", "http://elsewhere.test/"]);
+    assert!(outside.out.contains("not crawled: crawl.scope"), "{outside}");
+    assert!(!outside.out.contains("robots.txt"), "it is never asked for: {outside}");
     world.run(&["crawl", "garbage"]).exits(2).says(&["cannot crawl \"garbage\""]);
 }
 
@@ -123,12 +126,32 @@ fn lifting_where_nothing_is_stopped_says_so_and_leaving_a_site_alone_can_be_take
         .exits(0)
         .says(&["from now on nothing is stopped on s0.sim.test", "traps watch s0.sim.test"]);
     assert_eq!(lifted(), 1);
+    world.run(&["traps", "lift", site]).exits(2).says(&["nothing ever is: you lifted it"]);
     let listed = world.run(&["traps"]);
     assert!(listed.out.contains("nothing of it is ever stopped: you lifted it"), "{listed}");
     world.run(&["traps", "watch", site, "/x?*"]).exits(2).says(&["lifted are '*'"]);
     world.run(&["traps", "watch", site]).exits(0).says(&["watched again on s0.sim.test: '*'"]);
     assert_eq!(lifted(), 0);
     assert_eq!(world.run(&["traps", "--json"]).json(), serde_json::json!([]));
+}
+
+#[test]
+fn an_answer_that_was_not_wanted_is_no_failure_in_the_history() {
+    let raw = Raw::start(|place, stream| match place.ends_with("/i.png") {
+        true => reply(stream, "200 OK", "Content-Type: image/png", b"\x89PNG\r\n\x1a\n...."),
+        false => {
+            reply(stream, "200 OK", "Content-Type: text/html", b"<a href=/i.png>a picture</a>")
+        }
+    });
+    let world = World::new(WebOptions::default());
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    world.run(&["crawl", &url, "--delay", "0"]).exits(0);
+    let told = world.run(&["history", &format!("{url}i.png")]);
+    assert!(told.out.contains("its answer was not wanted"), "{told}");
+    assert!(!told.out.contains("failed"), "{told}");
+    let told = world.run(&["explain", &format!("{url}i.png")]);
+    assert!(told.out.contains("not crawled: its answer was not wanted"), "{told}");
+    assert!(!told.out.contains("robots.txt or a rule"), "{told}");
 }
 
 /// Every page stands there twice, once to be printed.
@@ -157,6 +180,8 @@ fn a_page_that_was_left_as_a_variant_says_that_and_nothing_of_its_worth() {
     let excluded: Vec<String> =
         world.rows("SELECT url FROM pages WHERE state = 6 AND url LIKE '%view=paper'");
     assert!(excluded.len() > 10, "{} in print were left", excluded.len());
+    let row = &world.run(&["traps", "--json"]).json()[0];
+    assert_eq!(row["held_back"].as_u64(), Some(excluded.len() as u64), "{row:#}");
     let told = world.run(&["explain", &excluded[0]]);
     assert!(told.out.contains("not crawled: trap: variants at ?view=paper"), "{told}");
     assert!(
