@@ -193,3 +193,68 @@ fn a_page_that_was_left_as_a_variant_says_that_and_nothing_of_its_worth() {
         assert!(!told.out.contains(part), "{part}: {told}");
     }
 }
+
+/// Words that nobody else has: six letters from a number.
+fn own_words(from: u64, count: u64) -> String {
+    let mut words = String::new();
+    for n in 0..count {
+        let mut mixed = (from * 1_000 + n).wrapping_mul(2_654_435_761) % 4_294_967_291;
+        for _ in 0..6 {
+            words.push(char::from(b'a' + (mixed % 26) as u8));
+            mixed /= 26;
+        }
+        words.push(' ');
+    }
+    words
+}
+
+/// A gallery of one sentence, and behind thirty other pages a picture that has much to say.
+fn gallery(place: &str) -> Option<String> {
+    const SAME: &str = "There is nothing written on it that is not written on all the others, for whoever made \
+        this book had one sentence to say and much paper, and so it stands on every leaf.";
+    let path = place.split_once('/')?.1;
+    if path.is_empty() {
+        return Some("<a href=/c1>tour</a> <a href='/picture?n=1'>gallery</a>".to_owned());
+    }
+    if path == "picture?n=99999" {
+        return Some(format!("<title>The last</title><p>{}</p>", own_words(77, 60)));
+    }
+    if let Some(n) = path.strip_prefix("picture?n=").and_then(|n| n.parse::<u64>().ok()) {
+        let next = n + 1;
+        return Some(format!(
+            "<title>Picture {n}</title><p>{SAME}</p><a href='/picture?n={next}'>next</a>"
+        ));
+    }
+    let n: u64 = path.strip_prefix('c')?.parse().ok()?;
+    let next = if n < 30 { format!("/c{}", n + 1) } else { "/picture?n=99999".to_owned() };
+    let words = own_words(n, 40);
+    Some(format!("<title>{}</title><p>{words}</p><a href='{next}'>on</a>", &words[..13]))
+}
+
+#[test]
+fn a_page_that_was_left_as_a_near_duplicate_says_so_also_when_its_kind_has_proved_worth_it_since() {
+    let raw = Raw::start(|place, stream| match gallery(place) {
+        Some(body) => reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes()),
+        None => reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),
+    });
+    let world = World::new(WebOptions::default());
+    let (site, pattern) = (format!("127.0.0.1:{}", raw.port), "/picture?n=*");
+    world.run(&["crawl", &format!("http://{site}/"), "--delay", "0"]).exits(0);
+    let asked = raw.asked();
+    assert!(asked.iter().any(|place| place.ends_with("n=99999")), "the tour is taken to its end");
+    let met = asked.iter().filter(|place| place.contains("picture?n=")).count() - 1;
+    assert!((10..30).contains(&met), "{met} pictures");
+    let told = world.run(&["explain", &format!("http://{site}/picture?n={}", met + 1)]);
+    assert!(
+        told.out.contains(&format!("not crawled: trap: near-duplicates at {pattern}")),
+        "{told}"
+    );
+    assert!(told.out.contains(&format!("traps lift {site} '{pattern}'")), "{told}");
+    assert!(!told.out.contains("no link or seed has led to it"), "{told}");
+    let other = world.run(&["explain", &format!("http://{site}/picture?n=500")]);
+    assert!(
+        other.out.contains(&format!("depends on trap: near-duplicates at {pattern}")),
+        "{other}"
+    );
+    assert!(other.out.contains(&format!("such as http://{site}/picture?n={}", met + 1)), "{other}");
+}

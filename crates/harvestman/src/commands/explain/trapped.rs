@@ -3,7 +3,7 @@
 //! A verdict may have been taken back, or its evidence may have run out, and what was refused for it stays refused until
 //! a link leads there anew: of that the decisions tell.
 
-use model::{CrawlUrl, Hazard, PageState, RefusalReason, Stop, UrlTraps};
+use model::{CrawlUrl, Hazard, IdleToken, PageState, RefusalReason, UrlTraps};
 use seeder::{
     RuleStep, SpiderRules, StepVerdict,
     traps::{self, TrapObjection, Worn, pattern::Pattern, token},
@@ -63,22 +63,35 @@ impl<'a> Suspect<'a> {
 
     /// What was against it, or against others of its kind, and may be the reason why it is not there.
     pub fn before(&self) -> Option<RuleStep> {
-        let is_out = matches!(self.state, None | Some(PageState::Excluded));
-        let mut names = self.names();
-        if self.state.is_some() {
-            names.push(UrlTraps::SITE.to_owned());
+        if !self.is_out() {
+            return None;
         }
-        let is_it = |entry: &&DecisionEntry| entry.example == self.url.as_str();
-        let itself = self.refused.iter().filter(is_it).find_map(|entry| told(entry, None));
-        let kind = || self.refused.iter().find_map(|entry| told(entry, Some(&names)));
+        let itself = self.told().find(|(_, example)| *example == self.url.as_str());
         let is_certain = itself.is_some() || self.state.is_some();
-        let objection = itself.or_else(kind).filter(|_| is_out)?;
+        let kind = |name: &String| self.told().find(|(told, _)| told.pattern == *name);
+        let (objection, _) = itself.or_else(|| self.names().iter().find_map(kind))?;
         let meaning = objection.hazard.meaning();
         let (verdict, why) = match is_certain {
             true => (StepVerdict::Decided, format!("it was left for this: {meaning}")),
             false => (StepVerdict::Open, format!("links to pages like it were left: {meaning}")),
         };
         Some(self.step(&objection, verdict, why))
+    }
+
+    fn is_out(&self) -> bool {
+        matches!(self.state, None | Some(PageState::Excluded))
+    }
+
+    /// What was ever held against URLs of the site, as far as it is known, with examples.
+    fn told(&self) -> impl Iterator<Item = (TrapObjection, &str)> {
+        let stops = self.traps.stops().flat_map(|(name, stop)| {
+            let of = move || TrapObjection { hazard: stop.hazard, pattern: name.to_owned() };
+            stop.examples.iter().map(move |example| (of(), example.as_str()))
+        });
+        let refused = self.refused.iter();
+        let refused =
+            refused.filter_map(|entry| Some((read(&entry.rule)?, entry.example.as_str())));
+        stops.chain(refused)
     }
 
     /// Near duplicates lead to no more of it. What waits was led to by other pages.
@@ -89,8 +102,7 @@ impl<'a> Suspect<'a> {
 
     /// A part of it makes no difference: it is the same as another. One that waits is judged when its turn comes.
     fn idle(&self) -> Option<RuleStep> {
-        let is_out = matches!(self.state, None | Some(PageState::Excluded));
-        if !is_out || !self.rules.traps.on {
+        if !self.is_out() || !self.rules.traps.on {
             return None;
         }
         let (same, at) = token::rewrite(self.url, &self.traps.tokens)?;
@@ -101,13 +113,18 @@ impl<'a> Suspect<'a> {
         Some(self.step(&objection, StepVerdict::Decided, why))
     }
 
-    /// What a trap may have it under, as what lifts it is called.
+    /// What a trap may have it under, as what lifts it is called, the narrowest first.
     fn names(&self) -> Vec<String> {
         let pattern = Pattern::of(self.url);
         let (narrow, family) = (pattern.narrow(self.url), pattern.family());
-        let idle = self.traps.tokens.iter().map(|token| token.place.to_string());
-        let words = UrlTraps::WORDS.iter().map(|hazard| hazard.word().to_owned());
-        [pattern.text].into_iter().chain(narrow).chain(family).chain(idle).chain(words).collect()
+        let has =
+            |token: &&IdleToken| token::rewrite(self.url, std::slice::from_ref(*token)).is_some();
+        let idle = self.traps.tokens.iter().filter(has).map(|token| token.place.to_string());
+        let near = [Hazard::NearDuplicates.word().to_owned()];
+        // Of a page that nobody knows this says nothing.
+        let site = self.state.map(|_| UrlTraps::SITE.to_owned());
+        let own = narrow.into_iter().chain([pattern.text]).chain(family);
+        own.chain(idle).chain(near).chain(site).collect()
     }
 
     fn step(&self, objection: &TrapObjection, verdict: StepVerdict, mut why: String) -> RuleStep {
@@ -117,7 +134,7 @@ impl<'a> Suspect<'a> {
                 "; links on such pages to more of them are left (hazards.near_duplicates)",
             );
         }
-        if let Some(example) = self.example(objection, &rule) {
+        if let Some(example) = self.example(objection) {
             why.push_str(&format!("; such as {example}"));
         }
         let pattern = match objection.pattern.as_str() {
@@ -132,31 +149,22 @@ impl<'a> Suspect<'a> {
     }
 
     /// Another that the same was held against.
-    fn example(&self, objection: &TrapObjection, rule: &str) -> Option<&str> {
-        let is_it = |(name, stop): &(&str, &Stop)| {
-            *name == objection.pattern && stop.hazard == objection.hazard
-        };
-        let stops = self.traps.stops().filter(is_it);
-        let kept = stops.flat_map(|(_, stop)| stop.examples.iter().map(String::as_str));
-        let refused = self.refused.iter().filter(|entry| entry.rule == rule);
-        let mut all = kept.chain(refused.map(|entry| entry.example.as_str()));
-        all.find(|example| !example.is_empty() && *example != self.url.as_str())
+    fn example(&self, objection: &TrapObjection) -> Option<&str> {
+        let is_other = |example: &str| !example.is_empty() && example != self.url.as_str();
+        let mut told = self.told().filter(|(told, _)| told == objection);
+        told.find(|(_, example)| is_other(example)).map(|(_, example)| example)
     }
 }
 
-/// What a decision speaks of, if that is one of these names or any.
-fn told(entry: &DecisionEntry, names: Option<&[String]>) -> Option<TrapObjection> {
-    let said = entry.rule.strip_prefix("trap: ")?;
-    let (word, name) = match said.split_once(" at ") {
-        Some((word, name)) => (word, name),
-        None => match said.strip_suffix(" on the whole site") {
-            Some(word) => (word, UrlTraps::SITE),
-            None => (said, said),
-        },
+/// What the rule of a decision speaks of; see [`model::Stop::rule`].
+fn read(rule: &str) -> Option<TrapObjection> {
+    let said = rule.strip_prefix("trap: ")?;
+    let (word, name) = match (said.split_once(" at "), said.strip_suffix(" on the whole site")) {
+        (Some((word, name)), _) => (word, name),
+        (None, Some(word)) => (word, UrlTraps::SITE),
+        (None, None) => (said, said),
     };
-    let hazard = Hazard::from_word(word)?;
-    let is_asked = names.is_none_or(|names| names.iter().any(|asked| asked == name));
-    is_asked.then(|| TrapObjection { hazard, pattern: name.to_owned() })
+    Some(TrapObjection { hazard: Hazard::from_word(word)?, pattern: name.to_owned() })
 }
 
 #[cfg(test)]

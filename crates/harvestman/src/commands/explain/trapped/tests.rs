@@ -1,6 +1,6 @@
 //! Traps that are in force, and such as are not any more: what was left for them is told all the same.
 
-use model::{IdleToken, PatternNote, Timestamp, TokenPlace};
+use model::{PatternNote, Stop, Timestamp, TokenPlace};
 
 use super::*;
 
@@ -41,23 +41,64 @@ impl Scene {
     }
 }
 
-/// A pattern that gave near duplicates; a page of its own has come since and begun the row anew.
+fn stop(hazard: Hazard, examples: &[&str]) -> Stop {
+    Stop {
+        hazard,
+        since: Timestamp(1),
+        taken: 12,
+        refused: 2,
+        held_back: 0,
+        examples: examples.iter().map(|path| url(path).as_str().to_owned()).collect(),
+        referrers: Vec::new(),
+        all: false,
+    }
+}
+
+/// `?print=1` makes no difference.
+fn print_button() -> IdleToken {
+    IdleToken {
+        place: TokenPlace::Pair("print".to_owned(), "1".to_owned()),
+        value: None,
+        others: Vec::new(),
+        folders: Vec::new(),
+        since: Timestamp(1),
+        mended: 3,
+        kinds: Vec::new(),
+        referrers: Vec::new(),
+    }
+}
+
+/// A pattern that gave near duplicates; a page of its own has come since and begun the row anew. More was refused for
+/// something else.
 fn no_longer_worn() -> Scene {
-    let note = PatternNote { text: PATTERN.to_owned(), near: 12, unlike: 1, ..Default::default() };
-    let traps = UrlTraps { patterns: vec![note], ..UrlTraps::default() };
-    Scene::new(traps, vec![refused("trap: near-duplicates at /picture?n=*", "/picture?n=13")])
+    let worn = Some(stop(Hazard::NearDuplicates, &["/picture?n=10"]));
+    let text = PATTERN.to_owned();
+    let note = PatternNote { text, near: 12, unlike: 1, worn, ..Default::default() };
+    let (patterns, tokens) = (vec![note], vec![print_button()]);
+    let refused = vec![
+        refused("trap: variants at ?print=1", "/p/59?print=1"),
+        refused("trap: near-duplicates at /picture?n=*", "/picture?n=13"),
+    ];
+    Scene::new(UrlTraps { patterns, tokens, ..UrlTraps::default() }, refused)
 }
 
 #[test]
 fn what_was_left_as_a_near_duplicate_says_so_when_the_pattern_is_worn_no_more() {
-    let (now, before) = no_longer_worn().ask("/picture?n=13", None);
-    assert_eq!(now, None);
-    let step = before.unwrap();
-    assert_eq!(
-        (step.rule.as_str(), step.verdict),
-        ("trap: near-duplicates at /picture?n=*", StepVerdict::Decided)
-    );
-    assert!(step.why.contains("traps lift a.example '/picture?n=*'"), "{}", step.why);
+    for path in ["/picture?n=13", "/picture?n=10"] {
+        let (now, before) = no_longer_worn().ask(path, None);
+        assert_eq!(now, None);
+        let step = before.unwrap();
+        assert_eq!(
+            (step.rule.as_str(), step.verdict),
+            ("trap: near-duplicates at /picture?n=*", StepVerdict::Decided)
+        );
+        assert!(step.why.contains("traps lift a.example '/picture?n=*'"), "{}", step.why);
+        assert!(
+            !step.why.contains(&format!("such as {};", url(path))),
+            "itself is no example: {}",
+            step.why
+        );
+    }
 }
 
 #[test]
@@ -65,7 +106,7 @@ fn of_another_of_its_kind_it_is_left_open_and_an_example_given() {
     let (_, before) = no_longer_worn().ask("/picture?n=77", None);
     let step = before.unwrap();
     assert_eq!(step.verdict, StepVerdict::Open, "nobody knows whether a link led to it");
-    assert!(step.why.contains("such as http://a.example/picture?n=13"), "{}", step.why);
+    assert!(step.why.contains("such as http://a.example/picture?n=10;"), "{}", step.why);
 }
 
 #[test]
@@ -77,17 +118,8 @@ fn what_waits_or_is_of_another_kind_has_nothing_against_it() {
 
 #[test]
 fn a_page_under_another_spelling_is_told_by_the_part_that_makes_no_difference() {
-    let token = IdleToken {
-        place: TokenPlace::Pair("print".to_owned(), "1".to_owned()),
-        value: None,
-        others: Vec::new(),
-        folders: Vec::new(),
-        since: Timestamp(1),
-        mended: 3,
-        kinds: Vec::new(),
-        referrers: Vec::new(),
-    };
-    let scene = Scene::new(UrlTraps { tokens: vec![token], ..UrlTraps::default() }, Vec::new());
+    let scene =
+        Scene::new(UrlTraps { tokens: vec![print_button()], ..UrlTraps::default() }, Vec::new());
     for state in [None, Some(PageState::Excluded)] {
         let step = scene.ask("/p/7?print=1", state).0.unwrap();
         assert_eq!(step.rule, "trap: variants at ?print=1");
@@ -100,16 +132,7 @@ fn a_page_under_another_spelling_is_told_by_the_part_that_makes_no_difference() 
 
 #[test]
 fn a_page_that_was_held_back_by_filters_is_told_so_when_its_own_have_borne_fruit_since() {
-    let stop = Stop {
-        hazard: Hazard::Variants,
-        since: Timestamp(1),
-        taken: 900,
-        refused: 5,
-        held_back: 40,
-        examples: vec!["http://a.example/shop?b=1&c=2".to_owned()],
-        referrers: Vec::new(),
-        all: false,
-    };
+    let stop = stop(Hazard::Variants, &["/shop?b=1&c=2"]);
     let family =
         PatternNote { text: "/shop?*".to_owned(), stopped: Some(stop), ..Default::default() };
     let own = Pattern::of(&url("/shop?a=1&b=2")).text;
