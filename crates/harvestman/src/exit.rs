@@ -183,6 +183,18 @@ pub fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     }
 }
 
+/// A file that the user named cannot be read.
+pub fn cannot_read(name: &str, error: &std::io::Error) -> Failure {
+    use std::io::ErrorKind;
+    let what_to_do = match error.kind() {
+        ErrorKind::PermissionDenied => "give this user the right to read it, or name another file",
+        ErrorKind::NotFound | ErrorKind::NotADirectory => "check the path, or name another file",
+        ErrorKind::IsADirectory => "there is a folder of that name: name a file",
+        _ => "check the file and the disk, then give the same command again",
+    };
+    Failure::usage(format!("cannot read {name}: {error}"), what_to_do)
+}
+
 /// What to do about trouble with a file or folder of the collection.
 pub fn io_advice(kind: std::io::ErrorKind) -> &'static str {
     use std::io::ErrorKind;
@@ -233,6 +245,16 @@ mod tests {
             assert_eq!(failure.code, Exit::Usage);
         }
         assert_eq!(of(ErrorKind::StorageFull).code, Exit::Fault);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_looked_for_in_the_collection() {
+        use std::io::ErrorKind;
+        for kind in [ErrorKind::NotFound, ErrorKind::IsADirectory, ErrorKind::Other] {
+            let failure = cannot_read("list.txt", &kind.into());
+            assert!(failure.sentence.starts_with("cannot read list.txt: "), "{failure}");
+            assert!(!failure.what_to_do.contains("-C"), "{failure}");
+        }
     }
 
     #[test]

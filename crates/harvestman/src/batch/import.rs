@@ -171,14 +171,18 @@ struct Away {
 
 impl Away {
     fn open(dir: &Path, now: Timestamp) -> Result<Away, Failure> {
-        let collection = Collection::open(dir)?;
-        let lock = collection.lock()?;
-        let header = outpost::harvested(dir)?.ok_or_else(|| {
+        let no_batch = || {
             Failure::usage(
                 format!("{} holds no batch", dir.display()),
                 "name a folder that harvestman batch harvest has filled",
             )
-        })?;
+        };
+        let collection = match Collection::open(dir) {
+            Err(StoreError::Missing { .. }) => return Err(no_batch()),
+            opened => opened?,
+        };
+        let lock = collection.lock()?;
+        let header = outpost::harvested(dir)?.ok_or_else(no_batch)?;
         let mut frontier = SqliteFrontier::open(&collection.database())?;
         let reach = Reach::of(&frontier, header.made)?;
         // A harvest that was killed has not done so itself.

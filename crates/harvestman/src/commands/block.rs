@@ -23,7 +23,7 @@ use store::{
 use super::{Context, answer};
 use crate::{
     cli::BlockArgs,
-    exit::{Exit, Failure, io_advice},
+    exit::{Exit, Failure, cannot_read},
     pipeline::messages::BlockChange,
     progress::{number, some},
     setup,
@@ -60,9 +60,7 @@ pub fn run(context: &Context, args: &BlockArgs) -> Result<Exit, Failure> {
     }
     for path in &args.file {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| {
-            Failure::usage(format!("cannot read {name}: {error}"), io_advice(error.kind()))
-        })?;
+        let file = File::open(path).map_err(|error| cannot_read(&name, &error))?;
         intake.read(BufReader::new(file), &name)?;
     }
     intake.hand_over()?;
@@ -143,10 +141,7 @@ impl Intake {
             match line {
                 Ok(block) => self.take(block)?,
                 Err(SeedError::Io { source, .. }) => {
-                    return Err(Failure::usage(
-                        format!("cannot read {name}: {source}"),
-                        io_advice(source.kind()),
-                    ));
+                    return Err(cannot_read(name, &source));
                 }
                 Err(bad) => {
                     self.bad_count += 1;

@@ -13,7 +13,7 @@ use store::{census::Census, collection::Collection, spiders::SpiderRow};
 use super::Context;
 use crate::{
     cli::{SeedArgs, SeedSource},
-    exit::{Exit, Failure, io_advice},
+    exit::{Exit, Failure, cannot_read},
     progress::some,
     seeding::Seeding,
     setup,
@@ -139,8 +139,4 @@ fn read_collection(
         after = last;
     }
     Ok(())
-}
-
-fn cannot_read(name: &str, error: &io::Error) -> Failure {
-    Failure::usage(format!("cannot read {name}: {error}"), io_advice(error.kind()))
 }

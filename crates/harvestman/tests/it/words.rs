@@ -104,6 +104,19 @@ fn what_was_mistyped_is_told_as_what_it_is() {
         done.exits(2).says(&[what]);
         assert!(!done.err.contains("cannot crawl"), "{done}");
     }
+    for (args, what) in [
+        (&["batch", "import", "nosuch"][..], "nosuch holds no batch"),
+        (&["block", "--file", "nosuch"], "name another file"),
+        (&["seed", "--file", "nosuch"], "name another file"),
+        (
+            &["export", "directory", "--out", "x", "--from", "soon"],
+            "cannot tell a time by \"soon\"",
+        ),
+    ] {
+        let done = world.run(args);
+        done.exits(2).says(&[what]);
+        assert!(!done.err.contains("-C"), "{done}");
+    }
     let outside = world.run(&["explain", "http://elsewhere.test/"]);
     assert!(outside.out.contains("not crawled: crawl.scope"), "{outside}");
     assert!(!outside.out.contains("robots.txt"), "it is never asked for: {outside}");
