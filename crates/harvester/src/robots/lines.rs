@@ -106,10 +106,12 @@ fn lines_in(line: &str, number: u32, page: bool) -> impl Iterator<Item = Line<'_
 /// In a page blanks are all one, and whoever wrote lines there may have got one: `User-agent: * Disallow: /x`. What
 /// begins with a key ends before the next; a sentence that speaks of keys does not begin with one.
 fn first_directive(piece: &str) -> (&str, Option<&str>) {
-    let said = piece.split('#').next().unwrap_or_default();
-    let mut keys = memchr::memchr_iter(b':', said.as_bytes()).filter_map(|at| key_before(said, at));
-    let is_first = |at: &usize| markup::bare(&said[..*at]).trim_matches(is_blank).is_empty();
-    match keys.next().filter(is_first).and_then(|_| keys.next()) {
+    let mut keys =
+        memchr::memchr_iter(b':', piece.as_bytes()).filter_map(|at| key_before(piece, at));
+    let is_first = |at: &usize| markup::bare(&piece[..*at]).trim_matches(is_blank).is_empty();
+    let next = keys.next().filter(is_first).and_then(|_| keys.next());
+    // Looked for no further than that, or many keys on a line would cost their number times its length.
+    match next.filter(|next| !piece[..*next].contains('#')) {
         Some(next) => (&piece[..next], Some(&piece[next..])),
         None => (piece, None),
     }
@@ -118,6 +120,9 @@ fn first_directive(piece: &str) -> (&str, Option<&str>) {
 /// Where the key begins whose colon this is, if it is one of ours and stands behind a blank, a tag or `&nbsp;`.
 fn key_before(text: &str, colon: usize) -> Option<usize> {
     let before = text[..colon].trim_end_matches(is_blank);
+    if !before.ends_with(|c: char| c.is_ascii_alphabetic()) {
+        return None;
+    }
     let from = before.floor_char_boundary(before.len().saturating_sub(KEY_BYTES_MAX + 1));
     let ends_another = |c: char| is_blank(c) || matches!(c, '>' | ';');
     let is_start = |at: &usize| before[..*at].chars().next_back().is_none_or(ends_another);

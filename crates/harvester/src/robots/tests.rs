@@ -184,13 +184,15 @@ fn rules_that_stand_side_by_side_in_a_page_are_obeyed_each() {
     }
 }
 
+/// Six times as long as any that is read: what is not linear takes a minute here, what is takes a second or two.
 #[test]
 fn a_page_of_nothing_but_keys_and_colons_is_read_in_time_linear_in_its_length() {
-    for part in ["Disallow: ", "a: ", ": ", "Allow  :   ", "user agent", "&nbsp;:", "<b>:"] {
-        let text = format!("<html>User-agent: * {}", part.repeat(500_000 / part.len()));
+    for part in ["Disallow: ", "a: ", ": ", "Allow  :   ", "user agent", "&nbsp;:", "<b>:", "# "] {
+        let text = format!("<html>User-agent: * {}", part.repeat(3_000_000 / part.len()));
         let began = std::time::Instant::now();
-        let _ = Robots::read(&text);
-        assert!(began.elapsed() < Duration::from_secs(20), "{part:?}: {:?}", began.elapsed());
+        let robots = Robots::read(&text);
+        println!("{part:?}: {:?}, {} mended", began.elapsed(), robots.mended());
+        assert!(began.elapsed() < Duration::from_secs(30), "{part:?}: {:?}", began.elapsed());
     }
 }
 
