@@ -6,8 +6,8 @@
 //! a date or a price are the same, however short they are.
 //!
 //! Made to be cheap: a word is hashed eight bytes at a time, where it ends is found in the same eight
-//! bytes without a branch for each, and the 64 counters are bit-sliced, so that adding a shingle is one
-//! binary addition for all 64 at once. The same words make the skeleton.
+//! bytes without a branch for each, and the 64 counters are bit-sliced, so that adding eight shingles is
+//! a few binary additions for all 64 at once. The same words make the skeleton.
 
 /// 0 for a text without words.
 pub fn simhash(text: &str) -> u64 {
@@ -235,20 +235,27 @@ impl Shingle {
 
 /// 64 counters, one per bit of the hashes added.
 struct Counters {
-    /// Bit `i` of plane `p` is bit `p` of counter `i`, for what was added last …
+    /// What was added last, until there are [`TOGETHER`] of them …
+    waiting: [u64; TOGETHER],
+    filled: usize,
+    /// … bit `i` of plane `p` is bit `p` of counter `i`, for what was added before that …
     planes: [u64; PLANES],
     in_planes: u32,
-    /// … and what was added before.
+    /// … and what was added still earlier.
     sums: [u32; 64],
     added: u32,
 }
 
+/// Eight at a time need a quarter of the steps that they need one by one.
+const TOGETHER: usize = 8;
 /// Eight planes count to 255 before they are emptied into the sums.
 const PLANES: usize = 8;
+const PLANES_HOLD: u32 = (1 << PLANES) - 1;
 
 impl Default for Counters {
     fn default() -> Counters {
-        Counters { planes: [0; PLANES], in_planes: 0, sums: [0; 64], added: 0 }
+        let (waiting, planes) = ([0; TOGETHER], [0; PLANES]);
+        Counters { waiting, filled: 0, planes, in_planes: 0, sums: [0; 64], added: 0 }
     }
 }
 
@@ -256,14 +263,33 @@ impl Counters {
     /// Adds 1 to the counter of each bit that is set.
     #[inline]
     fn add(&mut self, hash: u64) {
-        let mut carry = hash;
-        for plane in &mut self.planes {
+        self.waiting[self.filled] = hash;
+        self.filled += 1;
+        if self.filled == TOGETHER {
+            self.add_waiting();
+        }
+    }
+
+    /// Carry-save addition: three numbers of one weight make one of it and one of twice the weight.
+    fn add_waiting(&mut self) {
+        let [a, b, c, d, e, f, g, h] = self.waiting;
+        let [ones, twos, fours, ..] = self.planes;
+        let (ones, two) = add_three(ones, a, b);
+        let (ones, two_more) = add_three(ones, c, d);
+        let (twos, four) = add_three(twos, two, two_more);
+        let (ones, two) = add_three(ones, e, f);
+        let (ones, two_more) = add_three(ones, g, h);
+        let (twos, four_more) = add_three(twos, two, two_more);
+        let (fours, mut carry) = add_three(fours, four, four_more);
+        self.planes[..3].copy_from_slice(&[ones, twos, fours]);
+        for plane in &mut self.planes[3..] {
             let next = *plane & carry;
             *plane ^= carry;
             carry = next;
         }
-        self.in_planes += 1;
-        if self.in_planes == (1 << PLANES) - 1 {
+        self.in_planes += self.filled as u32;
+        (self.waiting, self.filled) = ([0; TOGETHER], 0);
+        if self.in_planes + TOGETHER as u32 > PLANES_HOLD {
             self.empty_planes();
         }
     }
@@ -281,11 +307,19 @@ impl Counters {
 
     /// The bits set in more than half of what was added.
     fn majority(&mut self) -> u64 {
+        self.add_waiting();
         self.empty_planes();
         self.sums.iter().enumerate().fold(0, |bits, (bit, &sum)| {
             bits | u64::from(u64::from(sum) * 2 > u64::from(self.added)) << bit
         })
     }
+}
+
+/// The sum of three bits, for 64 of them at once: its lower and its upper bit.
+#[inline]
+fn add_three(a: u64, b: u64, c: u64) -> (u64, u64) {
+    let odd = a ^ b;
+    (odd ^ c, a & b | odd & c)
 }
 
 /// A multiplication of which both halves count.

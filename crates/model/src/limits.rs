@@ -42,11 +42,11 @@ pub const KNOWN_IN_MEMORY_MAX: u64 = 200_000;
 /// Pages waiting in memory over all sites in hand: at about 200 bytes each, 40 MB.
 pub const PAGES_IN_HAND_MAX: usize = 200_000;
 /// The writer commits at the latest after this long …
-pub const SETTLE_EVERY: Duration = Duration::from_millis(250);
-/// … or this many pages. At full speed the time is up before: the rows of a site lie in the order of fingerprints, so
-/// that a small commit writes a page of the database for nearly each of them, and a large one few for many. A crash
-/// costs no more for it, as what was archived is adopted.
-pub const SETTLE_PAGES: usize = 800;
+pub const SETTLE_EVERY: Duration = Duration::from_secs(1);
+/// … or this many pages. Rows lie by site and fingerprint, so that a small commit writes a page of the database for
+/// nearly each of them, and the row of a site for each page; a large one few for many. A crash costs no more for it,
+/// as what was archived is adopted. At some 3 KB a page it is 6 MB of memory.
+pub const SETTLE_PAGES: usize = 2_000;
 /// Breakdowns after which a page is left alone, and such pages after which a site is (VN's operators took a site
 /// that crashed its crawler three times out by hand).
 pub const BREAKDOWNS_MAX: u32 = 3;

@@ -166,6 +166,15 @@ impl Hand {
     }
 }
 
+/// When a lease renewed now ends. The same for a while: a renewal that changes nothing costs nothing.
+pub fn lease_end(now: Timestamp) -> Timestamp {
+    let end = now.plus(limits::LEASE);
+    Timestamp(end.0 - end.0.rem_euclid(RENEWALS_MS))
+}
+
+/// A tenth of a lease: renewals begin when half of it is left.
+const RENEWALS_MS: i64 = limits::LEASE.as_millis() as i64 / 10;
+
 impl Held {
     /// The spider's cookies of this site; none when it keeps none. A login lives by cookies: where there is
     /// one they are kept in any case.
@@ -225,7 +234,7 @@ impl Held {
 
     /// An empty check-in that renews the lease.
     pub fn delta(&self, now: Timestamp) -> SiteDelta {
-        let release = Release::Renew(now.plus(limits::LEASE));
+        let release = Release::Renew(lease_end(now));
         SiteDelta::empty(self.id, self.key.clone(), self.fence, release)
     }
 

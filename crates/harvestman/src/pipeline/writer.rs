@@ -1,6 +1,6 @@
 //! The writer: the one thread that changes the database.
 //!
-//! It groups the check-ins that wait into one transaction, every 250 ms or 800 pages. Volumes and link
+//! It groups the check-ins that wait into one transaction, every second or 2,000 pages. Volumes and link
 //! segments are on disk before the commit that names them. A full disk makes it wait and try again; any
 //! other failure ends the crawl, because after a failed write only a restart knows what is on disk.
 

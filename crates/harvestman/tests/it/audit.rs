@@ -18,9 +18,9 @@ use store::{
 
 use crate::world::World;
 
-/// From an answer's last byte until its record is safe from a kill: the writer gathers check-ins for
-/// 250 ms and then commits; the rest is for a machine that has other things to do.
-const SAFE_AFTER: Duration = Duration::from_millis(250 + 1_500);
+/// From an answer's last byte until its record is safe from a kill: it is handed to the system after a few more, or
+/// when there are none; nearly all of this is for a machine that has other things to do.
+const SAFE_AFTER: Duration = Duration::from_millis(1_750);
 
 /// Every page of every site.
 pub fn all_pages(world: &World) -> BTreeSet<String> {

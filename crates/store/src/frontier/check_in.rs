@@ -17,7 +17,10 @@ use super::{
     habits, hazards, history,
     limits::full_as_text,
     notices, parts,
-    rows::{Fault, SITE, SiteRow, day_of, millis, site_from_row, state_of, stored_fp},
+    rows::{
+        Fault, SITE_AT_HAND, SITE_AT_HAND_LEASE, SiteRow, day_of, millis, site_from_row, state_of,
+        stored_fp,
+    },
     sqlite::Work,
     tally::{Standing, change_domain},
 };
@@ -45,6 +48,8 @@ struct SiteAtHand {
     row: SiteRow,
     /// As the row had them.
     before: SiteCounters,
+    /// When the lease ends, as the row has it.
+    lease_ends: Option<Timestamp>,
 }
 
 /// What a page's row says before it is changed.
@@ -56,11 +61,19 @@ struct Before {
 impl SiteAtHand {
     /// Refuses a holder whose lease was taken over. A lease that ran out without that is still good.
     fn open(work: &Work<'_>, delta: &SiteDelta) -> Result<SiteAtHand, Fault> {
-        let row =
-            work.sql.prepare_cached(SITE)?.query_row([delta.site.0], site_from_row).optional()?;
+        let row = work
+            .sql
+            .prepare_cached(SITE_AT_HAND)?
+            .query_row([delta.site.0], |row| {
+                let lease_ends = row.get::<_, Option<i64>>(SITE_AT_HAND_LEASE)?.map(Timestamp);
+                Ok((site_from_row(row)?, lease_ends))
+            })
+            .optional()?;
         match row {
-            Some(row) if row.fence == delta.fence && row.key == delta.key.as_str() => {
-                Ok(SiteAtHand { id: delta.site, before: row.counters, row })
+            Some((row, lease_ends))
+                if row.fence == delta.fence && row.key == delta.key.as_str() =>
+            {
+                Ok(SiteAtHand { id: delta.site, before: row.counters, row, lease_ends })
             }
             _ => Err(StoreError::Fenced { site: delta.key.to_string() }.into()),
         }
@@ -265,6 +278,8 @@ impl SiteAtHand {
 
     fn release(&self, work: &Work<'_>, delta: &SiteDelta) -> Result<(), Fault> {
         match delta.release {
+            // Nothing would change but the work of it: the site would be moved in an index.
+            Release::Renew(until) if self.lease_ends == Some(until) => {}
             Release::Renew(until) => {
                 work.sql
                     .prepare_cached(

@@ -179,6 +179,15 @@ pub(super) const SITE: &str = "SELECT key, seeded, known, fetched, failed, dupli
      bytes, pause_remaining, pause_saved, backoff, last_response, interrupted, pages, fence, \
      stirred, requisites, domain, full, worked_day, worked_ms, habit, traps FROM sites WHERE id = ?1";
 
+/// The same for a check-in, which needs neither habit nor traps: on a large site those are long texts. Then the end of
+/// its lease, if it is lent out and nothing else is to be said of it.
+pub(super) const SITE_AT_HAND: &str = "SELECT key, seeded, known, fetched, failed, duplicates, \
+     visits, bytes, pause_remaining, pause_saved, backoff, last_response, interrupted, pages, \
+     fence, stirred, requisites, domain, full, worked_day, worked_ms, NULL, NULL, \
+     CASE WHEN leased AND due_again IS NULL AND NOT resting AND not_before = 0 THEN due END \
+     FROM sites WHERE id = ?1";
+pub(super) const SITE_AT_HAND_LEASE: usize = 23;
+
 pub(super) struct SiteRow {
     pub key: String,
     pub domain: String,
