@@ -15,6 +15,8 @@ use super::{
 use crate::failure::PageAfter;
 
 mod clock;
+mod limits;
+mod robots;
 
 pub(super) const START: Timestamp = Timestamp(1_800_000_000_000);
 
@@ -244,106 +246,6 @@ pub(super) fn key(host: &str) -> SiteKey {
 }
 
 #[test]
-fn robots_txt_comes_first_and_obeys_the_clock() {
-    let pages = vec![page("http://a.example/1", 0), page("https://a.example/2", 0)];
-    let mut bench = Bench::with(vec![lease("a.example", pages, Vec::new())]);
-    let robots = bench.visit(START);
-    assert_eq!(robots.url.as_str(), "http://a.example/robots.txt");
-    bench.idle(at(5000));
-    let released = bench.robots(&robots, "User-agent: *\nDisallow: /x\n", at(100));
-    assert!(matches!(released.robots.expect("a copy").answer, RobotsAnswer::Rules(_)));
-    assert_eq!(bench.wait(at(100)), at(2000));
-    let first = bench.visit(at(2000));
-    assert_eq!(first.url.as_str(), "http://a.example/1");
-    bench.answer(&first, 200, at(2000));
-    let other = bench.visit(at(4000));
-    assert_eq!(other.url.as_str(), "https://a.example/robots.txt", "each origin its own");
-}
-
-#[test]
-fn robots_txt_is_asked_for_again_after_a_day_conditionally() {
-    let mut bench = Bench::with(vec![open_lease("a.example", &["/1"], "")]);
-    let day = 24 * 3600 * 1000;
-    let robots = bench.visit(at(day));
-    assert_eq!(robots.purpose, Purpose::Robots);
-    assert_eq!(robots.condition.clone().and_then(|c| c.etag).as_deref(), Some("\"r\""));
-    let released = bench.answer(&robots, 304, at(day));
-    assert_eq!(released.robots.expect("renewed").expires, at(2 * day));
-    assert_eq!(bench.visit(at(day + 2000)).url.path(), "/1");
-}
-
-#[test]
-fn a_forbidden_page_is_excluded_without_a_request() {
-    let text = "User-agent: *\nDisallow: /x\n";
-    let mut bench = Bench::with(vec![open_lease("a.example", &["/x/1", "/y"], text)]);
-    let Step::Exclude(excluded) = bench.step(START) else { panic!("not excluded") };
-    assert_eq!(excluded.page.url.path(), "/x/1");
-    assert_eq!(excluded.refusal.rule, "robots.txt: Disallow: /x");
-    assert_eq!(bench.visit(START).url.path(), "/y");
-}
-
-#[test]
-fn a_robots_redirect_obeys_the_clock_of_the_other_host_and_binds_the_first() {
-    let pages = vec![page("http://a.example/1", 0)];
-    let mut bench = Bench::with(vec![
-        lease("a.example", pages, Vec::new()),
-        open_lease("b.example", &["/1", "/2"], ""),
-    ]);
-    let (mut robots, mut other) = (bench.visit(START), bench.visit(START));
-    if robots.purpose != Purpose::Robots {
-        std::mem::swap(&mut robots, &mut other);
-    }
-    bench.answer_with(&robots, 301, &[("Location", "http://b.example/r")], Duration::ZERO, at(10));
-    bench.idle(at(1000));
-    bench.answer(&other, 200, at(3000));
-    let hop = bench.visit(at(3000));
-    let next = bench.step(at(3000));
-    assert!(matches!(next, Step::Idle), "one connection to b, whoever asks: {next:?}");
-    let (hop, page_of_b) = match hop.purpose {
-        Purpose::Robots => {
-            bench.robots(&hop, "User-agent: *\nDisallow: /1\n", at(3100));
-            (hop, None)
-        }
-        _ => {
-            bench.answer(&hop, 200, at(3100));
-            let second = bench.visit(at(5000));
-            bench.robots(&second, "User-agent: *\nDisallow: /1\n", at(5000));
-            (second, Some(hop))
-        }
-    };
-    assert_eq!(hop.url.as_str(), "http://b.example/r");
-    assert_eq!(hop.site.key, key("a.example"));
-    assert!(matches!(bench.step(at(5000)), Step::Exclude(e) if e.site.key == key("a.example")));
-    if page_of_b.is_none() {
-        assert_eq!(bench.visit(at(5000)).url.host(), "b.example");
-    }
-}
-
-#[test]
-fn an_unreachable_robots_txt_holds_the_pages_and_hands_the_site_back() {
-    let pages = vec![page("http://a.example/1", 0)];
-    let mut bench = Bench::with(vec![lease("a.example", pages, Vec::new())]);
-    let robots = bench.visit(START);
-    let released = bench.fail(&robots, FailureKind::ConnectRefused, START);
-    assert!(matches!(released.robots.expect("told").answer, RobotsAnswer::Unreachable { .. }));
-    assert_eq!(bench.reasons(), [Reason::RobotsUnreachable(at(60_000))]);
-    assert_eq!(bench.wait(START), at(60_000));
-    let again = bench.visit(at(60_000));
-    assert_eq!(again.purpose, Purpose::Robots);
-}
-
-#[test]
-fn rules_read_earlier_stay_in_use_while_the_server_is_unreachable() {
-    let mut bench =
-        Bench::with(vec![open_lease("a.example", &["/x", "/y"], "User-agent: *\nDisallow: /x")]);
-    let day = 24 * 3600 * 1000;
-    let robots = bench.visit(at(day));
-    bench.answer(&robots, 503, at(day));
-    assert!(matches!(bench.step(at(day + 5000)), Step::Exclude(_)));
-    assert_eq!(bench.visit(at(day + 5000)).url.path(), "/y");
-}
-
-#[test]
 fn a_name_that_does_not_resolve_fails_the_visit_before_it_begins() {
     let mut bench = Bench::with(vec![open_lease("a.example", &["/1"], "")]);
     let Step::Resolve(site) = bench.bench.acquire(START) else { panic!("no resolve") };
@@ -498,106 +400,6 @@ fn a_retry_waits_for_its_moment_and_does_not_hold_up_the_next_level() {
     bench.bench.offer(&site, page("http://a.example/2", 1), START);
     assert_eq!(bench.visit(at(2000)).url.path(), "/2");
     bench.idle(at(2000));
-}
-
-#[test]
-fn limits_are_exact_slots_come_back_and_revisits_are_free() {
-    let mut bench = Bench::new(Options {
-        pages_max: Some(2),
-        connections: 5,
-        ..Options::default().with_pause(Duration::ZERO)
-    });
-    let mut lease = open_lease("a.example", &["/1", "/2", "/3", "/4"], "");
-    lease.pages.push(fetched_page("http://a.example/old", 1));
-    bench.bench.add(lease, START);
-    let (one, two) = (bench.visit(START), bench.visit(START));
-    bench.idle(START);
-    bench.answer(&one, 404, START);
-    let three = bench.visit(START);
-    bench.answer(&two, 200, START);
-    assert!(!bench.bench.limit_reached());
-    bench.answer(&three, 200, START);
-    assert!(bench.bench.limit_reached());
-    let old = bench.visit(START);
-    assert_eq!(old.url.path(), "/old");
-    assert!(old.condition.is_some());
-    bench.answer(&old, 304, START);
-    assert_eq!(bench.reasons(), [Reason::Limit]);
-    assert_eq!(bench.bench.spent().pages, 2);
-}
-
-#[test]
-fn a_site_limit_counts_what_was_fetched_before_and_leaves_other_sites_alone() {
-    let mut bench = Bench::new(Options { site_pages_max: Some(3), ..Options::default() });
-    let mut full = open_lease("a.example", &["/1", "/2"], "");
-    full.site.counters.fetched = 2;
-    bench.bench.add(full, START);
-    bench.bench.add(open_lease("b.example", &["/1"], ""), START);
-    let visits = [bench.visit(START), bench.visit(START)];
-    visits.iter().for_each(|visit| drop(bench.answer(visit, 200, START)));
-    let mut reasons = bench.reasons();
-    reasons.sort_by_key(|reason| *reason == Reason::Done);
-    assert_eq!(reasons, [Reason::Limit, Reason::Done]);
-}
-
-#[test]
-fn a_site_waiting_for_a_slot_of_another_is_woken() {
-    let mut bench = Bench::new(Options { pages_max: Some(1), ..Options::default() });
-    bench.bench.add(open_lease("a.example", &["/1"], ""), START);
-    bench.bench.add(open_lease("b.example", &["/1"], ""), START);
-    let first = bench.visit(START);
-    bench.idle(START);
-    assert!(bench.reasons().is_empty());
-    bench.fail(&first, FailureKind::Reset, START);
-    let second = bench.visit(START);
-    assert_ne!(second.site.key, first.site.key);
-}
-
-fn part(text: &str, level: u16) -> Page {
-    let terms = model::PageTerms { requisite: true, ..model::PageTerms::default() };
-    Page { terms, ..page(text, level) }
-}
-
-#[test]
-fn parts_of_pages_need_no_slot_and_take_none() {
-    let mut bench =
-        Bench::new(Options { pages_max: Some(1), ..Options::default().with_pause(Duration::ZERO) });
-    let mut lease = open_lease("a.example", &["/1", "/2"], "");
-    lease.pages.push(part("http://a.example/x.png", 0));
-    lease.pages.push(part("http://a.example/y.png", 0));
-    bench.bench.add(lease, START);
-    let order: Vec<String> = (0..3)
-        .map(|_| {
-            let visit = bench.visit(START);
-            bench.answer(&visit, 200, START);
-            visit.url.path().to_owned()
-        })
-        .collect();
-    assert_eq!(order, ["/1", "/x.png", "/y.png"]);
-    assert_eq!(bench.reasons(), [Reason::Limit]);
-    assert_eq!(bench.bench.spent().pages, 1);
-}
-
-#[test]
-fn a_waiting_part_that_is_linked_to_is_visited_as_a_page() {
-    let mut lease = open_lease("a.example", &["/1"], "");
-    lease.pages.push(part("http://a.example/x", 0));
-    let mut bench = Bench::with(vec![lease]);
-    let (site, x) = (key("a.example"), page("http://a.example/x", 1));
-    assert_eq!(bench.bench.offer(&site, part("http://a.example/x", 0), START), Offered::Known);
-    assert_eq!(bench.bench.offer(&site, x.clone(), START), Offered::Lowered);
-    let first = bench.visit(START);
-    bench.answer(&first, 200, START);
-    let second = bench.visit(at(2_000));
-    assert_eq!(second.page, Some(x.clone()));
-    // A part that was visited is no page yet: a link to it is to be taken up.
-    bench.answer(&second, 200, at(2_000));
-    assert_eq!(bench.bench.known(&site, x.url.fingerprint()), Known::Yes);
-    bench.bench.refill(&site, vec![part("http://a.example/y", 1)], false, at(4_000));
-    let third = bench.visit(at(4_000));
-    assert_eq!(bench.bench.known(&site, third.url.fingerprint()), Known::Yes);
-    bench.answer(&third, 200, at(4_000));
-    assert_eq!(bench.bench.known(&site, third.url.fingerprint()), Known::No);
 }
 
 #[test]
