@@ -227,9 +227,11 @@ pub struct PatternNote {
     pub same: u32,
     /// Pages in a row that brought nothing but more of the pattern.
     pub barren: u32,
-    /// The level of those of its pages that are nearest to the entry page.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub level: Option<u16>,
+    /// By which a page says that one of these led to it ([`crate::PageTerms::via`]).
+    pub number: u32,
+    /// Since it is stopped, pages in a row that are listed by pages of other kinds and have nothing to say either.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub listed: u32,
     /// Pages of it that came, and those of them that had what others have.
     pub pages: u32,
     pub copies: u32,
@@ -264,6 +266,9 @@ pub struct PatternNote {
     /// Names at the end of its paths under which pages had what others of the same name have, the last one first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<NameNote>,
+    /// Names at the end of its paths that came once, the last one first. Not worth a write.
+    #[serde(skip)]
+    pub ends: Vec<u32>,
     /// What its pages had when they were found to be copies: contents, and texts that are long.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contents: Vec<u64>,

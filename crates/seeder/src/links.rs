@@ -19,10 +19,13 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 use model::{
     Candidate, CrawlUrl, Decision, Fingerprint, Hazard, Kinship, Link, LinkKind, LinkRel, Measure,
-    Page, PageTerms, Sighting,
+    Page, PageTerms, RefusalReason, Sighting,
 };
 
-use crate::{ExternalPolicy, SeedSet, SpiderRules, objection::Objection, rules::Inquiry};
+use crate::{
+    ExternalPolicy, SeedSet, SpiderRules, objection::Objection, rules::Inquiry,
+    traps::pattern::Pattern,
+};
 
 #[derive(Clone, Debug, Default)]
 pub struct Sorted {
@@ -34,7 +37,13 @@ pub struct Sorted {
     pub refused: Vec<Decision>,
     /// Links that were put right, and hazards that a refusal does not tell of; merged likewise.
     pub mended: Vec<Sighting>,
+    /// Pages of the same site and of another kind that somebody does not want, at most [`BARRED_MAX`]: the page leads to
+    /// something, though it is not taken.
+    pub barred: Vec<Fingerprint>,
 }
+
+/// One of them would say as much.
+const BARRED_MAX: usize = 32;
 
 pub fn sort_links(
     page: &Page,
@@ -85,6 +94,8 @@ struct Sorter<'a> {
     /// Index into `sorted.refused`.
     merged: HashMap<Objection<'a>, usize, RandomState>,
     sorted: Sorted,
+    /// The pattern of the page, once it was asked for.
+    own: Option<Pattern>,
     has_form: bool,
     /// Of the link at hand: not 0 where its page is there for nothing but to send on.
     hops: u8,
@@ -108,6 +119,7 @@ impl<'a> Sorter<'a> {
             anchors: HashMap::default(),
             merged: HashMap::default(),
             sorted: Sorted::default(),
+            own: None,
             has_form: !rules.form.is_plain() || !rules.folds.is_empty(),
             hops: 0,
         };
@@ -225,9 +237,31 @@ impl<'a> Sorter<'a> {
         }
         let held_back = || self.held_back(&candidate);
         match objection.or_else(held_back) {
-            Some(objection) => self.refuse(&candidate.url, objection),
+            Some(objection) => {
+                if is_internal {
+                    self.note_barred(&candidate.url, objection.reason());
+                }
+                self.refuse(&candidate.url, objection);
+            }
             None if is_internal => self.sorted.internal.push(candidate),
             None => self.sorted.external.push(candidate),
+        }
+    }
+
+    fn note_barred(&mut self, url: &CrawlUrl, reason: RefusalReason) {
+        let by_wish = matches!(
+            reason,
+            RefusalReason::Blocked
+                | RefusalReason::RejectList
+                | RefusalReason::Rule
+                | RefusalReason::Filter
+        );
+        if by_wish && self.sorted.barred.len() < BARRED_MAX {
+            let page = &self.page.url;
+            let own = self.own.get_or_insert_with(|| Pattern::of(page));
+            if own.path() != Pattern::of(url).path() {
+                self.sorted.barred.push(url.fingerprint());
+            }
         }
     }
 
@@ -254,7 +288,8 @@ impl<'a> Sorter<'a> {
         if is_redirect {
             // It stands for the page; only leaving the scope counts.
             let outside = terms.outside.max(1);
-            return PageTerms { outside, kinship: Kinship::Unsaid, ..terms };
+            let via = if is_internal { terms.via } else { 0 };
+            return PageTerms { outside, kinship: Kinship::Unsaid, via, ..terms };
         }
         PageTerms {
             outside: terms.outside.saturating_add(1),

@@ -30,7 +30,7 @@ mod watch;
 
 pub use looks::{is_probe, probe, words};
 pub use near::{Bearing, Worn};
-pub use notes::{TrapObjection, note_held_back, note_refusal, objection, trim};
+pub use notes::{TrapObjection, note_held_back, note_refusal, objection, objection_to, trim};
 pub use session::SessionNames;
 pub use watch::{Found, Observation, Tripped, Watch, note_taken};
 

@@ -8,7 +8,10 @@ use std::{
 };
 
 use model::{CrawlUrl, Fingerprint, Page, PageState, Refusal, SiteKey, UrlTraps, limits};
-use seeder::traps::{TrapObjection, TrapRules, copies, objection, token};
+use seeder::{
+    SpiderRules,
+    traps::{TrapObjection, copies, near, objection_to, token},
+};
 
 /// Samples of one site that are remembered, the last ones: they come soon after they were chosen.
 const SAMPLES_MAX: usize = 256;
@@ -77,9 +80,10 @@ impl Stops {
     }
 
     /// Seeds, parts of pages, and what was fetched before are visited in any case.
-    pub fn refuse(&self, page: &Page, rules: &TrapRules) -> Option<Refusal> {
+    pub fn refuse(&self, page: &Page, rules: &SpiderRules) -> Option<Refusal> {
         let is_new = page.last.is_none() && page.state == PageState::Known;
-        if page.seed || page.terms.requisite || !is_new || !rules.on {
+        let (max, rules) = (rules.near_duplicates_max, &rules.traps);
+        if page.seed || page.terms.requisite || !is_new {
             return None;
         }
         let sites = self.sites.read().unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +92,13 @@ impl Stops {
         if site.tried().samples.contains(&fp) {
             return None;
         }
-        let (objection, is_sample) = match objection(&page.url, &site.traps, rules, true) {
+        let (url, led_by) = (&page.url, page.terms.via);
+        if let Some(objection) = near::holds_back(url, led_by, &site.traps, max) {
+            return Some(objection.refusal());
+        }
+        let found = objection_to(url, Some(led_by), &site.traps, rules, true);
+        let (objection, is_sample) = match found {
+            None if !rules.on => return None,
             Some(objection) => {
                 let count = site.count(&objection);
                 let is_sample = copies::is_sample(&objection, count);
@@ -150,8 +160,7 @@ impl Stopped {
         let visited = *spelled.entry(spelling).or_insert(own);
         let (_, at) = rewritten.filter(|_| visited != own)?;
         let token = &self.traps.tokens[at];
-        let pattern = token.place.to_string();
-        let objection = TrapObjection { hazard: token.hazard(), pattern };
+        let objection = TrapObjection::new(token.hazard(), token.place.to_string());
         let untested = token::untested(token, &page.url);
         let is_first = untested.is_some_and(|kind| self.tried().is_first(kind));
         let is_sample = token::samples(token, self.count(&objection)) || is_first;

@@ -6,7 +6,12 @@ use model::{CrawlUrl, Hazard, Looks, Timestamp, TokenPlace, UrlTraps};
 use proptest::prelude::*;
 
 use super::{
-    growth::growing, looks, order::without_order, pattern::Pattern, session::SessionNames, token, *,
+    growth::growing,
+    looks,
+    order::without_order,
+    pattern::{Pattern, via},
+    session::SessionNames,
+    token, *,
 };
 
 mod verdicts;
@@ -30,7 +35,8 @@ struct Site {
     tripped: Vec<Tripped>,
     seeded: bool,
     elapsed: Duration,
-    level: u16,
+    /// What led to each; nothing: the one before it, of its own kind.
+    via: Option<u32>,
 }
 
 impl Site {
@@ -41,7 +47,7 @@ impl Site {
             rules: TrapRules::default(),
             tripped: Vec::new(),
             seeded: true,
-            level: 0,
+            via: None,
             elapsed: Duration::from_millis(10),
         }
     }
@@ -64,9 +70,9 @@ impl Site {
         };
         let found = Found { inside, outside };
         let (seeded, elapsed) = (self.seeded, self.elapsed);
-        self.level += 1;
-        let level = self.level;
-        let seen = Observation { looks, level, seed: false, seeded, found, elapsed, now: NOW };
+        let via = self.via.unwrap_or_else(|| via::of(&Pattern::of(&url(rest)).text));
+        let (seed, numbered) = (false, false);
+        let seen = Observation { looks, via, numbered, seed, seeded, found, elapsed, now: NOW };
         let tripped = self.watch.observe(&mut self.traps, &self.rules, &url(rest), &seen);
         self.tripped.extend(tripped);
     }
@@ -169,6 +175,10 @@ fn patterns_are_what_people_would_write() {
         ("/v2/x.php?id=1", "/v*/x.php?id=*"),
         ("/missing/a3f2c1", "/missing/*"),
         ("/missing/abcdef", "/missing/*"),
+        ("/art7_qwmzkrtpbvxhagde.html", "/art*_*.html"),
+        ("/qwmzkrtpbvxhagde/art/7", "/*/art/*"),
+        ("/imprint/privacy-and-accessibility/contact", "/imprint/privacy-and-accessibility/*"),
+        ("/internationalization/x", "/internationalization/*"),
     ] {
         assert_eq!(Pattern::of(&url(rest)).text, expected, "{rest}");
     }

@@ -13,16 +13,19 @@
 //! A page of another kind in between takes evidence back, so that an ordinary site with some empty pages is left
 //! alone; later on it takes verdicts back ([`super::recheck`]). Linear in nothing but the pages remembered, which are few.
 
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
-use model::{CrawlUrl, Hazard, Looks, Measure, MissingPage, Stop, Timestamp, UrlTraps};
+use model::{
+    CrawlUrl, Fingerprint, Hazard, Looks, Measure, MissingPage, PatternNote, Stop, Timestamp,
+    UrlTraps,
+};
 
 use super::{
     TrapRules,
     copies::{self, Likeness},
     looks::{TEXT_BYTES_MIN, TEXT_BYTES_SURE, are_alike, have_one_text, may_be_missing},
     notes,
-    pattern::{Pattern, number_of},
+    pattern::{Pattern, number_of, via},
     recheck::Recheck,
     token::{self, Trials},
 };
@@ -41,6 +44,8 @@ const COMBINATIONS: u32 = 4;
 const PROBE_PAGES: u32 = 20;
 /// … and those of them that were like others.
 const PROBE_SUSPECTS: u32 = 3;
+/// URLs that are not wanted and are remembered: a menu has a few of them on every page.
+const BARRED: usize = 256;
 /// Pages are slow that take this part of the time their site may have, each: 5 s of ten minutes.
 const SLOW_PART: u32 = 120;
 
@@ -55,6 +60,8 @@ pub struct Watch {
     pages: u32,
     suspects: u32,
     time: Duration,
+    /// URLs that were met and are not wanted, the last ones.
+    barred: VecDeque<Fingerprint>,
     /// Something was learned that must be written down now.
     news: bool,
 }
@@ -70,8 +77,10 @@ pub(super) struct Seen {
 #[derive(Clone, Copy, Debug)]
 pub struct Observation {
     pub looks: Looks,
-    /// Links from the entry page.
-    pub level: u16,
+    /// What kind of page led to it ([`super::pattern::via`]).
+    pub via: u32,
+    /// It has numbers of its own, many ([`crate::Novelty::Numbered`]).
+    pub numbered: bool,
     pub seed: bool,
     /// A seed names the site.
     pub seeded: bool,
@@ -140,9 +149,11 @@ impl Watch {
         duplicate: bool,
     ) -> Vec<Tripped> {
         let mut tripped = Vec::new();
-        let stopped = notes::objection(url, traps, rules, true);
+        let objection =
+            |traps: &_, waits| notes::objection_to(url, Some(seen.via), traps, rules, waits);
+        let stopped = objection(traps, true);
         // What was on its way when its pattern was stopped says nothing of the rest of the site.
-        let tells = match notes::objection(url, traps, rules, false) {
+        let tells = match objection(traps, false) {
             Some(by) => by.pattern == UrlTraps::SITE && by.hazard == Hazard::ManyDuplicates,
             None => true,
         };
@@ -160,6 +171,9 @@ impl Watch {
                 let abroad = duplicate && self.is_abroad(url, &pattern, seen);
                 let like = Likeness { duplicate, abroad };
                 let page = Page { url, pattern: &pattern, seen, like };
+                if let Some(stop) = page.look_again(traps) {
+                    self.recheck.clear(pattern.text.clone(), stop);
+                }
                 let before = page.are_mostly_copies(traps);
                 tripped.extend(page.note(traps, rules));
                 self.news |= before != page.are_mostly_copies(traps);
@@ -185,9 +199,28 @@ impl Watch {
         self.memory.iter().any(is_other)
     }
 
+    /// How many of these URLs, which somebody does not want, were not met before. A page that leads to such leads to
+    /// something, though it is not taken.
+    pub fn note_barred(&mut self, urls: &[Fingerprint]) -> u32 {
+        let mut new = 0;
+        for url in urls {
+            if !self.barred.contains(url) {
+                self.barred.truncate(BARRED - 1);
+                self.barred.push_front(*url);
+                new += 1;
+            }
+        }
+        new
+    }
+
     /// Verdicts that turned out to be wrong: what was left out for them may come.
     pub fn take_cleared(&mut self) -> Vec<(String, Stop)> {
         self.recheck.take_cleared()
+    }
+
+    /// The same, found elsewhere.
+    pub fn take_back(&mut self, cleared: Vec<(String, Stop)>) {
+        cleared.into_iter().for_each(|(name, stop)| self.recheck.clear(name, stop));
     }
 
     /// Whether the page that came last is to be asked for once more, to see whether it is the same each time.
@@ -341,31 +374,52 @@ impl Page<'_> {
         note.fruit = note.fruit.saturating_add(outside);
         note.idle = if outside > 0 { 0 } else { note.idle.saturating_add(1) };
         let lead = copies::note(note, self.pattern.name(self.url), self.like, rules);
+        let says_something = self.says_something(note);
         let skeleton = self.skeleton();
-        let familiar = note.skeletons.contains(&skeleton);
-        if !familiar {
+        if !note.skeletons.contains(&skeleton) {
             note.skeletons.truncate(SKELETONS - 1);
             note.skeletons.insert(0, skeleton);
         }
-        // As near as the nearest: not found by its like but by pages of another kind, which list them.
-        let is_listed = note.level.is_none_or(|nearest| self.seen.level <= nearest);
-        note.level = Some(note.level.unwrap_or(u16::MAX).min(self.seen.level));
-        if outside > 0 || !familiar {
+        // Pages that others list have an end, whatever they lead to.
+        let is_found_by_its_like = via::is_same(self.seen.via, note.number);
+        if says_something {
             note.barren = note.barren.saturating_sub(2);
-        } else if inside > 0 && !is_listed {
+        } else if inside > 0 && is_found_by_its_like {
             note.barren = note.barren.saturating_add(1);
         }
+        notes::note_listed(note, self.like.duplicate || !says_something);
         let wanted = copies::wanted(note.doubts, rules);
         let hazard = if rules.duplicates > 0 && note.same >= wanted {
             Hazard::ManyDuplicates
         } else if rules.duplicates > 0 && lead >= rules.duplicates {
             return self.stop_name(traps, rules, lead);
-        } else if rules.counter > 0 && self.pattern.counts && note.barren >= rules.counter {
+        } else if self.pattern.counts && self.is_counter(note, rules) {
             Hazard::Counter
         } else {
             return None;
         };
         self.stop(traps, &self.pattern.text, hazard)
+    }
+
+    /// It leads to something else, or has a text, a picture or numbers that those before it had not.
+    fn says_something(&self, note: &PatternNote) -> bool {
+        let is_familiar = note.skeletons.contains(&self.skeleton());
+        self.seen.found.outside > 0 || self.seen.numbered || !is_familiar
+    }
+
+    fn is_counter(&self, note: &PatternNote, rules: &TrapRules) -> bool {
+        rules.counter > 0 && note.barren >= copies::more(rules.counter, note.doubts)
+    }
+
+    /// A page of a pattern that is stopped as a counter says something: then it is none, and believed less.
+    fn look_again(&self, traps: &mut UrlTraps) -> Option<Stop> {
+        let note = traps.patterns.iter_mut().find(|note| note.text == self.pattern.text)?;
+        if !self.says_something(note) || self.like.duplicate {
+            return None;
+        }
+        let stop = note.stopped.take_if(|stop| stop.hazard == Hazard::Counter)?;
+        (note.barren, note.doubts) = (0, note.doubts.saturating_add(1));
+        Some(stop)
     }
 
     /// Of the text without its digits, and of what is shown.
@@ -388,6 +442,7 @@ impl Page<'_> {
             0 => note.barren.saturating_add(1),
             _ => 0,
         };
+        notes::note_listed(note, note.barren > 0);
         let set = number_of(&self.pattern.text);
         if note.sets.len() < SETS_MIN && !note.sets.contains(&set) {
             note.sets.push(set);
@@ -410,6 +465,7 @@ impl Page<'_> {
         copies::forget_name(notes::note(traps, &self.pattern.text)?, name);
         let tripped = self.stop(traps, &narrow, Hazard::ManyDuplicates)?;
         if let Some(note) = notes::note(traps, &narrow) {
+            note.number = via::of(&self.pattern.text);
             // As many came, and the first that they are copies of.
             note.pages = lead.saturating_add(1);
         }

@@ -9,12 +9,17 @@ use harvester::{
 };
 use model::{
     Busy, Exchange, FailureKind, FetchFailure, FetchLimits, FetchRequest, Gate, Hazard, Measure,
-    Page, Purpose, Refusal, RefusalReason, RobotsAnswer, Sighting, SiteDelta, Timestamp, Timing,
+    Page, PageState, Purpose, Refusal, RefusalReason, RobotsAnswer, Sighting, SiteDelta, Timestamp,
+    Timing,
 };
 
 use seeder::traps::{Bearing, Found, near};
 
-use super::{Harvest, families::Told, login::login_limits};
+use super::{
+    Harvest,
+    families::{Told, lead},
+    login::login_limits,
+};
 use crate::pipeline::{
     messages::{GatherJob, Order, PageLinks, PageReport, Report, ReportSubject, Settle, Subject},
     returning,
@@ -337,6 +342,7 @@ impl Harvest {
             mut update,
             decided,
             mut internal,
+            barred,
             mut external,
             requisites,
             notice,
@@ -344,7 +350,7 @@ impl Harvest {
             looks,
             duplicate,
             near,
-            sketch,
+            gist,
             content,
             again,
             lesson,
@@ -365,14 +371,21 @@ impl Harvest {
             internal.clear();
             external.clear();
         }
-        let told = Told { near, sketch, content, copy: duplicate || missing };
+        let told = Told { near, gist, content, copy: duplicate || missing };
         let mut left = 0;
-        if let Some(family) = self.find_family(&page, &mut update, told, delta, share) {
+        let kin = self.find_family(&page, &mut update, told, delta, share);
+        if update.state != PageState::Redirected {
+            lead(&page, kin.family, &mut internal);
+        }
+        if let Some(family) = kin.family {
             let links = internal.len();
             internal = self.leave_more_of_the_same((&page, family), internal, delta, share, now);
             left = links - internal.len();
         }
-        let found = self.admit_found(&page, internal, delta, share, now);
+        let mut found = self.admit_found(&page, internal, delta, share, now);
+        if let Some(held) = self.state.hand.get(&delta.key) {
+            found.outside += held.watch.note_barred(&barred);
+        }
         self.note_breed(&page, left > 0 || found != Found::default(), delta);
         for candidate in external {
             self.admit_elsewhere(candidate, share, now);
@@ -400,7 +413,7 @@ impl Harvest {
         if let Some(page) = audit {
             self.visit_once_more(&delta.key, page, now);
         }
-        self.watch(&page, &update, (looks, found), delta, share, now);
+        self.watch(&page, &update, (looks, found, kin.numbered), delta, share, now);
         if again {
             let page = Page { hops: page.hops + 1, due: now, ..page };
             self.visit_once_more(&delta.key, page, now);

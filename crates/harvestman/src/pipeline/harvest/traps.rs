@@ -73,7 +73,8 @@ impl Harvest {
         }
         let rules = &self.spiders.of(candidate.spider).rules.traps;
         let Some(held) = self.state.hand.get(site) else { return false };
-        let found = traps::objection(&candidate.url, &held.traps.urls, rules, false);
+        let (url, led_by) = (&candidate.url, Some(candidate.terms.via));
+        let found = traps::objection_to(url, led_by, &held.traps.urls, rules, false);
         let Some(objection) = found else { return false };
         let urls = &mut held.traps.urls;
         if traps::note_refusal(urls, &objection, &candidate.url, candidate.referrer) {
@@ -94,7 +95,9 @@ impl Harvest {
         }
         let rules = &self.spiders.of(page.spider).rules.traps;
         let held = self.state.hand.get(site)?;
-        let refusal = traps::objection(&page.url, &held.traps.urls, rules, false)?.refusal();
+        let led_by = Some(page.terms.via);
+        let refusal =
+            traps::objection_to(&page.url, led_by, &held.traps.urls, rules, false)?.refusal();
         traps::note_held_back(&mut held.traps.urls, &refusal.rule);
         Some(refusal)
     }
@@ -181,7 +184,7 @@ impl Harvest {
         &mut self,
         page: &Page,
         update: &PageUpdate,
-        (looks, found): (Looks, Found),
+        (looks, found, numbered): (Looks, Found, bool),
         delta: &mut SiteDelta,
         share: &mut Settle,
         now: Timestamp,
@@ -197,8 +200,8 @@ impl Harvest {
             return;
         }
         let (seed, seeded, elapsed) = (page.seed, held.seeded, visit.elapsed);
-        let level = page.level;
-        let seen = Observation { looks, level, seed, seeded, found, elapsed, now };
+        let via = page.terms.via;
+        let seen = Observation { looks, via, numbered, seed, seeded, found, elapsed, now };
         let tripped = held.watch.observe(&mut held.traps.urls, rules, &page.url, &seen);
         for Tripped { hazard, what, measure } in tripped {
             tracing::info!(site = %delta.key, hazard = hazard.word(), %what, "a trap");
