@@ -269,6 +269,9 @@ pub struct PatternNote {
     /// Names at the end of its paths that came once, the last one first. Not worth a write.
     #[serde(skip)]
     pub ends: Vec<u32>,
+    /// Answers in a row whose media type is refused. Of this crawl: the next may want another.
+    #[serde(skip)]
+    pub unwanted: u32,
     /// What its pages had when they were found to be copies: contents, and texts that are long.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contents: Vec<u64>,

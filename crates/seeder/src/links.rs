@@ -23,8 +23,10 @@ use model::{
 };
 
 use crate::{
-    ExternalPolicy, SeedSet, SpiderRules, objection::Objection, rules::Inquiry,
-    traps::pattern::Pattern,
+    ExternalPolicy, SeedSet, SpiderRules,
+    objection::Objection,
+    rules::Inquiry,
+    traps::pattern::{Pattern, via},
 };
 
 #[derive(Clone, Debug, Default)]
@@ -94,8 +96,9 @@ struct Sorter<'a> {
     /// Index into `sorted.refused`.
     merged: HashMap<Objection<'a>, usize, RandomState>,
     sorted: Sorted,
-    /// The pattern of the page, once it was asked for.
-    own: Option<Pattern>,
+    /// The pattern of the page.
+    own: Pattern,
+    via: u32,
     has_form: bool,
     /// Of the link at hand: not 0 where its page is there for nothing but to send on.
     hops: u8,
@@ -110,6 +113,7 @@ impl<'a> Sorter<'a> {
     ) -> Sorter<'a> {
         let mut seen = HashSet::with_capacity_and_hasher(links.len() + 1, RandomState::default());
         seen.insert(page.url.fingerprint());
+        let own = Pattern::of(&page.url);
         let mut sorter = Sorter {
             page,
             rules,
@@ -119,7 +123,8 @@ impl<'a> Sorter<'a> {
             anchors: HashMap::default(),
             merged: HashMap::default(),
             sorted: Sorted::default(),
-            own: None,
+            via: via::of(&own.text),
+            own,
             has_form: !rules.form.is_plain() || !rules.folds.is_empty(),
             hops: 0,
         };
@@ -256,12 +261,9 @@ impl<'a> Sorter<'a> {
                 | RefusalReason::Rule
                 | RefusalReason::Filter
         );
-        if by_wish && self.sorted.barred.len() < BARRED_MAX {
-            let page = &self.page.url;
-            let own = self.own.get_or_insert_with(|| Pattern::of(page));
-            if own.path() != Pattern::of(url).path() {
-                self.sorted.barred.push(url.fingerprint());
-            }
+        let has_room = self.sorted.barred.len() < BARRED_MAX;
+        if by_wish && has_room && self.own.path() != Pattern::of(url).path() {
+            self.sorted.barred.push(url.fingerprint());
         }
     }
 
@@ -288,7 +290,7 @@ impl<'a> Sorter<'a> {
         if is_redirect {
             // It stands for the page; only leaving the scope counts.
             let outside = terms.outside.max(1);
-            let via = if is_internal { terms.via } else { 0 };
+            let via = if is_internal { terms.via } else { via::NOBODY };
             return PageTerms { outside, kinship: Kinship::Unsaid, via, ..terms };
         }
         PageTerms {
@@ -299,6 +301,7 @@ impl<'a> Sorter<'a> {
                     terms.depth.map(|depth| depth.saturating_sub(self.page.level.saturating_add(1)))
                 }
             },
+            via: if is_internal { self.via } else { via::NOBODY },
             ..PageTerms::default()
         }
     }

@@ -10,7 +10,7 @@ use std::{
 use model::{CrawlUrl, Fingerprint, Page, PageState, Refusal, SiteKey, UrlTraps, limits};
 use seeder::{
     SpiderRules,
-    traps::{TrapObjection, copies, near, objection_to, token},
+    traps::{TrapObjection, copies, near, objection_to, token, unwanted},
 };
 
 /// Samples of one site that are remembered, the last ones: they come soon after they were chosen.
@@ -49,7 +49,8 @@ impl Stops {
         traps: &UrlTraps,
         visited: impl Iterator<Item = &'a CrawlUrl>,
     ) {
-        if traps.tokens.is_empty() && traps.stops().next().is_none() {
+        let is_free = traps.stops().next().is_none() && !unwanted::is_any(traps);
+        if traps.tokens.is_empty() && is_free {
             return self.remove(site);
         }
         let mut sites = self.sites.write().unwrap_or_else(PoisonError::into_inner);
@@ -96,11 +97,17 @@ impl Stops {
         if let Some(objection) = near::holds_back(url, led_by, &site.traps, max) {
             return Some(objection.refusal());
         }
+        if !rules.on {
+            return None;
+        }
+        if let Some(pattern) = unwanted::pattern_of(url, &site.traps) {
+            let refusal = unwanted::refusal(&pattern);
+            return site.unless_sample(fp, refusal, pattern, unwanted::is_sample);
+        }
         let found = objection_to(url, Some(led_by), &site.traps, rules, true);
         let (objection, is_sample) = match found {
-            None if !rules.on => return None,
             Some(objection) => {
-                let count = site.count(&objection);
+                let count = site.count(objection.pattern.clone());
                 let is_sample = copies::is_sample(&objection, count);
                 (objection, is_sample)
             }
@@ -132,10 +139,26 @@ impl Tried {
 }
 
 impl Stopped {
+    /// The refusal, but for samples.
+    fn unless_sample(
+        &self,
+        page: Fingerprint,
+        refusal: Refusal,
+        pattern: String,
+        is_sample: impl Fn(u64) -> bool,
+    ) -> Option<Refusal> {
+        // What lifts nothing has a count of its own.
+        if is_sample(self.count(format!("{pattern} by type"))) {
+            self.tried().choose(page);
+            return None;
+        }
+        Some(refusal)
+    }
+
     /// One more page is to be held back for this.
-    fn count(&self, objection: &TrapObjection) -> u64 {
+    fn count(&self, name: String) -> u64 {
         let mut tried = self.tried();
-        let count = tried.held.entry(objection.pattern.clone()).or_default();
+        let count = tried.held.entry(name).or_default();
         *count += 1;
         *count
     }
@@ -163,7 +186,7 @@ impl Stopped {
         let objection = TrapObjection::new(token.hazard(), token.place.to_string());
         let untested = token::untested(token, &page.url);
         let is_first = untested.is_some_and(|kind| self.tried().is_first(kind));
-        let is_sample = token::samples(token, self.count(&objection)) || is_first;
+        let is_sample = token::samples(token, self.count(objection.pattern.clone())) || is_first;
         Some((objection, is_sample))
     }
 }

@@ -246,3 +246,39 @@ fn a_small_shop_comes_whole() {
         assert_eq!(met(&raw, "/thing/"), wanted, "{pages} pages of {things} things");
     }
 }
+
+/// Four hundred events with a file each that is not wanted; beside them, what begins with files and goes on with pages.
+#[test]
+fn files_that_are_not_wanted_are_asked_for_some_fifty_times_and_pages_behind_them_all_come() {
+    let film = || Err(("200 OK", "Content-Type: video/mp4".to_owned()));
+    let raw = site(move |path| {
+        if path.is_empty() {
+            let links = |kind: &str, count: u64| -> String {
+                (0..count).map(|n| format!("<a href=/{kind}/{n}>e</a> ")).collect()
+            };
+            let links = [links("event", 400), links("get", 160)].concat();
+            return Some(Ok(format!("<p>{}</p>{links}", words(1, 60))));
+        }
+        if let Some(n) = number(path, "event/") {
+            let file = format!("<a href=/film/{n}>film</a>");
+            return Some(Ok(format!("<title>Event</title><p>{}</p>{file}", words(n, 40))));
+        }
+        if number(path, "film/").is_some() {
+            return Some(film());
+        }
+        Some(match number(path, "get/")? {
+            n if n < 100 => film(),
+            n => Ok(format!("<title>Page</title><p>{}</p>", words(n + 5_000, 40))),
+        })
+    });
+    let world = crawl(&raw, "3000");
+    let films = met(&raw, "/film/");
+    println!("{films} of 400 films, {} of 160 others", met(&raw, "/get/"));
+    assert_eq!(met(&raw, "/event/"), 400);
+    assert!((50..120).contains(&films), "{films} of 400 films");
+    let asked = raw.asked();
+    let is_asked = |n: &u64| asked.iter().any(|place| place.ends_with(&format!("/get/{n}")));
+    assert_eq!((100..160).filter(is_asked).count(), 60);
+    let refused = world.run(&["decisions", "--json"]).out;
+    assert!(refused.contains("has nothing of what /film/* gave so far"), "{refused}");
+}

@@ -209,7 +209,8 @@ fn weight(note: &PatternNote) -> u32 {
     let near = note.near.max(note.thin_row).min(20) * 2 + note.unlike.min(20) + note.dull.min(20);
     let names = note.names.iter().map(|name| name.lead).max().unwrap_or(0);
     let copies = note.same.max(names) * 4 + note.doubts * 8;
-    copies + note.barren + note.fruit.min(20) + note.sets.len() as u32 * 8 + near
+    let unwanted = note.unwanted.min(50);
+    unwanted + copies + note.barren + note.fruit.min(20) + note.sets.len() as u32 * 8 + near
 }
 
 /// Stops a pattern, unless the user has lifted it; says whether.

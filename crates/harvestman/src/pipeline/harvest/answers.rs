@@ -9,15 +9,14 @@ use harvester::{
 };
 use model::{
     Busy, Exchange, FailureKind, FetchFailure, FetchLimits, FetchRequest, Gate, Hazard, Measure,
-    Page, PageState, Purpose, Refusal, RefusalReason, RobotsAnswer, Sighting, SiteDelta, Timestamp,
-    Timing,
+    Page, Purpose, Refusal, RefusalReason, RobotsAnswer, Sighting, SiteDelta, Timestamp, Timing,
 };
 
 use seeder::traps::{Bearing, Found, near};
 
 use super::{
     Harvest,
-    families::{Told, lead},
+    families::{Told, mark_poor},
     login::login_limits,
 };
 use crate::pipeline::{
@@ -371,13 +370,12 @@ impl Harvest {
             internal.clear();
             external.clear();
         }
+        self.note_type(&page, delta, share);
         let told = Told { near, gist, content, copy: duplicate || missing };
         let mut left = 0;
         let kin = self.find_family(&page, &mut update, told, delta, share);
-        if update.state != PageState::Redirected {
-            lead(&page, kin.family, &mut internal);
-        }
         if let Some(family) = kin.family {
+            mark_poor(family, &mut internal);
             let links = internal.len();
             internal = self.leave_more_of_the_same((&page, family), internal, delta, share, now);
             left = links - internal.len();
@@ -431,6 +429,7 @@ impl Harvest {
         let Some(held) = self.state.hand.get(&site.key) else { return };
         if refusal.reason == RefusalReason::Trap {
             seeder::traps::note_held_back(&mut held.traps.urls, &refusal.rule);
+            held.learned |= held.watch.count_refusal();
         }
         if page.last.is_none() && !page.terms.requisite {
             // It leads nobody anywhere.

@@ -175,6 +175,7 @@ impl Harvest {
         for (link, objection, standing) in more {
             let urls = &mut held.traps.urls;
             is_news |= near::note_refusal(urls, &objection, &link.url, referrer, now);
+            held.learned |= held.watch.count_refusal();
             if standing == Known::No {
                 let (decision, met) = refused(page, &link, &objection);
                 refusals::refuse(share, decision, met);
@@ -188,14 +189,11 @@ impl Harvest {
     }
 }
 
-/// Says of links which kind of page they stand on.
-pub(super) fn lead(page: &Page, family: Option<u32>, links: &mut [Candidate]) {
-    if links.is_empty() {
-        return;
+/// Says of links that they stand on a near duplicate.
+pub(super) fn mark_poor(family: u32, links: &mut [Candidate]) {
+    if family > 1 {
+        links.iter_mut().for_each(|link| link.terms.via |= via::POOR);
     }
-    let poor = if family.is_some_and(|pages| pages > 1) { via::POOR } else { 0 };
-    let via = via::of(&Pattern::of(&page.url).text) | poor;
-    links.iter_mut().for_each(|link| link.terms.via = via);
 }
 
 /// The family of a page that is visited again.

@@ -3,9 +3,14 @@
 
 use model::{
     Candidate, Decision, Hazard, Looks, Measure, Page, PageState, PageTerms, PageUpdate, Refusal,
-    Sighting, SiteDelta, SiteKey, Timestamp, UrlTraps, Verdict,
+    RefusalReason, Sighting, SiteDelta, SiteKey, Timestamp, UrlTraps, Verdict,
 };
-use seeder::traps::{self, Found, Observation, TrapObjection, Tripped, pattern::Pattern, token};
+use seeder::traps::{
+    self, Found, Observation, TrapObjection, Tripped,
+    pattern::Pattern,
+    token,
+    unwanted::{self, Turn},
+};
 
 use super::{Harvest, refusals};
 use crate::pipeline::messages::{Order, Settle};
@@ -76,6 +81,7 @@ impl Harvest {
         let (url, led_by) = (&candidate.url, Some(candidate.terms.via));
         let found = traps::objection_to(url, led_by, &held.traps.urls, rules, false);
         let Some(objection) = found else { return false };
+        held.learned |= held.watch.count_refusal();
         let urls = &mut held.traps.urls;
         if traps::note_refusal(urls, &objection, &candidate.url, candidate.referrer) {
             self.spiders.stops.let_through(site, candidate.url.fingerprint());
@@ -179,6 +185,27 @@ impl Harvest {
         is_missing
     }
 
+    /// Whether pages of its kind give nothing but what is not wanted.
+    pub(super) fn note_type(&mut self, page: &Page, delta: &SiteDelta, share: &Settle) {
+        let rules = &self.spiders.of(page.spider).rules.traps;
+        let Some(held) = self.state.hand.get(&delta.key) else { return };
+        if !rules.on || page.last.is_some() || page.terms.requisite || page.seed {
+            return;
+        }
+        let is_refused = |told: &Decision| {
+            told.reason == RefusalReason::MediaType && told.example == page.url.as_str()
+        };
+        let is_unwanted = share.decisions.iter().any(is_refused);
+        let turn = unwanted::note_answer(&mut held.traps.urls, &page.url, is_unwanted);
+        if turn == Turn::Nothing {
+            return;
+        }
+        if turn == Turn::Back {
+            held.watch.judge_again();
+        }
+        self.spiders.stops.set(&delta.key, &held.traps.urls, held.watch.remembered());
+    }
+
     /// Shows a page to the watch of its site, the first time it comes, and does what follows.
     pub(super) fn watch(
         &mut self,
@@ -228,8 +255,8 @@ impl Harvest {
     /// After the check-in of the page that said so, for its own links may be among that.
     pub(super) fn clear_traps(&mut self, site: &SiteKey, now: Timestamp) {
         let Some(held) = self.state.hand.get(site) else { return };
-        let cleared = held.watch.take_cleared();
-        if cleared.is_empty() {
+        let (cleared, again) = (held.watch.take_cleared(), held.watch.take_judge_again());
+        if cleared.is_empty() && !again {
             return;
         }
         for (what, stop) in &cleared {
