@@ -335,7 +335,7 @@ fn articles_under_ever_new_names_of_letters_times_and_digits_come_to_an_end() {
     }
 }
 
-fn letters(seed: u64) -> String {
+pub fn letters(seed: u64) -> String {
     let mut bits = seed + 1;
     let mut letter = || {
         bits = (bits ^ (bits >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(23);

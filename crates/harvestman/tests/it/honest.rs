@@ -4,7 +4,7 @@
 use simweb::WebOptions;
 
 use crate::{
-    endless::{FRAME, crawl, links_to_real_pages, met, number, real_pages, site, words},
+    endless::{FRAME, crawl, letters, links_to_real_pages, met, number, real_pages, site, words},
     world::World,
 };
 
@@ -140,28 +140,32 @@ fn numbers_are_content_and_calendars_and_clocks_are_not() {
 fn a_list_of_what_is_blocked_is_read_to_its_end_and_a_blocked_menu_saves_no_counter() {
     let raw = site(|path| {
         if path.is_empty() {
-            let starts = "<a href=/list?page=1>list</a> <a href=/q?id=1>q</a>";
+            let lists = "<a href=/short?page=1>list</a> <a href=/long?page=1>list</a>";
+            let starts = format!("{lists} <a href=/q?id=1>q</a>");
             return Some(Ok(format!("<p>{}</p>{starts}", words(1, 60))));
         }
         if let Some(n) = number(path, "q?id=") {
             let menu = "<a href=/old/1>menu</a> <a href=/old/2>menu</a>";
             return Some(Ok(format!("<title>Q</title>{menu}Empty. <a href=/q?id={}>n</a>", n + 1)));
         }
-        if let Some(n) = number(path, "list?page=").filter(|n| *n <= 100) {
+        let (list, n) = path.split_once("?page=").unwrap_or_default();
+        if let Some(n) = n.parse::<u64>().ok().filter(|n| *n <= 100) {
             let kind = if n <= 80 { "old" } else { "new" };
-            let item = |k| format!("<a href=/{kind}/{}>i</a> ", n * 5 + k);
+            let item = |k| format!("<a href=/{kind}/{list}{}>i</a> ", n * 5 + k);
             let items: String = (0..5).map(item).collect();
-            let next = format!("<a href=/list?page={}>next</a>", n + 1);
-            return Some(Ok(format!("<title>Page {n}</title>Things {items}{next}")));
+            let next = format!("<a href=/{list}?page={}>next</a>", n + 1);
+            let frame = if path.starts_with("long") { FRAME } else { "Things" };
+            return Some(Ok(format!("<title>Page {n}</title>{frame} {items}{next}")));
         }
-        let n = number(path, "new/")?;
+        let name = path.strip_prefix("new/")?;
+        let n = name.bytes().fold(0, |sum: u64, b| sum * 31 % 1_000_003 + u64::from(b));
         Some(Ok(format!("<title>Thing</title><p>{}</p>", words(n, 60))))
     });
     let world = World::new(WebOptions::default());
     let home = format!("http://127.0.0.1:{}/", raw.port);
     world.run(&["block", &format!("{home}old/*")]).exits(0);
     world.run(&["crawl", &home, "--delay", "0", "--pages", "3000"]).exits(0);
-    assert_eq!((met(&raw, "/new/"), met(&raw, "/old/")), (100, 0));
+    assert_eq!((met(&raw, "/new/"), met(&raw, "/old/")), (200, 0));
     let counted = met(&raw, "/q?id=");
     assert!((10..70).contains(&counted), "{counted} of a counter");
 }
@@ -281,4 +285,29 @@ fn files_that_are_not_wanted_are_asked_for_some_fifty_times_and_pages_behind_the
     assert_eq!((100..160).filter(is_asked).count(), 60);
     let refused = world.run(&["decisions", "--json"]).out;
     assert!(refused.contains("has nothing of what /film/* gave so far"), "{refused}");
+}
+
+/// Pages by "next" under names that look drawn by lot, each with a text of its own.
+#[test]
+fn names_of_letters_digits_and_times_are_honest_where_the_pages_differ() {
+    for form in ["/doc/{letters}.html", "/{digits}/view", "/doc?_={digits}", "/{letters}/view"] {
+        let name = move |n: u64| {
+            let digits = (1_763_300_000_123_456 + n * 977).to_string();
+            form.replace("{letters}", &letters(n)).replace("{digits}", &digits)
+        };
+        let raw = site(move |path| {
+            let at = (0..150).find(|n| name(*n)[1..] == *path);
+            let next = match (path, at) {
+                ("", _) => name(0),
+                (_, Some(n)) => name(n + 1),
+                _ => return None,
+            };
+            let text = words(at.unwrap_or(900), 40);
+            Some(Ok(format!("<title>Page</title><p>{text}</p><a href={next}>next</a>")))
+        });
+        crawl(&raw, "3000");
+        let asked = raw.asked();
+        let missing = |n: &u64| !asked.iter().any(|place| place.ends_with(&name(*n)));
+        assert_eq!((0..150).filter(missing).count(), 0, "{form}");
+    }
 }

@@ -40,6 +40,10 @@ const PROBE_PAGES: u32 = 20;
 const PROBE_SUSPECTS: u32 = 3;
 /// URLs that are not wanted and are remembered: a menu has a few of them on every page.
 const BARRED: usize = 256;
+/// New ones of them that make a page a list …
+const BARRED_LIST: u32 = 3;
+/// … and such pages in a row, after which they are none: somebody may have blocked the days of a calendar.
+const BARRED_ROW: u32 = 200;
 /// Refusals after which their counts are written down again; a site's traps are some kilobytes.
 const TOLD_EVERY: u64 = 256;
 /// Pages are slow that take this part of the time their site may have, each: 5 s of ten minutes.
@@ -58,6 +62,8 @@ pub struct Watch {
     time: Duration,
     /// URLs that were met and are not wanted, the last ones.
     barred: VecDeque<Fingerprint>,
+    /// Pages in a row that led to nothing else.
+    barred_row: u32,
     /// Links and pages that were refused for a trap.
     refused: u64,
     /// What was left out may be asked for again, though no verdict was wrong.
@@ -199,9 +205,10 @@ impl Watch {
         self.memory.iter().any(is_other)
     }
 
-    /// How many of these URLs, which somebody does not want, were not met before. A page that leads to such leads to
-    /// something, though it is not taken.
-    pub fn note_barred(&mut self, urls: &[Fingerprint]) -> u32 {
+    /// Whether a page with links to these, which somebody does not want, lists something: some of them were not met
+    /// before. It leads to something then, though that is not taken. One or two are what every page of a trap may have,
+    /// and there is an end to what is believed of them.
+    pub fn lists_barred(&mut self, urls: &[Fingerprint]) -> bool {
         let mut new = 0;
         for url in urls {
             if !self.barred.contains(url) {
@@ -210,7 +217,17 @@ impl Watch {
                 new += 1;
             }
         }
-        new
+        new >= BARRED_LIST && self.barred_row < BARRED_ROW
+    }
+
+    /// What a page led to, with that.
+    pub fn with_barred(&mut self, found: Found, lists_barred: bool) -> Found {
+        match found.outside {
+            0 if lists_barred => self.barred_row += 1,
+            0 => return found,
+            _ => self.barred_row = 0,
+        }
+        Found { outside: found.outside + u32::from(lists_barred), ..found }
     }
 
     /// Verdicts that turned out to be wrong: what was left out for them may come.

@@ -70,7 +70,8 @@ pub(super) fn trap(
     let known = census.traps(Some(site.as_str()))?.pop();
     let traps = known.map(|(_, traps)| traps).unwrap_or_default();
     let waits = story.is_some_and(|story| story.page.state == PageState::Known);
-    let by_urls = traps::objection(url, &traps.urls, &rules.traps, waits);
+    let led_by = story.map(|story| story.page.via);
+    let by_urls = traps::objection_to(url, led_by, &traps.urls, &rules.traps, waits);
     let found = by_urls.or_else(|| {
         // What waits was led to by other pages.
         let worn = Worn::of(&traps.urls, u32::MAX, rules.near_duplicates_max);

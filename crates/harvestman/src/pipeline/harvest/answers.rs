@@ -371,7 +371,9 @@ impl Harvest {
             external.clear();
         }
         self.note_type(&page, delta, share);
-        let told = Told { near, gist, content, copy: duplicate || missing };
+        let held = self.state.hand.get(&delta.key);
+        let lists_barred = held.is_some_and(|held| held.watch.lists_barred(&barred));
+        let told = Told { near, gist, content, lists_barred, copy: duplicate || missing };
         let mut left = 0;
         let kin = self.find_family(&page, &mut update, told, delta, share);
         if let Some(family) = kin.family {
@@ -382,7 +384,7 @@ impl Harvest {
         }
         let mut found = self.admit_found(&page, internal, delta, share, now);
         if let Some(held) = self.state.hand.get(&delta.key) {
-            found.outside += held.watch.note_barred(&barred);
+            found = held.watch.with_barred(found, lists_barred);
         }
         self.note_breed(&page, left > 0 || found != Found::default(), delta);
         for candidate in external {

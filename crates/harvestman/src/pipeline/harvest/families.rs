@@ -23,6 +23,8 @@ pub(super) struct Told {
     pub near: Option<Likeness>,
     pub gist: Option<Gist>,
     pub content: Content,
+    /// It leads to what is not wanted, and was not known.
+    pub lists_barred: bool,
     /// It is the same as another, or the page for what does not exist.
     pub copy: bool,
 }
@@ -78,7 +80,7 @@ impl Harvest {
         if page.last.is_some() {
             // It was counted at its first visit.
             return match family_again(&held.traps.families, page, update, told.near) {
-                _ if *numbered => None,
+                _ if *numbered || told.lists_barred => None,
                 None => (novelty == Novelty::Thin).then_some(1),
                 family => family,
             };
@@ -87,6 +89,7 @@ impl Harvest {
             told.near.and_then(|like| held.loners.join(&mut held.traps.families, like, &page.url));
         let bearing = match (joined, novelty) {
             (_, Novelty::Numbered) | (None, Novelty::Own) => Bearing::Own,
+            (_, Novelty::Thin) | (Some(_), _) if told.lists_barred => Bearing::Unlike,
             (Some(kin), _) => Bearing::Near(kin.pages),
             (None, Novelty::Thin) => Bearing::Thin,
             (None, Novelty::Unsaid | Novelty::Pictured) => match told.content {
@@ -114,7 +117,8 @@ impl Harvest {
         // A pattern is one that has given more than this page: else there would be as many as pages.
         let what = if noted.again { kind } else { String::new() };
         share.sightings.push(Sighting { count, ..met.of(what) });
-        (!*numbered).then_some(kin.pages)
+        let is_followed = *numbered || told.lists_barred;
+        (!is_followed).then_some(kin.pages)
     }
 
     /// Whether the page led to URLs that nobody knew.

@@ -357,13 +357,20 @@ fn copies_under_more_names_than_are_told_apart_stop_the_pattern() {
 }
 
 #[test]
-fn what_is_not_wanted_is_something_new_once() {
+fn a_list_of_what_is_not_wanted_leads_to_something_and_a_menu_does_not() {
     let mut watch = Watch::default();
-    let fp = |n: u64| model::Fingerprint(n);
-    assert_eq!(watch.note_barred(&[fp(1), fp(2)]), 2);
-    assert_eq!(watch.note_barred(&[fp(1), fp(2), fp(3)]), 1);
-    for n in 10..2_000 {
-        watch.note_barred(&[fp(n)]);
+    let list = |from: u64| (from..from + 5).map(Fingerprint).collect::<Vec<_>>();
+    let (none, some) = (Found::default(), Found { inside: 0, outside: 1 });
+    assert!(watch.lists_barred(&list(1)));
+    assert!(!watch.lists_barred(&list(1)), "they are known");
+    assert!(!watch.lists_barred(&list(4)[..4]), "two are new, the rest is a menu");
+    assert_eq!(watch.with_barred(none, false), none);
+    for n in 1..=200 {
+        let lists = watch.lists_barred(&list(n * 10));
+        assert!(lists, "{n}");
+        assert_eq!(watch.with_barred(none, lists), some);
     }
-    assert_eq!(watch.note_barred(&[fp(1)]), 1, "so many are not remembered");
+    assert!(!watch.lists_barred(&list(9_000)), "there is an end to it");
+    watch.with_barred(some, false);
+    assert!(watch.lists_barred(&list(9_500)), "until something else comes");
 }
