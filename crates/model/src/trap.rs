@@ -153,6 +153,19 @@ impl UrlTraps {
         worn
     }
 
+    /// That pages lead nowhere may have been because what they lead to was not wanted, and now it is: not held against
+    /// them any more, and seen anew. Gives back what was stopped.
+    pub fn forget_dead_ends(&mut self) -> Vec<(String, Stop)> {
+        let mut ends = self.forget_worn();
+        let is_end = |stop: &mut Stop| matches!(stop.hazard, Hazard::Counter | Hazard::Variants);
+        for note in &mut self.patterns {
+            ends.extend(note.stopped.take_if(is_end).map(|stop| (note.text.clone(), stop)));
+            (note.barren, note.near_row, note.thin_row) = (0, 0, 0);
+        }
+        (self.near_run, self.thin_run) = Default::default();
+        ends
+    }
+
     /// Whether the user lifted this, or the whole site: then nothing is held against it.
     pub fn is_lifted(&self, pattern: &str) -> bool {
         self.lifted.iter().any(|lifted| lifted == pattern || lifted == UrlTraps::SITE)

@@ -311,3 +311,31 @@ fn names_of_letters_digits_and_times_are_honest_where_the_pages_differ() {
         assert_eq!((0..150).filter(missing).count(), 0, "{form}");
     }
 }
+
+/// Every page of a shop has one thing, which is blocked: so all pages are alike and lead nowhere.
+#[test]
+fn what_was_left_because_its_links_were_blocked_comes_when_the_block_is_lifted() {
+    let raw = site(|path| {
+        if path.is_empty() {
+            return Some(Ok(format!("<p>{}</p><a href=/shop?page=1>shop</a>", words(1, 60))));
+        }
+        if let Some(page) = number(path, "shop?page=").filter(|page| *page <= 40) {
+            let links =
+                format!("<a href=/thing/{page}>t</a> <a href=/shop?page={}>n</a>", page + 1);
+            return Some(Ok(format!("<title>Shop</title><p>Page {page}. {FRAME}</p>{links}")));
+        }
+        let n = number(path, "thing/")?;
+        Some(Ok(format!("<title>Thing</title><p>{}</p>", words(n, 60))))
+    });
+    let world = World::new(WebOptions::default());
+    let home = format!("http://127.0.0.1:{}/", raw.port);
+    let things = format!("{home}thing/*");
+    world.run(&["block", &things]).exits(0);
+    world.run(&["crawl", &home, "--delay", "0"]).exits(0);
+    assert!(met(&raw, "/shop?") < 20, "{}", met(&raw, "/shop?"));
+    world.run(&["block", "--remove", &things]).exits(0);
+    world.run(&["crawl", "--delay", "0"]).exits(0);
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    // The last leads to one that is not there.
+    assert_eq!((met(&raw, "/shop?"), met(&raw, "/thing/")), (41, 40));
+}

@@ -220,6 +220,11 @@ impl Watch {
         new >= BARRED_LIST && self.barred_row < BARRED_ROW
     }
 
+    /// Whether any page had such links.
+    pub fn has_barred(&self) -> bool {
+        !self.barred.is_empty()
+    }
+
     /// What a page led to, with that.
     pub fn with_barred(&mut self, found: Found, lists_barred: bool) -> Found {
         match found.outside {

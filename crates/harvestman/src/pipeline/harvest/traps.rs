@@ -267,6 +267,23 @@ impl Harvest {
         self.state.check_at = Some(now);
     }
 
+    /// A block was lifted: where sites in hand had links to what is not wanted, whether their pages lead nowhere is to be
+    /// seen anew.
+    pub(super) fn forget_dead_ends(&mut self) {
+        let now = self.clock.now();
+        for site in self.state.hand.keys() {
+            let Some(held) = self.state.hand.get(&site).filter(|held| held.watch.has_barred())
+            else {
+                continue;
+            };
+            let ends = held.traps.urls.forget_dead_ends();
+            held.learned |= !ends.is_empty();
+            held.watch.take_back(ends);
+            self.spiders.stops.set(&site, &held.traps.urls, held.watch.remembered());
+            self.clear_traps(&site, now);
+        }
+    }
+
     /// Asks for a page that cannot exist: by the site's clock, its robots.txt and the gate like any other, archived,
     /// and counted as none.
     fn ask_for_nothing(
