@@ -13,9 +13,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use gatherer::{GatherOptions, gather, simhash};
+use gatherer::{GatherOptions, Heard, WordPrints, each_number, gather, simhash};
 use lol_html::{RewriteStrSettings, element, rewrite_str, text};
-use model::{CrawlUrl, Exchange, Headers, Purpose, Timestamp, Timing};
+use model::{CrawlUrl, Exchange, Headers, Purpose, Timestamp, Timing, WordBits};
 
 const PAGES: usize = 400;
 const ROUNDS: usize = 25;
@@ -41,6 +41,15 @@ fn main() {
     report("gather, language not declared", |i| drop(black_box(gather(&undeclared[i], &options))));
     report("  of it simhash", |i| {
         black_box(simhash(&found[i].text));
+    });
+    report("  of it simhash, words and numbers", |i| {
+        let (mut words, mut numbers) = (WordBits::for_numbers(), WordBits::for_numbers());
+        black_box(WordPrints::telling(&found[i].text, |heard| match heard {
+            Heard::Word(word) => words.add(word),
+            Heard::Digits(word) => each_number(word, |number| numbers.add_number(number)),
+            Heard::Rest(_) => {}
+        }));
+        black_box((words, numbers));
     });
     report("  of it joining links", |i| {
         let base = exchanges[i].url.base();

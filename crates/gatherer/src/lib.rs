@@ -32,6 +32,7 @@ mod words;
 pub use gather::gather;
 pub use gathered::{Examples, GatherProblem, Gathered, Refresh};
 pub use language::{Language, judge as judge_language};
+pub use numbers::each_number;
 pub use options::{GatherOptions, LinkTags};
 pub use page::LongPiece;
 pub use part::gather_part;

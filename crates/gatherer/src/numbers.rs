@@ -2,7 +2,7 @@
 //! populations. Dates say nothing, for calendars have no end of them; nor does what is part of a name (`B2B`, `a3f2`).
 
 /// Hands each number of a word, with the marks inside it, to `tell`.
-pub(crate) fn each_number(word: &[u8], mut tell: impl FnMut(&[u8])) {
+pub fn each_number(word: &[u8], mut tell: impl FnMut(&[u8])) {
     let mut at = 0;
     while let Some(found) = word[at..].iter().position(u8::is_ascii_digit) {
         let start = at + found;
