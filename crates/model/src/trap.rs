@@ -270,6 +270,11 @@ pub struct PatternNote {
     /// Near duplicates that led to pages of their own.
     #[serde(skip_serializing_if = "is_zero")]
     pub led: u32,
+    /// Pages of their own, and pages since the last of them that were none, whatever these led to.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub owns: u32,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stale: u32,
     /// Pages that led to URLs which nobody knew.
     #[serde(skip_serializing_if = "is_zero")]
     pub bred: u32,

@@ -42,6 +42,9 @@ const FRUITS_MIN: u32 = 2;
 /// How many times as long a row is waited for, at most, where pages of their own have ended rows before: four years of an
 /// empty calendar.
 const PATIENCE_MAX: u32 = 5;
+/// After so many times as many pages with nothing of their own as a pattern may give near duplicates, those of their own
+/// that came before count no more.
+const STALE_TIMES: u32 = 3;
 /// Names of a pattern that are waited for to come again.
 const NAMES_MAX: usize = 16;
 /// One of so many pages of a pattern leads to something new: then it may have no end.
@@ -166,19 +169,23 @@ fn count(note: &mut PatternNote, bearing: Bearing) {
         Bearing::Own => {
             add(&mut note.unlike, 1);
             add(&mut note.led, 1);
-            (note.near_row, note.thin_row) = (0, 0);
+            add(&mut note.owns, 1);
+            (note.near_row, note.thin_row, note.stale) = (0, 0, 0);
         }
         Bearing::Unlike | Bearing::File => add(&mut note.unlike, 1),
         Bearing::Thin => {
             note.near_row = note.near_row.saturating_sub(1);
             add(&mut note.unlike, 1);
             add(&mut note.thin_row, 1);
+            add(&mut note.stale, 1);
         }
         Bearing::Near(family) => {
             // The first was taken for a page of its own, most likely at the same pattern.
             let both = family == 2 && note.unlike > 0;
             note.unlike -= u32::from(both);
             note.led = note.led.saturating_sub(u32::from(both));
+            note.owns = note.owns.saturating_sub(u32::from(both));
+            add(&mut note.stale, 1);
             add(&mut note.near, 1 + u32::from(both));
             add(&mut note.near_row, 1 + u32::from(both));
             add(&mut note.thin_row, 1);
@@ -214,8 +221,9 @@ pub fn is_fruitful(traps: &UrlTraps, url: &CrawlUrl, from: &str, max: u32) -> bo
     let text = pattern_of(traps, url);
     let note = traps.patterns.iter().find(|note| note.text == text && note.text != from);
     note.is_some_and(|note| {
-        let is_alive = note.thin_row < max.saturating_mul(patience(note));
-        own(note) >= FRUITS_MIN && own(note) > poor(note) || note.led >= FRUITS_MIN && is_alive
+        // What its pages lead to does not count: two patterns would keep each other alive.
+        let is_alive = note.owns >= FRUITS_MIN && note.stale < max.saturating_mul(STALE_TIMES);
+        own(note) >= FRUITS_MIN && own(note) > poor(note) || is_alive
     })
 }
 

@@ -232,3 +232,21 @@ fn what_near_duplicates_led_to_is_held_back_until_one_of_its_pattern_is_of_its_o
     assert!(noted.cleared[0].1.referrers.is_empty());
     assert_eq!(holds_back(&next, poor, &traps, 10), None);
 }
+
+#[test]
+fn two_patterns_do_not_keep_each_other_alive() {
+    let mut traps = UrlTraps::default();
+    for n in 1..4 {
+        page(&mut traps, &format!("/day/{n}"), Bearing::Own);
+        page(&mut traps, &format!("/month/{n}"), Bearing::Own);
+    }
+    let is_day = |traps: &UrlTraps| is_fruitful(traps, &url("/day/999"), "/month/*", 10);
+    let mut pages = 0;
+    while is_day(&traps) && pages < 500 {
+        pages += 1;
+        page(&mut traps, &format!("/day/{}", pages + 10), Bearing::Near(pages + 10));
+        note_lead(&mut traps, &url("/day/1"));
+        note_lead(&mut traps, &url("/month/1"));
+    }
+    assert_eq!(pages, 30);
+}
