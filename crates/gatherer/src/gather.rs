@@ -12,12 +12,13 @@ use crate::{
     gathered::EXAMPLES_MAX,
     language,
     media_type::{self, Declared},
+    numbers::each_number,
     page::{DEPTH_MAX, LinkSink, Oddities, PageParts, RawLink, read_page},
     plain::read_plain,
     requisites::RequisiteSink,
     resolve::{Resolver, foreign_scheme},
     robots::Robots,
-    simhash::{WordPrints, has_words},
+    simhash::{Heard, WordPrints, has_words},
     words::Words,
 };
 
@@ -156,12 +157,15 @@ fn judge_text(
         gathered.problems.push(GatherProblem::WordlessText);
     }
     let mut bits = WordBits::for_text(words.text.len());
-    let prints = WordPrints::telling(&words.text, |word| {
-        if let Some(bits) = &mut bits {
-            bits.add(word);
-        }
+    let mut numbers: Option<WordBits> = None;
+    let prints = WordPrints::telling(&words.text, |heard| match (heard, &mut bits) {
+        (Heard::Word(word), Some(bits)) => bits.add(word),
+        (Heard::Digits(word), _) => each_number(word, |number| {
+            numbers.get_or_insert_with(WordBits::for_numbers).add_number(number);
+        }),
+        _ => {}
     });
-    gathered.word_bits = bits;
+    (gathered.word_bits, gathered.number_bits) = (bits, numbers);
     gathered.simhash = prints.simhash;
     // What is no word may still be all that tells two pages apart.
     gathered.skeleton = match words.text {

@@ -52,6 +52,8 @@ pub struct Gathered {
     pub skeleton: u64,
     /// Which words the text has, those with digits left out; none of a long one.
     pub word_bits: Option<WordBits>,
+    /// Which numbers it has.
+    pub number_bits: Option<WordBits>,
     /// At most one of each kind.
     pub problems: Vec<GatherProblem>,
 }

@@ -6,7 +6,7 @@
 //!
 //! The rooms: `media_type` and `charset` decide what the bytes are; `html` cuts a page into tokens;
 //! `page` listens to them, `requisites` to what shows the page; `plain` reads text; `fields` reads header fields; `resolve` makes links
-//! of references; `words`, `simhash` and `language` judge the text; `selection` says which of it tells of changes, and
+//! of references; `words`, `numbers`, `simhash` and `language` judge the text; `selection` says which of it tells of changes, and
 //! `sketch` which of it never stands still.
 
 mod charset;
@@ -16,6 +16,7 @@ mod gathered;
 mod html;
 mod language;
 mod media_type;
+mod numbers;
 mod options;
 mod page;
 mod part;
@@ -31,9 +32,10 @@ mod words;
 pub use gather::gather;
 pub use gathered::{Examples, GatherProblem, Gathered, Refresh};
 pub use language::{Language, judge as judge_language};
+pub use numbers::each_number;
 pub use options::{GatherOptions, LinkTags};
 pub use page::LongPiece;
 pub use part::gather_part;
 pub use selection::Selection;
-pub use simhash::{WordPrints, has_words, simhash, simhash_distance};
+pub use simhash::{Heard, WordPrints, has_words, simhash, simhash_distance};
 pub use sketch::{Comparison, compare_with_sketch, sketch};

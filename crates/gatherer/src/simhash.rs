@@ -28,14 +28,18 @@ impl WordPrints {
         WordPrints::telling(text, |_| ())
     }
 
-    /// The same; `tell` is told each word without digits, by its hash.
-    pub fn telling(text: &str, mut tell: impl FnMut(u64)) -> WordPrints {
+    /// The same; `tell` is told each word without digits, by its hash, and each word with digits as it stands.
+    pub fn telling(text: &str, mut tell: impl FnMut(Heard<'_>)) -> WordPrints {
         let mut counters = Counters::default();
         let mut shingle = Shingle::default();
         let mut skeleton = 0u64;
-        each_word(&text.as_bytes()[..text.len().min(READ_MAX)], |word, is_whole| {
-            if is_whole {
-                tell(word);
+        each_word(&text.as_bytes()[..text.len().min(READ_MAX)], |heard| {
+            let word = match heard {
+                Heard::Word(word) | Heard::Rest(word) => word,
+                Heard::Digits(_) => return tell(heard),
+            };
+            if matches!(heard, Heard::Word(_)) {
+                tell(heard);
             }
             skeleton = (skeleton.rotate_left(9) ^ word).wrapping_mul(WORD_FACTOR);
             shingle.push(word, &mut counters);
@@ -43,6 +47,17 @@ impl WordPrints {
         shingle.finish(&mut counters);
         WordPrints { simhash: counters.majority(), skeleton }
     }
+}
+
+/// What is met in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard<'a> {
+    /// A word without digits, by its hash.
+    Word(u64),
+    /// What is left of a word without its digits, by its hash.
+    Rest(u64),
+    /// A word with digits, as it stands.
+    Digits(&'a [u8]),
 }
 
 /// Whether the text has at least so many words that count. Stops there.
@@ -61,18 +76,22 @@ pub fn simhash_distance(one: u64, other: u64) -> u32 {
 /// without end are mostly text.
 const READ_MAX: usize = 256 << 10;
 
-/// Hands the hash of each word that counts to `push`, and whether that is all of it: digits are left out.
-fn each_word(bytes: &[u8], mut push: impl FnMut(u64, bool)) {
+/// Hands each word to `push`: its hash without digits, where there is anything else, and as it stands if it has any.
+fn each_word<'a>(bytes: &'a [u8], mut push: impl FnMut(Heard<'a>)) {
     let mut rest = bytes;
     while let Some((word, plain, behind)) = next_word(rest) {
         rest = behind;
         match plain {
             Some(0) => {}
-            Some(hash) => push(hash, true),
+            Some(hash) => push(Heard::Word(hash)),
             None => {
                 let is_whole = !word.iter().any(u8::is_ascii_digit);
+                if !is_whole {
+                    push(Heard::Digits(word));
+                }
                 let hashes = unspaced_words(word).map(hash_word).filter(|&hash| hash != 0);
-                hashes.for_each(|hash| push(hash, is_whole));
+                let heard = if is_whole { Heard::Word } else { Heard::Rest };
+                hashes.for_each(|hash| push(heard(hash)));
             }
         }
     }
@@ -334,7 +353,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{
-        Counters, READ_MAX, WordPrints, each_word, has_words, hash_word, is_space, simhash,
+        Counters, Heard, READ_MAX, WordPrints, each_word, has_words, hash_word, is_space, simhash,
         simhash_distance, unspaced_words,
     };
 
@@ -479,7 +498,10 @@ mod tests {
             text in "[ a-zA-Z0-9:?é漢\u{10348}\n\u{0}]{0,60}|([a-z]{0,17}[ \n]){0,6}",
         ) {
             let mut found = Vec::new();
-            each_word(text.as_bytes(), |word, _| found.push(word));
+            each_word(text.as_bytes(), |heard| match heard {
+                Heard::Word(word) | Heard::Rest(word) => found.push(word),
+                Heard::Digits(word) => assert!(word.iter().any(u8::is_ascii_digit)),
+            });
             let words = text.as_bytes().split(|&b| is_space(b)).flat_map(unspaced_words);
             let expected: Vec<u64> = words.map(hash_word).filter(|&hash| hash != 0).collect();
             prop_assert_eq!(found, expected);

@@ -160,6 +160,7 @@ fn is_border(key: &str) -> bool {
     ];
     match key.split_once('.') {
         Some(("crawl", name)) => !HOW_MUCH.contains(&name),
+        Some(("fetch", name)) => name == "media_types",
         Some(("gather", name)) => matches!(name, "link_tags" | "log_tags"),
         Some((section, _)) => matches!(section, "reject" | "url" | "hazards"),
         None => false,

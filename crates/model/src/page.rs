@@ -103,6 +103,9 @@ pub struct PageTerms {
     pub period: Option<Duration>,
     /// Who led to its site, where it matters. Never stored with the page.
     pub kinship: Kinship,
+    /// A number for the kind of page of its own site that first led to it (`seeder::traps::pattern`); 0: a seed,
+    /// a sitemap, another site.
+    pub via: u32,
 }
 
 /// How the page that a link stands on is related to the other site it leads to.

@@ -153,6 +153,19 @@ impl UrlTraps {
         worn
     }
 
+    /// That pages lead nowhere may have been because what they lead to was not wanted, and now it is: not held against
+    /// them any more, and seen anew. Gives back what was stopped.
+    pub fn forget_dead_ends(&mut self) -> Vec<(String, Stop)> {
+        let mut ends = self.forget_worn();
+        let is_end = |stop: &mut Stop| matches!(stop.hazard, Hazard::Counter | Hazard::Variants);
+        for note in &mut self.patterns {
+            ends.extend(note.stopped.take_if(is_end).map(|stop| (note.text.clone(), stop)));
+            (note.barren, note.near_row, note.thin_row) = (0, 0, 0);
+        }
+        (self.near_run, self.thin_run) = Default::default();
+        ends
+    }
+
     /// Whether the user lifted this, or the whole site: then nothing is held against it.
     pub fn is_lifted(&self, pattern: &str) -> bool {
         self.lifted.iter().any(|lifted| lifted == pattern || lifted == UrlTraps::SITE)
@@ -233,9 +246,11 @@ pub struct PatternNote {
     pub same: u32,
     /// Pages in a row that brought nothing but more of the pattern.
     pub barren: u32,
-    /// The level of those of its pages that are nearest to the entry page.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub level: Option<u16>,
+    /// By which a page says that one of these led to it ([`crate::PageTerms::via`]).
+    pub number: u32,
+    /// Since it is stopped, pages in a row that are listed by pages of other kinds and have nothing to say either.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub listed: u32,
     /// Pages of it that came, and those of them that had what others have.
     pub pages: u32,
     pub copies: u32,
@@ -261,6 +276,11 @@ pub struct PatternNote {
     /// Near duplicates that led to pages of their own.
     #[serde(skip_serializing_if = "is_zero")]
     pub led: u32,
+    /// Pages of their own, and pages since the last of them that were none, whatever these led to.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub owns: u32,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stale: u32,
     /// Pages that led to URLs which nobody knew.
     #[serde(skip_serializing_if = "is_zero")]
     pub bred: u32,
@@ -270,6 +290,12 @@ pub struct PatternNote {
     /// Names at the end of its paths under which pages had what others of the same name have, the last one first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<NameNote>,
+    /// Names at the end of its paths that came once, the last one first. Not worth a write.
+    #[serde(skip)]
+    pub ends: Vec<u32>,
+    /// Answers in a row whose media type is refused. Of this crawl: the next may want another.
+    #[serde(skip)]
+    pub unwanted: u32,
     /// What its pages had when they were found to be copies: contents, and texts that are long.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contents: Vec<u64>,

@@ -5,7 +5,7 @@
 use std::{fs, hint::black_box, time::Instant};
 
 use model::{CrawlUrl, Hazard, PatternNote, Stop, Timestamp, UrlTraps};
-use seeder::traps::{TrapRules, Worn, note_taken, objection, pattern::Pattern};
+use seeder::traps::{TrapRules, Worn, note_taken, objection_to, pattern::Pattern};
 
 const ROUNDS: usize = 200;
 
@@ -38,7 +38,8 @@ fn stop() -> Stop {
 
 fn report(what: &str, urls: &[CrawlUrl], mut traps: UrlTraps) {
     let rules = TrapRules::default();
-    let asked = each(urls, |url| drop(black_box(objection(url, &traps, &rules, false))));
+    let asked =
+        each(urls, |url| drop(black_box(objection_to(url, Some(7), &traps, &rules, false))));
     let near = each(urls, |url| {
         let worn = Worn::of(&traps, 100, 10);
         black_box(worn.and_then(|worn| worn.objection(url)));

@@ -11,7 +11,7 @@
 
 use model::{CrawlUrl, Family, Fingerprint};
 
-use crate::novelty::{Lately, Novelty, Sketch};
+use crate::novelty::{Gist, Lately, Novelty};
 
 /// Bits in which near duplicates may differ (Manku et al.: 3 of 64).
 const DISTANCE_MAX: u32 = 3;
@@ -60,8 +60,8 @@ pub struct Kinship {
 
 impl Loners {
     /// What a page has that those before it had not. `kind`: the pattern of its URL.
-    pub fn novelty(&mut self, kind: &str, sketch: Option<Sketch>) -> Novelty {
-        self.lately.judge(kind, sketch)
+    pub fn novelty(&mut self, kind: &str, url: &CrawlUrl, gist: Option<Gist>) -> Novelty {
+        self.lately.judge(kind, url, gist)
     }
 
     /// A page that was fetched for the first time finds its family, founds one, or is remembered alone.

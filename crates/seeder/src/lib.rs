@@ -57,7 +57,7 @@ pub use notices::{
     Announced, Announcements, NoticeRules, NoticeText, Sitemaps, SortedNotice, feeds_of,
     notice_candidate, notices_of_robots, read_date, read_notice, sort_notice,
 };
-pub use novelty::{Lately, Novelty, Sketch, shown};
+pub use novelty::{Gist, Lately, Novelty, shown};
 pub use reject::{RejectError, RejectList, ShippedRule, viewed};
 pub use replicas::{
     Comparison, Document, Evidence, Folds, Heuristic, Matching, Pair, Standing, Trust,

@@ -19,10 +19,15 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 use model::{
     Candidate, CrawlUrl, Decision, Fingerprint, Hazard, Kinship, Link, LinkKind, LinkRel, Measure,
-    Page, PageTerms, Sighting,
+    Page, PageTerms, RefusalReason, Sighting,
 };
 
-use crate::{ExternalPolicy, SeedSet, SpiderRules, objection::Objection, rules::Inquiry};
+use crate::{
+    ExternalPolicy, SeedSet, SpiderRules,
+    objection::Objection,
+    rules::Inquiry,
+    traps::pattern::{Pattern, via},
+};
 
 #[derive(Clone, Debug, Default)]
 pub struct Sorted {
@@ -34,7 +39,13 @@ pub struct Sorted {
     pub refused: Vec<Decision>,
     /// Links that were put right, and hazards that a refusal does not tell of; merged likewise.
     pub mended: Vec<Sighting>,
+    /// Pages of the same site and of another kind that somebody does not want, at most [`BARRED_MAX`]: the page leads to
+    /// something, though it is not taken.
+    pub barred: Vec<Fingerprint>,
 }
+
+/// One of them would say as much.
+const BARRED_MAX: usize = 32;
 
 pub fn sort_links(
     page: &Page,
@@ -85,6 +96,9 @@ struct Sorter<'a> {
     /// Index into `sorted.refused`.
     merged: HashMap<Objection<'a>, usize, RandomState>,
     sorted: Sorted,
+    /// The pattern of the page.
+    own: Pattern,
+    via: u32,
     has_form: bool,
     /// Of the link at hand: not 0 where its page is there for nothing but to send on.
     hops: u8,
@@ -99,6 +113,7 @@ impl<'a> Sorter<'a> {
     ) -> Sorter<'a> {
         let mut seen = HashSet::with_capacity_and_hasher(links.len() + 1, RandomState::default());
         seen.insert(page.url.fingerprint());
+        let own = Pattern::of(&page.url);
         let mut sorter = Sorter {
             page,
             rules,
@@ -108,6 +123,8 @@ impl<'a> Sorter<'a> {
             anchors: HashMap::default(),
             merged: HashMap::default(),
             sorted: Sorted::default(),
+            via: via::of(&own.text),
+            own,
             has_form: !rules.form.is_plain() || !rules.folds.is_empty(),
             hops: 0,
         };
@@ -225,9 +242,28 @@ impl<'a> Sorter<'a> {
         }
         let held_back = || self.held_back(&candidate);
         match objection.or_else(held_back) {
-            Some(objection) => self.refuse(&candidate.url, objection),
+            Some(objection) => {
+                if is_internal {
+                    self.note_barred(&candidate.url, objection.reason());
+                }
+                self.refuse(&candidate.url, objection);
+            }
             None if is_internal => self.sorted.internal.push(candidate),
             None => self.sorted.external.push(candidate),
+        }
+    }
+
+    fn note_barred(&mut self, url: &CrawlUrl, reason: RefusalReason) {
+        let by_wish = matches!(
+            reason,
+            RefusalReason::Blocked
+                | RefusalReason::RejectList
+                | RefusalReason::Rule
+                | RefusalReason::Filter
+        );
+        let has_room = self.sorted.barred.len() < BARRED_MAX;
+        if by_wish && has_room && self.own.path() != Pattern::of(url).path() {
+            self.sorted.barred.push(url.fingerprint());
         }
     }
 
@@ -254,7 +290,8 @@ impl<'a> Sorter<'a> {
         if is_redirect {
             // It stands for the page; only leaving the scope counts.
             let outside = terms.outside.max(1);
-            return PageTerms { outside, kinship: Kinship::Unsaid, ..terms };
+            let via = if is_internal { terms.via } else { via::NOBODY };
+            return PageTerms { outside, kinship: Kinship::Unsaid, via, ..terms };
         }
         PageTerms {
             outside: terms.outside.saturating_add(1),
@@ -264,6 +301,7 @@ impl<'a> Sorter<'a> {
                     terms.depth.map(|depth| depth.saturating_sub(self.page.level.saturating_add(1)))
                 }
             },
+            via: if is_internal { self.via } else { via::NOBODY },
             ..PageTerms::default()
         }
     }

@@ -7,7 +7,9 @@
 //! - [`copies`]: patterns whose pages are copies of each other, as narrow as they are.
 //! - [`looks`]: what a page looks like, and the page for what does not exist.
 //! - [`near`]: patterns that give near duplicates, and a site that gives nothing else.
+//! - [`unwanted`]: patterns that give nothing but a media type that is refused.
 //! - [`watch`]: what the visits to one site in hand have shown, and what follows from it.
+//! - `weigh`: what one page says for or against its pattern.
 //! - `recheck`: what followed is looked at again, and taken back where it was wrong.
 //!
 //! Pure: no clock, no I/O. Everything is bounded. What a site has taught is [`model::UrlTraps`]; only the holder
@@ -26,13 +28,16 @@ pub mod session;
 #[cfg(test)]
 mod tests;
 pub mod token;
+pub mod unwanted;
 mod watch;
+mod weigh;
 
 pub use looks::{is_probe, probe, words};
 pub use near::{Bearing, Worn};
-pub use notes::{TrapObjection, note_held_back, note_refusal, objection, trim};
+pub use notes::{TrapObjection, note_held_back, note_refusal, objection, objection_to, trim};
 pub use session::SessionNames;
-pub use watch::{Found, Observation, Tripped, Watch, note_taken};
+pub use watch::{Found, Observation, Tripped, Watch};
+pub use weigh::note_taken;
 
 use std::time::Duration;
 

@@ -52,6 +52,9 @@ pub struct PageEntry {
     pub spider: SpiderId,
     /// A part of a page, not a page.
     pub requisite: bool,
+    /// What kind of page led to it; a number that says nothing to people.
+    #[serde(skip)]
+    pub via: u32,
     pub visits: u64,
     pub failures: u16,
     pub found: Timestamp,
@@ -123,7 +126,7 @@ macro_rules! select_page {
     ($rest:literal) => {
         concat!(
             "SELECT s.key, p.url, p.fp, p.state, p.level, p.seed, p.visits, p.failures, p.found, \
-             p.visited, max(p.due, s.not_before), p.spider, p.requisite FROM pages p JOIN sites s ON s.id = p.site ",
+             p.visited, max(p.due, s.not_before), p.spider, p.requisite, p.via FROM pages p JOIN sites s ON s.id = p.site ",
             $rest
         )
     };
@@ -499,6 +502,7 @@ fn page_entry(row: &Row<'_>) -> rusqlite::Result<PageEntry> {
         due: row.get::<_, Option<i64>>(10)?.map(Timestamp),
         spider: SpiderId(row.get(11)?),
         requisite: row.get(12)?,
+        via: row.get(13)?,
     })
 }
 

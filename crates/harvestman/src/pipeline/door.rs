@@ -25,7 +25,7 @@ impl Gate for Doorkeeper {
         }
         let spider = self.0.of(page.spider);
         match spider.judge(&Candidate::from(page)) {
-            Verdict::Accept => self.0.stops.refuse(page, &spider.rules.traps),
+            Verdict::Accept => self.0.stops.refuse(page, &spider.rules),
             Verdict::Reject(refusal) => Some(refusal),
         }
     }

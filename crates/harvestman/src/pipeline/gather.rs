@@ -17,7 +17,7 @@ use model::{
     Sighting, Stopped, StoreError, Verdict,
 };
 use seeder::{
-    Blocks, FAMILY_WORDS_MIN, Likeness, Requisites, Sketch, Sorted, SortedNotice, feeds_of,
+    Blocks, FAMILY_WORDS_MIN, Gist, Likeness, Requisites, Sorted, SortedNotice, feeds_of,
     sort_links, sort_requisites, traps,
 };
 use store::{
@@ -352,14 +352,15 @@ impl GatherStage {
         let near = (html && !duplicate).then(|| near(exchange, &page, &gathered)).flatten();
         let content = content_of(&gathered, html);
         let is_text = content == Content::Text;
-        let words = gathered.word_bits.take().filter(|_| is_text);
-        let sketch = words.map(|words| Sketch { words, shown: looks.shown });
+        let (words, numbers) = (gathered.word_bits.take(), gathered.number_bits.take());
+        let gist = is_text.then_some(Gist { words, numbers, shown: looks.shown });
         sightings.append(&mut notice.sightings);
         let report = PageReport {
             page,
             update,
             decided,
             internal: sorted.internal,
+            barred: sorted.barred,
             external: sorted.external,
             requisites: parts.taken,
             notice,
@@ -367,7 +368,7 @@ impl GatherStage {
             looks,
             duplicate,
             near,
-            sketch,
+            gist,
             content,
             again,
             lesson,

@@ -13,7 +13,7 @@ use model::{
     Page, PageUpdate, RecordLocation, Refill, Resolution, RobotsCopy, Sighting, SiteClock,
     SiteDelta, SiteHabit, SiteKey, SiteLease, SpiderId, Stop, StoreError, Timestamp,
 };
-use seeder::{Likeness, Sketch, SortedNotice};
+use seeder::{Gist, Likeness, SortedNotice};
 use store::{
     control::{Request, SpiderChange},
     frontier::{Suspect, Wildcard},
@@ -139,6 +139,8 @@ pub struct PageReport {
     pub decided: Decided,
     /// Candidates of the page's own site.
     pub internal: Vec<Candidate>,
+    /// Pages of its own site that somebody does not want.
+    pub barred: Vec<model::Fingerprint>,
     /// Candidates of other sites, inside the scope.
     pub external: Vec<Candidate>,
     /// Its parts, of any site: no links.
@@ -152,8 +154,8 @@ pub struct PageReport {
     pub duplicate: bool,
     /// Where its text has enough words to say whose near duplicate it is.
     pub near: Option<Likeness>,
-    /// Its words, where it can be said how many of them are new.
-    pub sketch: Option<Sketch>,
+    /// Its words and numbers, where it can be said how many of them are new.
+    pub gist: Option<Gist>,
     pub content: Content,
     /// It redirected to itself and set a cookie: worth one more try with the cookie.
     pub again: bool,

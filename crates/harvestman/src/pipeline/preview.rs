@@ -36,8 +36,7 @@ impl Preview {
         let redirects = Sorted {
             internal: target(&sorted.internal),
             external: target(&sorted.external),
-            refused: Vec::new(),
-            mended: Vec::new(),
+            ..Sorted::default()
         };
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         pages.push((page.url.clone(), sorted));

@@ -8,7 +8,10 @@ use std::{
 };
 
 use model::{CrawlUrl, Fingerprint, Page, PageState, Refusal, SiteKey, UrlTraps, limits};
-use seeder::traps::{TrapObjection, TrapRules, copies, objection, token};
+use seeder::{
+    SpiderRules,
+    traps::{TrapObjection, copies, near, objection_to, token, unwanted},
+};
 
 /// Samples of one site that are remembered, the last ones: they come soon after they were chosen.
 const SAMPLES_MAX: usize = 256;
@@ -46,7 +49,8 @@ impl Stops {
         traps: &UrlTraps,
         visited: impl Iterator<Item = &'a CrawlUrl>,
     ) {
-        if traps.tokens.is_empty() && traps.stops().next().is_none() {
+        let is_free = traps.stops().next().is_none() && !unwanted::is_any(traps);
+        if traps.tokens.is_empty() && is_free {
             return self.remove(site);
         }
         let mut sites = self.sites.write().unwrap_or_else(PoisonError::into_inner);
@@ -77,9 +81,10 @@ impl Stops {
     }
 
     /// Seeds, parts of pages, and what was fetched before are visited in any case.
-    pub fn refuse(&self, page: &Page, rules: &TrapRules) -> Option<Refusal> {
+    pub fn refuse(&self, page: &Page, rules: &SpiderRules) -> Option<Refusal> {
         let is_new = page.last.is_none() && page.state == PageState::Known;
-        if page.seed || page.terms.requisite || !is_new || !rules.on {
+        let (max, rules) = (rules.near_duplicates_max, &rules.traps);
+        if page.seed || page.terms.requisite || !is_new {
             return None;
         }
         let sites = self.sites.read().unwrap_or_else(PoisonError::into_inner);
@@ -88,9 +93,21 @@ impl Stops {
         if site.tried().samples.contains(&fp) {
             return None;
         }
-        let (objection, is_sample) = match objection(&page.url, &site.traps, rules, true) {
+        let (url, led_by) = (&page.url, page.terms.via);
+        if let Some(objection) = near::holds_back(url, led_by, &site.traps, max) {
+            return Some(objection.refusal());
+        }
+        if !rules.on {
+            return None;
+        }
+        if let Some(pattern) = unwanted::pattern_of(url, &site.traps) {
+            let refusal = unwanted::refusal(&pattern);
+            return site.unless_sample(fp, refusal, pattern, unwanted::is_sample);
+        }
+        let found = objection_to(url, Some(led_by), &site.traps, rules, true);
+        let (objection, is_sample) = match found {
             Some(objection) => {
-                let count = site.count(&objection);
+                let count = site.count(objection.pattern.clone());
                 let is_sample = copies::is_sample(&objection, count);
                 (objection, is_sample)
             }
@@ -122,10 +139,26 @@ impl Tried {
 }
 
 impl Stopped {
+    /// The refusal, but for samples.
+    fn unless_sample(
+        &self,
+        page: Fingerprint,
+        refusal: Refusal,
+        pattern: String,
+        is_sample: impl Fn(u64) -> bool,
+    ) -> Option<Refusal> {
+        // What lifts nothing has a count of its own.
+        if is_sample(self.count(format!("{pattern} by type"))) {
+            self.tried().choose(page);
+            return None;
+        }
+        Some(refusal)
+    }
+
     /// One more page is to be held back for this.
-    fn count(&self, objection: &TrapObjection) -> u64 {
+    fn count(&self, name: String) -> u64 {
         let mut tried = self.tried();
-        let count = tried.held.entry(objection.pattern.clone()).or_default();
+        let count = tried.held.entry(name).or_default();
         *count += 1;
         *count
     }
@@ -150,11 +183,10 @@ impl Stopped {
         let visited = *spelled.entry(spelling).or_insert(own);
         let (_, at) = rewritten.filter(|_| visited != own)?;
         let token = &self.traps.tokens[at];
-        let pattern = token.place.to_string();
-        let objection = TrapObjection { hazard: token.hazard(), pattern };
+        let objection = TrapObjection::new(token.hazard(), token.place.to_string());
         let untested = token::untested(token, &page.url);
         let is_first = untested.is_some_and(|kind| self.tried().is_first(kind));
-        let is_sample = token::samples(token, self.count(&objection)) || is_first;
+        let is_sample = token::samples(token, self.count(objection.pattern.clone())) || is_first;
         Some((objection, is_sample))
     }
 }

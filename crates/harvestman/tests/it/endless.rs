@@ -1,7 +1,10 @@
 //! Content without end that is made of next to nothing, and the honest sites beside it that look like it: the first ends
 //! within a few hundred pages, the others come whole.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use simweb::WebOptions;
 
@@ -10,13 +13,13 @@ use crate::{
     world::World,
 };
 
-const FRAME: &str = "All that happens in our town is announced here, week after week, by the office for culture in \
+pub const FRAME: &str = "All that happens in our town is announced here, week after week, by the office for culture in \
     the old mill. Home, search, contact, help, imprint. Whoever knows of more may write to us.";
 
 /// What a site says of a path: `Ok` is a page, `Err` a status line and header fields.
-type Said = Result<String, (&'static str, String)>;
+pub type Said = Result<String, (&'static str, String)>;
 
-fn site(said: impl Fn(&str) -> Option<Said> + Send + Sync + 'static) -> Raw {
+pub fn site(said: impl Fn(&str) -> Option<Said> + Send + Sync + 'static) -> Raw {
     let html = "Content-Type: text/html";
     Raw::start(move |place, stream| {
         let path = place.split_once('/').map_or("", |(_, path)| path);
@@ -28,7 +31,7 @@ fn site(said: impl Fn(&str) -> Option<Said> + Send + Sync + 'static) -> Raw {
     })
 }
 
-fn crawl(raw: &Raw, pages: &str) -> World {
+pub fn crawl(raw: &Raw, pages: &str) -> World {
     let world = World::new(WebOptions::default());
     let url = format!("http://127.0.0.1:{}/", raw.port);
     world.run(&["crawl", &url, "--delay", "0", "--pages", pages]).exits(0);
@@ -36,16 +39,16 @@ fn crawl(raw: &Raw, pages: &str) -> World {
 }
 
 /// Places with this in them, each once.
-fn met(raw: &Raw, part: &str) -> usize {
+pub fn met(raw: &Raw, part: &str) -> usize {
     raw.asked().into_iter().filter(|place| place.contains(part)).collect::<BTreeSet<_>>().len()
 }
 
-fn number(path: &str, before: &str) -> Option<u64> {
+pub fn number(path: &str, before: &str) -> Option<u64> {
     path.strip_prefix(before)?.parse().ok()
 }
 
 /// Words that stand nowhere else.
-fn words(seed: u64, count: u64) -> String {
+pub fn words(seed: u64, count: u64) -> String {
     let mut text = String::new();
     for k in 0..count {
         let mut bits = (seed * 1_000 + k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -59,12 +62,12 @@ fn words(seed: u64, count: u64) -> String {
     text
 }
 
-fn real_pages(path: &str) -> Option<Said> {
+pub fn real_pages(path: &str) -> Option<Said> {
     let n = number(path, "real/").filter(|n| *n < 20)?;
     Some(Ok(format!("<title>Real {n}</title><p>{}</p>", words(n + 500, 60))))
 }
 
-fn links_to_real_pages() -> String {
+pub fn links_to_real_pages() -> String {
     (0..20).map(|n| format!("<a href=/real/{n}>r</a> ")).collect()
 }
 
@@ -298,4 +301,72 @@ fn a_book_of_pictures_comes_whole_in_spite_of_the_words_around_each_and_a_banner
     // The first one has no yesterday and is not there.
     assert_eq!(met(&raw, "/photo/"), 301);
     assert!(met(&raw, "/ad/") < 100, "{}", met(&raw, "/ad/"));
+}
+
+/// Ten letters, digits, or what the time is, in every link anew: fifteen articles under ever new names.
+#[test]
+fn articles_under_ever_new_names_of_letters_times_and_digits_come_to_an_end() {
+    for form in
+        ["/art{n}_{letters}.html", "/art/{n}?_={time}", "/{time}/art/{n}", "/{letters}/art/{n}"]
+    {
+        let visits = AtomicU64::new(0);
+        let raw = site(move |path| {
+            let n = path.split("art").nth(1).unwrap_or("0").trim_matches('/');
+            let n: String = n.chars().take_while(char::is_ascii_digit).collect();
+            let link = |n: u64| {
+                let seed = visits.fetch_add(1, Ordering::Relaxed);
+                let time = 1_763_300_000_123_456 + seed * 977;
+                let name = form.replace("{n}", &n.to_string()).replace("{time}", &time.to_string());
+                format!("<a href={}>a</a> ", name.replace("{letters}", &letters(seed)))
+            };
+            let time = visits.load(Ordering::Relaxed);
+            let clock = match form.contains("?_=") {
+                true => format!("Now it is 12:{:02}:{:02}.", time / 60 % 60, time % 60),
+                false => String::new(),
+            };
+            let links: String = (1..16).map(link).collect();
+            let text = words(n.parse().unwrap_or(0) + 77, 60);
+            Some(Ok(format!("<title>Article {n}</title><p>{text}</p><p>{clock}</p>{links}")))
+        });
+        crawl(&raw, "3000");
+        let all = met(&raw, "art");
+        println!("{all} of {form}");
+        assert!((15..1_000).contains(&all), "{all} of {form}");
+    }
+}
+
+pub fn letters(seed: u64) -> String {
+    let mut bits = seed + 1;
+    let mut letter = || {
+        bits = (bits ^ (bits >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(23);
+        char::from(b'a' + (bits >> 32) as u8 % 26)
+    };
+    (0..16).map(|_| letter()).collect()
+}
+
+/// Each page leads to five more of the same, in folders that nobody can foresee.
+#[test]
+fn what_near_duplicates_led_to_is_not_visited_once_they_are_found_out() {
+    let raw = site(|path| {
+        if path.is_empty() {
+            return Some(Ok(format!(
+                "<p>{}</p>{}<a href=/w/x.html>w</a>",
+                words(1, 60),
+                links_to_real_pages()
+            )));
+        }
+        if !path.ends_with(".html") {
+            return real_pages(path);
+        }
+        let seed = path.bytes().fold(7u64, |sum, b| (sum * 31 + u64::from(b)) % 1_000_003);
+        let link =
+            |k| format!("<a href=/{}.html>w</a> ", words(seed + k, 3).trim().replace(' ', "/"));
+        let links: String = (0..5).map(link).collect();
+        Some(Ok(format!("<title>Offer</title><p>Offer {seed}. {FRAME}</p>{links}")))
+    });
+    crawl(&raw, "4000");
+    let pages = met(&raw, ".html");
+    println!("{pages} offers");
+    assert!(pages < 1_000, "{pages} offers");
+    assert_eq!(met(&raw, "/real/"), 20);
 }

@@ -28,6 +28,7 @@ mod full_disk;
 mod guards;
 mod hazards;
 mod history;
+mod honest;
 mod http2;
 mod kill;
 mod laboratory;

@@ -26,6 +26,10 @@ const NAME_COPIES: u32 = 2;
 const CONTENTS_MAX: usize = 16;
 /// Refusals up to which squares are sampled.
 const SQUARES_MAX: u64 = 4_096;
+/// One of so many is sampled of what is listed elsewhere, up to so many: lists have an end, most of them a near one, and
+/// their last part may be another.
+const LISTED_EVERY: u64 = 4;
+const LISTED_MAX: u64 = 64;
 /// Each doubt doubles what is wanted; no more than eightfold, for there must be an end.
 const DOUBTS_MAX: u32 = 3;
 
@@ -47,7 +51,8 @@ pub(super) fn note(
 ) -> u32 {
     let taken_back = (rules.duplicates / 2).max(1);
     let own = name.map(|name| note_name(note, number_of(name), like.duplicate, taken_back));
-    let is_of_name = own.is_some_and(|own| !like.abroad || own.copies > NAME_COPIES);
+    let is_of_name = own
+        .is_some_and(|(own, is_crowded)| !is_crowded && (!like.abroad || own.copies > NAME_COPIES));
     let counts = like.duplicate && !is_of_name;
     note.same = match like.duplicate {
         true => note.same.saturating_add(u32::from(counts)),
@@ -55,10 +60,16 @@ pub(super) fn note(
     };
     note.pages = note.pages.saturating_add(1);
     note.copies = note.copies.saturating_add(u32::from(counts));
-    own.map_or(0, |own| own.lead)
+    own.map_or(0, |(own, _)| own.lead)
 }
 
-fn note_name(note: &mut PatternNote, name: u32, duplicate: bool, taken_back: u32) -> NameNote {
+/// The note on a name, and whether one that had copies made room for it: so many names are none.
+fn note_name(
+    note: &mut PatternNote,
+    name: u32,
+    duplicate: bool,
+    taken_back: u32,
+) -> (NameNote, bool) {
     let at = note.names.iter().position(|known| known.name == name);
     let mut own = match at {
         Some(at) => note.names.remove(at),
@@ -68,16 +79,23 @@ fn note_name(note: &mut PatternNote, name: u32, duplicate: bool, taken_back: u32
         true => (own.lead, own.copies) = (own.lead + 1, own.copies + 1),
         false => own.lead = own.lead.saturating_sub(taken_back),
     }
+    let mut is_crowded = false;
     if duplicate || at.is_some() {
+        is_crowded = note.names.get(NAMES_MAX - 1).is_some_and(|last| last.lead > 0);
         note.names.truncate(NAMES_MAX - 1);
         note.names.insert(0, own);
     }
-    own
+    (own, is_crowded)
 }
 
 /// Copies by which a pattern is stopped: more where that was wrong before.
 pub(super) fn wanted(doubts: u32, rules: &TrapRules) -> u32 {
-    rules.duplicates.saturating_mul(1 << doubts.min(DOUBTS_MAX))
+    more(rules.duplicates, doubts)
+}
+
+/// More of what is wanted for a verdict that was wrong so often.
+pub(super) fn more(wanted: u32, doubts: u32) -> u32 {
+    wanted.saturating_mul(1 << doubts.min(DOUBTS_MAX))
 }
 
 /// That pages were alike has another name now: patterns that are not stopped begin anew.
@@ -149,6 +167,10 @@ pub fn is_sample(objection: &TrapObjection, count: u64) -> bool {
     let is_pattern = objection.pattern != UrlTraps::SITE;
     let is_copies = objection.hazard == Hazard::ManyDuplicates;
     let is_square = count.isqrt().pow(2) == count;
-    let is_due = if count <= SQUARES_MAX { is_square } else { count.is_power_of_two() };
+    let is_due = match count {
+        _ if objection.listed && count <= LISTED_MAX => count.is_multiple_of(LISTED_EVERY),
+        ..=SQUARES_MAX => is_square,
+        _ => count.is_power_of_two(),
+    };
     is_pattern && is_copies && count > 1 && is_due
 }

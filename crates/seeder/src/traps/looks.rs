@@ -25,6 +25,7 @@ const PARTS_MAX: usize = 32;
 /// The words of a text, without those that differ on pages that are the same: numbers and identifiers, and what the
 /// page repeats of its own address.
 pub fn words(text: &str, url: &CrawlUrl) -> WordLooks {
+    let text = &text[..text.floor_char_boundary(READ_MAX)];
     // A page that repeats none of them is compared by its whole text, which costs nothing more.
     let is_said = |mark: &&str| memmem::find(text.as_bytes(), mark.as_bytes()).is_some();
     let marks: Vec<&str> = marks_of(url).take(PARTS_MAX).filter(is_said).collect();
@@ -32,7 +33,6 @@ pub fn words(text: &str, url: &CrawlUrl) -> WordLooks {
     if !is_short && marks.is_empty() {
         return WordLooks::default();
     }
-    let text = &text[..text.floor_char_boundary(READ_MAX)];
     let parts: Vec<&str> =
         last_segment(url).into_iter().chain(parts_of(url)).take(PARTS_MAX).collect();
     let (mut plain, mut echoless, mut unmarked) =

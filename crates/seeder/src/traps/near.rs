@@ -10,14 +10,18 @@
 //! Then the site: when page after page is a near duplicate and they have [`SPREAD`] patterns, no count
 //! by pattern comes to an end, and near duplicates lead only to patterns known for other pages.
 //!
+//! What waits because near duplicates led to it is held back likewise ([`holds_back`]).
+//!
+//! Patterns are told apart by the name they end in where that comes again (`/set/*/cite` of `/set/*/*`).
+//!
 //! Links that stand on pages of other kinds are always taken: a list is taken to its end, however alike what it lists is.
 //! So are links to patterns whose pages lead nowhere: what has no children has an end.
 
-use model::{CrawlUrl, Fingerprint, Hazard, NearRun, PatternNote, Timestamp, UrlTraps};
+use model::{CrawlUrl, Fingerprint, Hazard, NearRun, PatternNote, Stop, Timestamp, UrlTraps};
 
 use super::{
     notes::{self, TrapObjection},
-    pattern::Pattern,
+    pattern::{Pattern, number_of, via},
 };
 
 /// What a page of another kind takes back of the run of near duplicates.
@@ -38,6 +42,11 @@ const FRUITS_MIN: u32 = 2;
 /// How many times as long a row is waited for, at most, where pages of their own have ended rows before: four years of an
 /// empty calendar.
 const PATIENCE_MAX: u32 = 5;
+/// After so many times as many pages with nothing of their own as a pattern may give near duplicates, those of their own
+/// that came before count no more.
+const STALE_TIMES: u32 = 3;
+/// Names of a pattern that are waited for to come again.
+const NAMES_MAX: usize = 16;
 /// One of so many pages of a pattern leads to something new: then it may have no end.
 const BREEDS: u32 = 4;
 
@@ -58,25 +67,86 @@ pub enum Bearing {
     Dull,
 }
 
-/// Says whether its pattern has given several near duplicates.
-pub fn note_page(traps: &mut UrlTraps, url: &CrawlUrl, bearing: Bearing) -> bool {
+/// What came of a page.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Noted {
+    /// Its pattern has given several near duplicates.
+    pub again: bool,
+    /// What was held back for near duplicates that is no longer, by the name it was told under.
+    pub cleared: Vec<(String, Stop)>,
+}
+
+/// The pattern under which a URL is counted here.
+pub fn pattern_of(traps: &UrlTraps, url: &CrawlUrl) -> String {
+    let pattern = Pattern::of(url);
+    let is_noted = |text: &String| traps.patterns.iter().any(|note| note.text == *text);
+    pattern.narrow(url).filter(is_noted).unwrap_or(pattern.text)
+}
+
+/// The note under which a page is counted: of its name alone, once that came a second time.
+fn note_of<'a>(traps: &'a mut UrlTraps, url: &CrawlUrl) -> Option<&'a mut PatternNote> {
+    let pattern = Pattern::of(url);
+    // Numbers are no names: months come again each year.
+    let name = pattern.name(url).filter(|name| !name.bytes().any(|b| b.is_ascii_digit()));
+    let Some((name, narrow)) = name.zip(pattern.narrow(url)) else {
+        return notes::note(traps, &pattern.text);
+    };
+    if traps.patterns.iter().any(|note| note.text == narrow) {
+        return notes::note(traps, &narrow);
+    }
+    let names = &mut notes::note(traps, &pattern.text)?.ends;
+    let name = number_of(name);
+    if !names.contains(&name) {
+        names.truncate(NAMES_MAX - 1);
+        names.insert(0, name);
+        return notes::note(traps, &pattern.text);
+    }
+    let note = notes::note(traps, &narrow)?;
+    note.number = via::of(&pattern.text);
+    Some(note)
+}
+
+/// Counts a page.
+pub fn note_page(traps: &mut UrlTraps, url: &CrawlUrl, bearing: Bearing) -> Noted {
     let is_dull = matches!(bearing, Bearing::Dull | Bearing::File);
     // Of a site on which nothing repeats it need not be known what leads nowhere.
     if is_dull && !has_suspects(traps) {
-        return false;
+        return Noted::default();
     }
-    let pattern = Pattern::of(url);
-    let Some(note) = notes::note(traps, &pattern.text) else { return false };
+    let Some(note) = note_of(traps, url) else { return Noted::default() };
     count(note, bearing);
+    let mut cleared = Vec::new();
+    if bearing == Bearing::Own {
+        let stop = note.worn.take_if(|stop| stop.held_back > 0);
+        cleared.extend(stop.map(|stop| (note.text.clone(), stop)));
+    }
     let is_first = own(note) == 0 && note.near.max(note.thin_row) <= 1;
     let again = note.near > 1;
     let is_near = matches!(bearing, Bearing::Near(_));
     step(&mut traps.near_run, is_near, is_first, bearing);
     step(&mut traps.thin_run, is_near || bearing == Bearing::Thin, is_first, bearing);
     if traps.near_run.is_nothing() && traps.thin_run.is_nothing() {
-        traps.worn = None;
+        let stop = traps.worn.take().filter(|stop| stop.held_back > 0);
+        cleared.extend(stop.map(|stop| (Hazard::NearDuplicates.word().to_owned(), stop)));
     }
-    again
+    // What was held back comes; what was not followed need not be looked for again.
+    cleared.iter_mut().for_each(|(_, stop)| stop.referrers.clear());
+    Noted { again, cleared }
+}
+
+/// What is against visiting a URL that waits, when a page of that kind led to it: it was a near duplicate, and those
+/// lead to no more of it. `max` as for [`Worn::of`].
+pub fn holds_back(
+    url: &CrawlUrl,
+    led_by: u32,
+    traps: &UrlTraps,
+    max: u32,
+) -> Option<TrapObjection> {
+    if !via::is_poor(led_by) {
+        return None;
+    }
+    // Not more than is held against the links of the smallest family.
+    Worn::of(traps, 2, max)?.objection(url)
 }
 
 /// One more page, which is of the run or takes from it.
@@ -99,19 +169,23 @@ fn count(note: &mut PatternNote, bearing: Bearing) {
         Bearing::Own => {
             add(&mut note.unlike, 1);
             add(&mut note.led, 1);
-            (note.near_row, note.thin_row) = (0, 0);
+            add(&mut note.owns, 1);
+            (note.near_row, note.thin_row, note.stale) = (0, 0, 0);
         }
         Bearing::Unlike | Bearing::File => add(&mut note.unlike, 1),
         Bearing::Thin => {
             note.near_row = note.near_row.saturating_sub(1);
             add(&mut note.unlike, 1);
             add(&mut note.thin_row, 1);
+            add(&mut note.stale, 1);
         }
         Bearing::Near(family) => {
             // The first was taken for a page of its own, most likely at the same pattern.
             let both = family == 2 && note.unlike > 0;
             note.unlike -= u32::from(both);
             note.led = note.led.saturating_sub(u32::from(both));
+            note.owns = note.owns.saturating_sub(u32::from(both));
+            add(&mut note.stale, 1);
             add(&mut note.near, 1 + u32::from(both));
             add(&mut note.near_row, 1 + u32::from(both));
             add(&mut note.thin_row, 1);
@@ -126,25 +200,31 @@ fn has_suspects(traps: &UrlTraps) -> bool {
 
 /// The page leads to URLs that nobody knew.
 pub fn note_breed(traps: &mut UrlTraps, url: &CrawlUrl) {
-    if let Some(note) = traps.patterns.iter_mut().find(|note| note.text == Pattern::of(url).text) {
+    let text = pattern_of(traps, url);
+    if let Some(note) = traps.patterns.iter_mut().find(|note| note.text == text) {
         note.bred = note.bred.saturating_add(1);
     }
 }
 
 /// A near duplicate leads to a pattern known for pages of their own.
 pub fn note_lead(traps: &mut UrlTraps, url: &CrawlUrl) {
-    let text = Pattern::of(url).text;
+    let text = pattern_of(traps, url);
     if let Some(note) = traps.patterns.iter_mut().find(|note| note.text == text) {
         note.led = note.led.saturating_add(1);
         (note.near_row, note.thin_row) = (0, 0);
     }
 }
 
-/// Whether pages of the URL's pattern, which is not `from`, are known to be of their own.
-pub fn is_fruitful(traps: &UrlTraps, url: &CrawlUrl, from: &str) -> bool {
-    let text = Pattern::of(url).text;
+/// Whether pages of the URL's pattern, which is not `from`, are known to be of their own: most of them, or some of late.
+/// `max` as for [`Worn::of`].
+pub fn is_fruitful(traps: &UrlTraps, url: &CrawlUrl, from: &str, max: u32) -> bool {
+    let text = pattern_of(traps, url);
     let note = traps.patterns.iter().find(|note| note.text == text && note.text != from);
-    note.is_some_and(|note| own(note) >= FRUITS_MIN && own(note) > poor(note))
+    note.is_some_and(|note| {
+        // What its pages lead to does not count: two patterns would keep each other alive.
+        let is_alive = note.owns >= FRUITS_MIN && note.stale < max.saturating_mul(STALE_TIMES);
+        own(note) >= FRUITS_MIN && own(note) > poor(note) || is_alive
+    })
 }
 
 /// What near duplicates of a site do not lead to any more.
@@ -180,25 +260,25 @@ impl<'a> Worn<'a> {
     /// For the links of this page.
     #[must_use]
     pub fn on(self, page: &CrawlUrl) -> Worn<'a> {
-        Worn { from: Some(Pattern::of(page).text), ..self }
+        Worn { from: Some(pattern_of(self.traps, page)), ..self }
     }
 
     /// What is against a link on a near duplicate.
     pub fn objection(&self, url: &CrawlUrl) -> Option<TrapObjection> {
-        let pattern = Pattern::of(url);
-        let (hazard, note) = (Hazard::NearDuplicates, self.note(&pattern.text));
+        let pattern = pattern_of(self.traps, url);
+        let (hazard, note) = (Hazard::NearDuplicates, self.note(&pattern));
         if note.is_some_and(|note| self.is_worn(note) && self.comes_back(note)) {
-            return Some(TrapObjection { hazard, pattern: pattern.text });
+            return Some(TrapObjection::new(hazard, pattern));
         }
         let is_other = note.is_some_and(|note| note.unlike > 0 && !mostly_near(note));
-        let refused = self.site && !is_other && !notes::is_lifted(self.traps, &pattern.text);
-        refused.then(|| TrapObjection { hazard, pattern: hazard.word().to_owned() })
+        let refused = self.site && !is_other && !notes::is_lifted(self.traps, &pattern);
+        refused.then(|| TrapObjection::new(hazard, hazard.word()))
     }
 
     /// Whether a link that is not refused leads to something else than near duplicates, as far as is known. Nothing is
     /// hoped for of what nobody knows where a site has given little but near duplicates.
     pub fn leads_on(&self, url: &CrawlUrl) -> bool {
-        match self.note(&Pattern::of(url).text) {
+        match self.note(&pattern_of(self.traps, url)) {
             Some(note) => poor(note) < FAMILIAR || poor(note) <= own(note),
             None => self.traps.thin_run.pages < self.max.saturating_mul(SITE_TIMES),
         }

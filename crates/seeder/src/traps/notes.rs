@@ -4,7 +4,12 @@ use model::{
     CrawlUrl, Fingerprint, Hazard, PatternNote, Refusal, RefusalReason, Stop, Timestamp, UrlTraps,
 };
 
-use super::{TrapRules, copies::is_sample, growth::growing, pattern::Pattern};
+use super::{
+    TrapRules,
+    copies::is_sample,
+    growth::growing,
+    pattern::{Pattern, via},
+};
 
 /// Patterns noted of a site: more of them are open at a time only where parameters are combined, and those are
 /// counted together. The one with the least against it makes room.
@@ -15,6 +20,9 @@ const STOPPED_MAX: usize = 32;
 const EXAMPLES_MAX: usize = 3;
 /// Pages to be read again when it is lifted: enough to find the way back in.
 const REFERRERS_MAX: usize = 32;
+/// Pages in a row with nothing to say, listed by pages of other kinds, after which lists are believed no more: two
+/// patterns may list each other for ever.
+const LISTED_MAX: u32 = 500;
 /// A pattern that led to something new this many pages ago is worth more of it, though its family is stopped.
 const FRUITFUL_WITHIN: u32 = 5;
 
@@ -24,17 +32,36 @@ pub struct TrapObjection {
     pub hazard: Hazard,
     /// What lifts it, after the site: a pattern, or the hazard's word; [`UrlTraps::SITE`].
     pub pattern: String,
+    /// A page of another kind lists it.
+    pub listed: bool,
 }
 
 impl TrapObjection {
+    pub fn new(hazard: Hazard, pattern: impl Into<String>) -> TrapObjection {
+        TrapObjection { hazard, pattern: pattern.into(), listed: false }
+    }
+
     pub fn refusal(&self) -> Refusal {
         Refusal { reason: RefusalReason::Trap, rule: Stop::rule(self.hazard, &self.pattern) }
     }
 }
 
-/// Whether the URL may not enter, or, where it is known and waits (`waits`), may not be visited.
+/// Whether the URL may not enter, or, where it is known and waits (`waits`), may not be visited, when a page of its own
+/// kind leads to it.
 pub fn objection(
     url: &CrawlUrl,
+    traps: &UrlTraps,
+    rules: &TrapRules,
+    waits: bool,
+) -> Option<TrapObjection> {
+    objection_to(url, None, traps, rules, waits)
+}
+
+/// The same for what a page of that kind leads to ([`via`]). A list has an end, whatever it lists: what a page of
+/// another kind leads to is mostly taken.
+pub fn objection_to(
+    url: &CrawlUrl,
+    led_by: Option<u32>,
     traps: &UrlTraps,
     rules: &TrapRules,
     waits: bool,
@@ -42,8 +69,7 @@ pub fn objection(
     if !rules.on || is_lifted(traps, UrlTraps::SITE) {
         return None;
     }
-    let refuse =
-        |hazard, pattern: &str| Some(TrapObjection { hazard, pattern: pattern.to_owned() });
+    let refuse = |hazard, pattern: &str| Some(TrapObjection::new(hazard, pattern));
     if let Some(hazard) = growing(url, rules.repeated_segments)
         && !is_lifted(traps, hazard.word())
     {
@@ -54,23 +80,49 @@ pub fn objection(
         return None;
     }
     let pattern = Pattern::of(url);
-    if let Some(stop) = stop_of(traps, &pattern.text)
+    let by = |text: &str| stopped_for(traps, text, led_by);
+    if let Some(objection) = by(&pattern.text)
         && !(waits && is_worth_it(url, traps, &pattern))
     {
-        return refuse(stop.hazard, &pattern.text);
+        return Some(objection);
     }
-    if let Some(narrow) = pattern.narrow(url)
-        && let Some(stop) = stop_of(traps, &narrow)
-    {
-        return refuse(stop.hazard, &narrow);
+    if let Some(objection) = pattern.narrow(url).and_then(|narrow| by(&narrow)) {
+        return Some(objection);
     }
-    if let Some(family) = pattern.family()
-        && let Some(stop) = stop_of(traps, &family)
+    if let Some(objection) = pattern.family().and_then(|family| by(&family))
         && !is_fruitful(traps, &pattern.text)
     {
-        return refuse(stop.hazard, &family);
+        return Some(objection);
     }
     site.and_then(|stop| refuse(stop.hazard, UrlTraps::SITE))
+}
+
+/// Whether the stop of a pattern, if there is one, goes for what a page of that kind leads to.
+fn stopped_for(traps: &UrlTraps, text: &str, led_by: Option<u32>) -> Option<TrapObjection> {
+    let note = traps.patterns.iter().find(|note| note.text == text)?;
+    let hazard = note.stopped.as_ref()?.hazard;
+    let listed = led_by.is_some_and(|led_by| !is_led_astray(traps, note, hazard, led_by));
+    // Copies are few among what is listed only once one of them turned out to be none.
+    let is_taken =
+        listed && note.listed < LISTED_MAX && (hazard != Hazard::ManyDuplicates || note.doubts > 0);
+    (!is_taken).then(|| TrapObjection { listed, ..TrapObjection::new(hazard, text) })
+}
+
+/// Whether a page of that kind is one of what is stopped, here or elsewhere on the site.
+fn is_led_astray(traps: &UrlTraps, note: &PatternNote, hazard: Hazard, led_by: u32) -> bool {
+    let is_own = match hazard {
+        Hazard::Variants => via::is_same_path(led_by, note.number),
+        _ => via::is_same(led_by, note.number),
+    };
+    let mut stopped = traps.patterns.iter().filter(|note| note.stopped.is_some());
+    is_own || stopped.any(|other| via::is_same(led_by, other.number))
+}
+
+/// A page of a pattern that is stopped came because a page of another kind lists it.
+pub(super) fn note_listed(note: &mut PatternNote, is_poor: bool) {
+    if note.stopped.is_some() {
+        note.listed = if is_poor { note.listed.saturating_add(1) } else { 0 };
+    }
 }
 
 /// A link was refused for it: counted, with examples and the pages it stands on. Says whether it is taken all the
@@ -98,11 +150,12 @@ pub fn note_refusal(
 /// A page that waited is not visited for it. `rule` is that of the refusal.
 pub fn note_held_back(traps: &mut UrlTraps, rule: &str) {
     let site = traps.stopped.iter_mut().map(|stop| (UrlTraps::SITE, stop));
-    let patterns = traps
-        .patterns
-        .iter_mut()
-        .filter_map(|note| Some((note.text.as_str(), note.stopped.as_mut()?)));
-    let mut stops = site.chain(patterns);
+    let worn = traps.worn.iter_mut().map(|stop| (Hazard::NearDuplicates.word(), stop));
+    let patterns = traps.patterns.iter_mut().flat_map(|note| {
+        let stops = note.stopped.iter_mut().chain(&mut note.worn);
+        stops.map(|stop| (note.text.as_str(), stop))
+    });
+    let mut stops = site.chain(worn).chain(patterns);
     if let Some((_, stop)) = stops.find(|(name, stop)| Stop::rule(stop.hazard, name) == rule) {
         stop.held_back += 1;
     }
@@ -132,7 +185,8 @@ pub(super) fn note<'a>(traps: &'a mut UrlTraps, text: &str) -> Option<&'a mut Pa
         Some(at) => at,
         None => {
             make_room(patterns)?;
-            patterns.push(PatternNote { text: text.to_owned(), ..PatternNote::default() });
+            let (number, text) = (via::of(text), text.to_owned());
+            patterns.push(PatternNote { text, number, ..PatternNote::default() });
             patterns.len() - 1
         }
     };
@@ -155,7 +209,8 @@ fn weight(note: &PatternNote) -> u32 {
     let near = note.near.max(note.thin_row).min(20) * 2 + note.unlike.min(20) + note.dull.min(20);
     let names = note.names.iter().map(|name| name.lead).max().unwrap_or(0);
     let copies = note.same.max(names) * 4 + note.doubts * 8;
-    copies + note.barren + note.fruit.min(20) + note.sets.len() as u32 * 8 + near
+    let unwanted = note.unwanted.min(50);
+    unwanted + copies + note.barren + note.fruit.min(20) + note.sets.len() as u32 * 8 + near
 }
 
 /// Stops a pattern, unless the user has lifted it; says whether.
@@ -171,6 +226,7 @@ pub(super) fn stop_pattern(
     }
     let Some(note) = note(traps, text) else { return false };
     note.stopped = Some(stop(hazard, note.taken, example, now));
+    note.listed = 0;
     if is_crowded(traps) && traps.stopped.is_none() {
         let taken = traps.patterns.iter().map(|note| note.taken.max(note.pages)).sum();
         traps.stopped = Some(stop(hazard, taken, example, now));

@@ -1,7 +1,7 @@
 //! The pattern of a URL: what it has in common with others of the same making, written so that people can read
 //! and type it: `/cal?m=*&y=*`, `/post/*`, `/2026/11/title` as `/*/*/*`.
 //!
-//! In the path, numbers and tokens (hex, UUIDs, long mixed words) are `*`; where the last segment has none of
+//! In the path, numbers and tokens (hex, UUIDs, long mixed words, letters that nobody can say) are `*`; where the last segment has none of
 //! them, it is `*` as a whole, so that the pages of a folder have one pattern. Of the query the names of the
 //! parameters are kept, sorted, each once. One pass over the URL; never longer than [`BYTES_MAX`].
 
@@ -11,6 +11,9 @@ use model::CrawlUrl;
 pub const BYTES_MAX: usize = 200;
 /// From here on a word with digits in it is a token.
 const TOKEN_LEN: usize = 16;
+/// From here on a word of letters alone may be drawn by lot, if so many consonants stand in a row.
+const JUMBLE_LEN: usize = 12;
+const JUMBLE_RUN: usize = 5;
 /// Parameters that are told apart; who has more has them all.
 const NAMES_MAX: usize = 24;
 
@@ -87,7 +90,7 @@ impl Pattern {
 
     /// Says whether something in it became a star.
     fn write_segment(&mut self, segment: &str) -> bool {
-        if !segment.bytes().any(|b| b.is_ascii_digit()) {
+        if !segment.bytes().any(|b| b.is_ascii_digit()) && !has_jumble(segment) {
             self.push(segment);
             return false;
         }
@@ -137,6 +140,44 @@ impl Pattern {
         let room = BYTES_MAX.saturating_sub(self.text.len());
         // URLs are ASCII: any byte is a boundary.
         self.text.push_str(piece.get(..room.min(piece.len())).unwrap_or_default());
+    }
+}
+
+/// What kind of page led to another, kept with that one ([`model::PageTerms::via`]): a number for the path of its
+/// pattern and one for the whole. Numbers of different patterns are the same once in thirty thousand times; then one
+/// is taken for the other, and no more comes of it than that links are refused which would have been taken.
+pub mod via {
+    use super::number_of;
+
+    /// Nobody of the site.
+    pub const NOBODY: u32 = 0;
+    /// The page had next to nothing of its own.
+    pub const POOR: u32 = 1 << 31;
+    const PATH: u32 = 0x7fff << 16;
+    const WHOLE: u32 = 0xffff;
+
+    /// Of a pattern, as text.
+    pub fn of(text: &str) -> u32 {
+        let folded = |text: &str| {
+            let number = number_of(text);
+            number ^ (number >> 16)
+        };
+        let path = text.split('?').next().unwrap_or_default();
+        ((folded(path) << 16) & PATH | folded(text) & WHOLE).max(1)
+    }
+
+    /// Whether both are of one pattern.
+    pub fn is_same(one: u32, other: u32) -> bool {
+        one != NOBODY && (one ^ other) & (PATH | WHOLE) == 0
+    }
+
+    /// Whether both are of one path, whatever the query.
+    pub fn is_same_path(one: u32, other: u32) -> bool {
+        one != NOBODY && (one ^ other) & PATH == 0
+    }
+
+    pub fn is_poor(via: u32) -> bool {
+        via & POOR != 0
     }
 }
 
@@ -199,7 +240,7 @@ fn piece_of(rest: &str, first: u8) -> (&str, bool) {
 /// A token at the beginning of a piece of a segment that is more than that: `tok=` is before, `.html` behind it.
 fn token_of(rest: &str) -> Option<&str> {
     let len = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
-    is_token(&rest[..len]).then(|| &rest[..len])
+    (is_token(&rest[..len]) || is_jumble(&rest[..len])).then(|| &rest[..len])
 }
 
 fn stem_of(segment: &str) -> &str {
@@ -208,7 +249,29 @@ fn stem_of(segment: &str) -> &str {
 
 /// What stands for nothing that people would read.
 fn is_wild(stem: &str) -> bool {
-    is_hex(stem) || is_token(stem)
+    is_hex(stem) || is_token(stem) || is_jumble(stem)
+}
+
+fn has_jumble(segment: &str) -> bool {
+    segment.len() >= JUMBLE_LEN
+        && segment.split(|c: char| !c.is_ascii_alphanumeric()).any(is_jumble)
+}
+
+/// Letters drawn by lot: long, and nobody could say them, for they have next to no vowels or a run of consonants as no
+/// word has but some compounds. Where one of these is taken for it, patterns are the wider by it and nothing else.
+fn is_jumble(word: &str) -> bool {
+    if word.len() < JUMBLE_LEN || !word.bytes().all(|b| b.is_ascii_alphabetic()) {
+        return false;
+    }
+    let (mut vowels, mut run, mut longest) = (0, 0, 0);
+    for b in word.bytes() {
+        match b.to_ascii_lowercase() {
+            b'a' | b'e' | b'i' | b'o' | b'u' | b'y' => (vowels, run) = (vowels + 1, 0),
+            _ => run += 1,
+        }
+        longest = longest.max(run);
+    }
+    longest >= JUMBLE_RUN || vowels * 5 < word.len()
 }
 
 /// A number in hex, of any length: it has letters and digits, and only those of hex.

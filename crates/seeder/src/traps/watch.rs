@@ -13,34 +13,39 @@
 //! A page of another kind in between takes evidence back, so that an ordinary site with some empty pages is left
 //! alone; later on it takes verdicts back ([`super::recheck`]). Linear in nothing but the pages remembered, which are few.
 
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
-use model::{CrawlUrl, Hazard, Looks, Measure, MissingPage, Stop, Timestamp, UrlTraps};
+use model::{
+    CrawlUrl, Fingerprint, Hazard, Looks, Measure, MissingPage, Stop, Timestamp, UrlTraps,
+};
 
 use super::{
     TrapRules,
     copies::{self, Likeness},
     looks::{TEXT_BYTES_MIN, TEXT_BYTES_SURE, are_alike, have_one_text, may_be_missing},
     notes,
-    pattern::{Pattern, number_of},
+    pattern::Pattern,
     recheck::Recheck,
     token::{self, Trials},
+    weigh::Page,
 };
 
 /// Pages remembered for good: the first ones are those that everything links to …
 const FIRST: usize = 256;
 /// … and lately.
 const MEMORY: usize = 512;
-/// Texts of a pattern that are compared: twelve months, seven days.
-const SKELETONS: usize = 16;
-/// Sets of parameter names from which a path is one of combinations; forums have four or five.
-const SETS_MIN: usize = 12;
-/// Combinations in a row that lead nowhere new, as a multiple of what a counter may have.
-const COMBINATIONS: u32 = 4;
 /// Pages a site must have shown before it is asked for one that cannot be …
 const PROBE_PAGES: u32 = 20;
 /// … and those of them that were like others.
 const PROBE_SUSPECTS: u32 = 3;
+/// URLs that are not wanted and are remembered: a menu has a few of them on every page.
+const BARRED: usize = 256;
+/// New ones of them that make a page a list …
+const BARRED_LIST: u32 = 3;
+/// … and such pages in a row, after which they are none: somebody may have blocked the days of a calendar.
+const BARRED_ROW: u32 = 200;
+/// Refusals after which their counts are written down again; a site's traps are some kilobytes.
+const TOLD_EVERY: u64 = 256;
 /// Pages are slow that take this part of the time their site may have, each: 5 s of ten minutes.
 const SLOW_PART: u32 = 120;
 
@@ -55,6 +60,14 @@ pub struct Watch {
     pages: u32,
     suspects: u32,
     time: Duration,
+    /// URLs that were met and are not wanted, the last ones.
+    barred: VecDeque<Fingerprint>,
+    /// Pages in a row that led to nothing else.
+    barred_row: u32,
+    /// Links and pages that were refused for a trap.
+    refused: u64,
+    /// What was left out may be asked for again, though no verdict was wrong.
+    again: bool,
     /// Something was learned that must be written down now.
     news: bool,
 }
@@ -70,8 +83,10 @@ pub(super) struct Seen {
 #[derive(Clone, Copy, Debug)]
 pub struct Observation {
     pub looks: Looks,
-    /// Links from the entry page.
-    pub level: u16,
+    /// What kind of page led to it ([`super::pattern::via`]).
+    pub via: u32,
+    /// It has numbers of its own, many ([`crate::Novelty::Numbered`]).
+    pub numbered: bool,
     pub seed: bool,
     /// A seed names the site.
     pub seeded: bool,
@@ -140,9 +155,11 @@ impl Watch {
         duplicate: bool,
     ) -> Vec<Tripped> {
         let mut tripped = Vec::new();
-        let stopped = notes::objection(url, traps, rules, true);
+        let objection =
+            |traps: &_, waits| notes::objection_to(url, Some(seen.via), traps, rules, waits);
+        let stopped = objection(traps, true);
         // What was on its way when its pattern was stopped says nothing of the rest of the site.
-        let tells = match notes::objection(url, traps, rules, false) {
+        let tells = match objection(traps, false) {
             Some(by) => by.pattern == UrlTraps::SITE && by.hazard == Hazard::ManyDuplicates,
             None => true,
         };
@@ -160,6 +177,9 @@ impl Watch {
                 let abroad = duplicate && self.is_abroad(url, &pattern, seen);
                 let like = Likeness { duplicate, abroad };
                 let page = Page { url, pattern: &pattern, seen, like };
+                if let Some(stop) = page.look_again(traps) {
+                    self.recheck.clear(pattern.text.clone(), stop);
+                }
                 let before = page.are_mostly_copies(traps);
                 tripped.extend(page.note(traps, rules));
                 self.news |= before != page.are_mostly_copies(traps);
@@ -185,9 +205,60 @@ impl Watch {
         self.memory.iter().any(is_other)
     }
 
+    /// Whether a page with links to these, which somebody does not want, lists something: some of them were not met
+    /// before. It leads to something then, though that is not taken. One or two are what every page of a trap may have,
+    /// and there is an end to what is believed of them.
+    pub fn lists_barred(&mut self, urls: &[Fingerprint]) -> bool {
+        let mut new = 0;
+        for url in urls {
+            if !self.barred.contains(url) {
+                self.barred.truncate(BARRED - 1);
+                self.barred.push_front(*url);
+                new += 1;
+            }
+        }
+        new >= BARRED_LIST && self.barred_row < BARRED_ROW
+    }
+
+    /// Whether any page had such links.
+    pub fn has_barred(&self) -> bool {
+        !self.barred.is_empty()
+    }
+
+    /// What a page led to, with that.
+    pub fn with_barred(&mut self, found: Found, lists_barred: bool) -> Found {
+        match found.outside {
+            0 if lists_barred => self.barred_row += 1,
+            0 => return found,
+            _ => self.barred_row = 0,
+        }
+        Found { outside: found.outside + u32::from(lists_barred), ..found }
+    }
+
     /// Verdicts that turned out to be wrong: what was left out for them may come.
     pub fn take_cleared(&mut self) -> Vec<(String, Stop)> {
         self.recheck.take_cleared()
+    }
+
+    /// What was left out, whatever for, may be judged anew; says so once.
+    pub fn judge_again(&mut self) {
+        self.again = true;
+    }
+
+    pub fn take_judge_again(&mut self) -> bool {
+        std::mem::take(&mut self.again)
+    }
+
+    /// One more was refused. Says whether the counts are to be written down: often at first, for people look at them
+    /// while a crawl runs.
+    pub fn count_refusal(&mut self) -> bool {
+        self.refused += 1;
+        self.refused.is_power_of_two() || self.refused.is_multiple_of(TOLD_EVERY)
+    }
+
+    /// The same, found elsewhere.
+    pub fn take_back(&mut self, cleared: Vec<(String, Stop)>) {
+        cleared.into_iter().for_each(|(name, stop)| self.recheck.clear(name, stop));
     }
 
     /// Whether the page that came last is to be asked for once more, to see whether it is the same each time.
@@ -323,113 +394,6 @@ impl Watch {
         }
         self.memory[self.next] = seen;
         self.next = if self.next + 1 < MEMORY { self.next + 1 } else { FIRST };
-    }
-}
-
-/// A page among those of its pattern.
-struct Page<'a> {
-    url: &'a CrawlUrl,
-    pattern: &'a Pattern,
-    seen: &'a Observation,
-    like: Likeness,
-}
-
-impl Page<'_> {
-    fn note(&self, traps: &mut UrlTraps, rules: &TrapRules) -> Option<Tripped> {
-        let Found { inside, outside } = self.seen.found;
-        let note = notes::note(traps, &self.pattern.text)?;
-        note.fruit = note.fruit.saturating_add(outside);
-        note.idle = if outside > 0 { 0 } else { note.idle.saturating_add(1) };
-        let lead = copies::note(note, self.pattern.name(self.url), self.like, rules);
-        let skeleton = self.skeleton();
-        let familiar = note.skeletons.contains(&skeleton);
-        if !familiar {
-            note.skeletons.truncate(SKELETONS - 1);
-            note.skeletons.insert(0, skeleton);
-        }
-        // As near as the nearest: not found by its like but by pages of another kind, which list them.
-        let is_listed = note.level.is_none_or(|nearest| self.seen.level <= nearest);
-        note.level = Some(note.level.unwrap_or(u16::MAX).min(self.seen.level));
-        if outside > 0 || !familiar {
-            note.barren = note.barren.saturating_sub(2);
-        } else if inside > 0 && !is_listed {
-            note.barren = note.barren.saturating_add(1);
-        }
-        let wanted = copies::wanted(note.doubts, rules);
-        let hazard = if rules.duplicates > 0 && note.same >= wanted {
-            Hazard::ManyDuplicates
-        } else if rules.duplicates > 0 && lead >= rules.duplicates {
-            return self.stop_name(traps, rules, lead);
-        } else if rules.counter > 0 && self.pattern.counts && note.barren >= rules.counter {
-            Hazard::Counter
-        } else {
-            return None;
-        };
-        self.stop(traps, &self.pattern.text, hazard)
-    }
-
-    /// Of the text without its digits, and of what is shown.
-    fn skeleton(&self) -> u32 {
-        let Looks { skeleton, shown, .. } = self.seen.looks;
-        (skeleton ^ shown ^ (shown >> 32)) as u32
-    }
-
-    fn are_mostly_copies(&self, traps: &UrlTraps) -> bool {
-        let note = traps.patterns.iter().find(|note| note.text == self.pattern.text);
-        note.is_some_and(|note| note.stopped.is_some() && notes::are_mostly_copies(note))
-    }
-
-    /// The same for all combinations of parameters on its path.
-    fn note_family(&self, traps: &mut UrlTraps, rules: &TrapRules) -> Option<Tripped> {
-        let family = self.pattern.family()?;
-        let note = notes::note(traps, &family)?;
-        note.pages = note.pages.saturating_add(1);
-        note.barren = match self.seen.found.outside {
-            0 => note.barren.saturating_add(1),
-            _ => 0,
-        };
-        let set = number_of(&self.pattern.text);
-        if note.sets.len() < SETS_MIN && !note.sets.contains(&set) {
-            note.sets.push(set);
-        }
-        let combines = note.sets.len() >= SETS_MIN;
-        let barren = rules.counter > 0 && note.barren >= rules.counter * COMBINATIONS;
-        let many = rules.pattern_urls > 0 && note.taken >= rules.pattern_urls;
-        let trips = combines && (barren || many);
-        trips.then(|| self.stop(traps, &family, Hazard::Variants)).flatten()
-    }
-
-    /// Of the pattern only what ends in the page's name.
-    fn stop_name(&self, traps: &mut UrlTraps, rules: &TrapRules, lead: u32) -> Option<Tripped> {
-        let narrow = self.pattern.narrow(self.url)?;
-        let known = traps.patterns.iter().find(|note| note.text == narrow);
-        if lead < copies::wanted(known.map_or(0, |note| note.doubts), rules) {
-            return None;
-        }
-        let name = self.pattern.name(self.url)?;
-        copies::forget_name(notes::note(traps, &self.pattern.text)?, name);
-        let tripped = self.stop(traps, &narrow, Hazard::ManyDuplicates)?;
-        if let Some(note) = notes::note(traps, &narrow) {
-            // As many came, and the first that they are copies of.
-            note.pages = lead.saturating_add(1);
-        }
-        Some(tripped)
-    }
-
-    fn stop(&self, traps: &mut UrlTraps, pattern: &str, hazard: Hazard) -> Option<Tripped> {
-        let stopped = notes::stop_pattern(traps, pattern, hazard, self.url, self.seen.now);
-        let (what, measure) = (pattern.to_owned(), Measure::PatternStopped);
-        stopped.then_some(Tripped { hazard, what, measure })
-    }
-}
-
-/// Counts a URL that was taken; of combinations no more than the budget is.
-pub fn note_taken(traps: &mut UrlTraps, pattern: &Pattern) {
-    for text in [Some(pattern.text.clone()), pattern.family()].into_iter().flatten() {
-        // One that is not noted yet is when its first page comes.
-        if let Some(note) = traps.patterns.iter_mut().find(|note| note.text == text) {
-            note.taken = note.taken.saturating_add(1);
-        }
     }
 }
 

@@ -95,8 +95,8 @@ fn insert(work: &Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Resu
         .sql
         .prepare_cached(
             "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, \
-             requisite, outside, depth, period, turn) \
-             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, 3 * ?9) \
+             requisite, outside, depth, period, via, turn) \
+             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, 3 * ?9) \
              ON CONFLICT DO NOTHING",
         )?
         .execute(params![
@@ -112,6 +112,7 @@ fn insert(work: &Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Resu
             candidate.terms.outside,
             candidate.terms.depth,
             candidate.terms.period.map(millis),
+            candidate.terms.via,
         ])?;
     Ok(inserted == 1)
 }

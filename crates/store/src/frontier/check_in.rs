@@ -128,8 +128,8 @@ impl SiteAtHand {
             .sql
             .prepare_cached(
                 "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, \
-                 requisite, outside, depth, period, turn) \
-                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 1 + 2 * ?10) \
+                 requisite, outside, depth, period, via, turn) \
+                 VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 1 + 2 * ?10) \
                  ON CONFLICT DO NOTHING",
             )?
             .execute(params![
@@ -146,6 +146,7 @@ impl SiteAtHand {
                 page.terms.outside,
                 page.terms.depth,
                 page.terms.period.map(millis),
+                page.terms.via,
             ])?;
         notices::mark(work, self.id, fp, &page.terms)?;
         let (spider, requisite) = (page.spider, page.terms.requisite);
@@ -186,7 +187,7 @@ impl SiteAtHand {
                  seed = max(seed, ?5), due = ?6, \
                  level = CASE WHEN fetched OR ?8 THEN level ELSE min(level, ?7) END, \
                  requisite = ?8, outside = ?9, depth = coalesce(?10, depth), \
-                 period = coalesce(?11, period) WHERE site = ?1 AND fp = ?2",
+                 period = coalesce(?11, period), via = ?12 WHERE site = ?1 AND fp = ?2",
             )?
             .execute(params![
                 self.id.0,
@@ -200,6 +201,7 @@ impl SiteAtHand {
                 page.terms.outside,
                 page.terms.depth,
                 page.terms.period.map(millis),
+                page.terms.via,
             ])?;
         Ok(())
     }

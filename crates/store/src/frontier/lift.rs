@@ -1,7 +1,7 @@
 //! Lifting a block: it goes from the list, and the pages of the sites where it refused something are judged
 //! anew. Which of a site's excluded pages it was that excluded is not kept, and need not be: whatever
 //! else speaks against them speaks again. Links that were refused are found again when the pages that have
-//! them are.
+//! them are; where pages were left because they led to nothing else, that is forgotten.
 
 use std::collections::HashSet;
 
@@ -14,6 +14,7 @@ use super::{
     limits::LINKS_ARE_OLD,
     rows::Fault,
     sqlite::{SqliteFrontier, Work},
+    traps,
 };
 
 /// What became of patterns that were to be lifted.
@@ -41,6 +42,7 @@ impl SqliteFrontier {
                 save_meta(work, LINKS_ARE_OLD, &true)?;
             }
             for site in sites_refused_by(work, patterns)? {
+                traps::forget_dead_ends(work, site)?;
                 lifted.pages += admit::judge_again(work, site, true)?;
             }
             Ok(lifted)

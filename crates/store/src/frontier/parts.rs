@@ -67,7 +67,7 @@ fn turn(
         .prepare_cached(
             "UPDATE pages SET requisite = 0, fetched = 0, failures = 0, state = ?3, spider = ?4, \
              level = ?5, hops = ?6, seed = max(seed, ?7), outside = ?8, depth = ?9, \
-             period = ?10, due = ?11, turn = ?12, run = NULL WHERE site = ?1 AND fp = ?2",
+             period = ?10, due = ?11, turn = ?12, via = ?13, run = NULL WHERE site = ?1 AND fp = ?2",
         )?
         .execute(params![
             site.0,
@@ -82,6 +82,7 @@ fn turn(
             page.terms.period.map(millis),
             page.due.0,
             after.turn(),
+            page.terms.via,
         ])?;
     Ok(work.moved(Some(before), after))
 }

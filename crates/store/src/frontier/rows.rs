@@ -63,13 +63,13 @@ macro_rules! page_columns {
     () => {
         "fp, url, spider, state, level, hops, seed, due, failures, run, requisite, outside, \
          depth, period, shape, rate, first, seen, changed, compared, changes, recent, fr_max, \
-         theta, signals, sources, announced, price, notice"
+         theta, signals, sources, announced, price, notice, via"
     };
 }
 pub(super) use page_columns;
 
 /// Where a column `turn` is that is asked for after [`page_columns`].
-pub(super) const TURN: usize = 29;
+pub(super) const TURN: usize = 30;
 
 /// A page without its last version, and the visit that holds it.
 pub(super) fn page_from_row(row: &Row<'_>) -> rusqlite::Result<(Page, Option<i64>)> {
@@ -94,6 +94,7 @@ pub(super) fn page_from_row(row: &Row<'_>) -> rusqlite::Result<(Page, Option<i64
             outside: row.get(11)?,
             depth: row.get(12)?,
             period: row.get::<_, Option<i64>>(13)?.map(span),
+            via: row.get(29)?,
             ..PageTerms::default()
         },
         habit: habit_from_row(row, 14)?,

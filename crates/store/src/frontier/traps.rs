@@ -110,6 +110,24 @@ fn taught(work: &mut Work<'_>, key: &str) -> Result<Option<(SiteId, SiteTraps)>,
     Ok(row.optional()?)
 }
 
+/// A block was lifted that refused links of the site: whether its pages lead nowhere is to be seen anew. How many are
+/// read again for that.
+pub(super) fn forget_dead_ends(work: &mut Work<'_>, site: SiteId) -> Result<u64, Fault> {
+    let found: Option<(String, SiteTraps)> = work
+        .sql
+        .prepare_cached("SELECT key, traps FROM sites WHERE id = ?1")?
+        .query_row([site.0], |row| Ok((row.get(0)?, site_traps_from_row(row, 1)?)))
+        .optional()?;
+    let Some((key, mut traps)) = found else { return Ok(0) };
+    let ends = traps.urls.forget_dead_ends();
+    if ends.is_empty() {
+        return Ok(0);
+    }
+    hazards::save_traps(work, site, &traps)?;
+    forget_refusals(work, &key, &ends, false)?;
+    read_again(work, site, &ends, AT_ONCE)
+}
+
 fn lift(work: &mut Work<'_>, key: &str, pattern: Option<&str>) -> Result<LiftedTraps, Fault> {
     let Some((site, mut traps)) = taught(work, key)? else { return Ok(LiftedTraps::default()) };
     if pattern.is_some_and(|name| !traps.has(name)) {

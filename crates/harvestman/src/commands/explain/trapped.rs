@@ -20,6 +20,8 @@ pub(super) struct Suspect<'a> {
     url: &'a CrawlUrl,
     /// `None`: no page of the collection.
     state: Option<PageState>,
+    /// What kind of page led to it first.
+    led_by: Option<u32>,
     rules: &'a SpiderRules,
     traps: UrlTraps,
     refused: Vec<DecisionEntry>,
@@ -45,13 +47,15 @@ impl<'a> Suspect<'a> {
         let reason = RefusalReason::Trap.word();
         let refused = census.refusals_of(Some(reason), Some(site), DECISIONS_MAX)?;
         let state = story.map(|story| story.page.state);
-        Ok(Some(Suspect { url, state, rules, traps, refused }))
+        let led_by = story.map(|story| story.page.via);
+        Ok(Some(Suspect { url, state, led_by, rules, traps, refused }))
     }
 
     /// What is against it as things stand.
     pub fn now(&self) -> Option<RuleStep> {
         let waits = self.state == Some(PageState::Known);
-        let found = traps::objection(self.url, &self.traps, &self.rules.traps, waits);
+        let rules = &self.rules.traps;
+        let found = traps::objection_to(self.url, self.led_by, &self.traps, rules, waits);
         match found.or_else(|| self.worn()) {
             Some(objection) => {
                 let meaning = objection.hazard.meaning().to_owned();
@@ -85,7 +89,7 @@ impl<'a> Suspect<'a> {
     /// What was ever held against URLs of the site, as far as it is known, with examples.
     fn told(&self) -> impl Iterator<Item = (TrapObjection, &str)> {
         let stops = self.traps.stops().flat_map(|(name, stop)| {
-            let of = move || TrapObjection { hazard: stop.hazard, pattern: name.to_owned() };
+            let of = move || TrapObjection::new(stop.hazard, name);
             stop.examples.iter().map(move |example| (of(), example.as_str()))
         });
         let refused = self.refused.iter();
@@ -109,7 +113,7 @@ impl<'a> Suspect<'a> {
         let token = &self.traps.tokens[at];
         let pattern = token.place.to_string();
         let why = format!("'{pattern}' makes no difference there: it is taken as {same}");
-        let objection = TrapObjection { hazard: token.hazard(), pattern };
+        let objection = TrapObjection::new(token.hazard(), pattern);
         Some(self.step(&objection, StepVerdict::Decided, why))
     }
 
@@ -151,7 +155,10 @@ impl<'a> Suspect<'a> {
     /// Another that the same was held against.
     fn example(&self, objection: &TrapObjection) -> Option<&str> {
         let is_other = |example: &str| !example.is_empty() && example != self.url.as_str();
-        let mut told = self.told().filter(|(told, _)| told == objection);
+        let is_it = |told: &TrapObjection| {
+            told.hazard == objection.hazard && told.pattern == objection.pattern
+        };
+        let mut told = self.told().filter(|(told, _)| is_it(told));
         told.find(|(_, example)| is_other(example)).map(|(_, example)| example)
     }
 }
@@ -164,7 +171,7 @@ fn read(rule: &str) -> Option<TrapObjection> {
         (None, Some(word)) => (word, UrlTraps::SITE),
         (None, None) => (said, said),
     };
-    Some(TrapObjection { hazard: Hazard::from_word(word)?, pattern: name.to_owned() })
+    Some(TrapObjection::new(Hazard::from_word(word)?, name))
 }
 
 #[cfg(test)]

@@ -14,7 +14,11 @@ use model::{
 
 use seeder::traps::{Bearing, Found, near};
 
-use super::{Harvest, families::Told, login::login_limits};
+use super::{
+    Harvest,
+    families::{Told, mark_poor},
+    login::login_limits,
+};
 use crate::pipeline::{
     messages::{GatherJob, Order, PageLinks, PageReport, Report, ReportSubject, Settle, Subject},
     returning,
@@ -337,6 +341,7 @@ impl Harvest {
             mut update,
             decided,
             mut internal,
+            barred,
             mut external,
             requisites,
             notice,
@@ -344,7 +349,7 @@ impl Harvest {
             looks,
             duplicate,
             near,
-            sketch,
+            gist,
             content,
             again,
             lesson,
@@ -365,14 +370,22 @@ impl Harvest {
             internal.clear();
             external.clear();
         }
-        let told = Told { near, sketch, content, copy: duplicate || missing };
+        self.note_type(&page, delta, share);
+        let held = self.state.hand.get(&delta.key);
+        let lists_barred = held.is_some_and(|held| held.watch.lists_barred(&barred));
+        let told = Told { near, gist, content, lists_barred, copy: duplicate || missing };
         let mut left = 0;
-        if let Some(family) = self.find_family(&page, &mut update, told, delta, share) {
+        let kin = self.find_family(&page, &mut update, told, delta, share);
+        if let Some(family) = kin.family {
+            mark_poor(family, &mut internal);
             let links = internal.len();
             internal = self.leave_more_of_the_same((&page, family), internal, delta, share, now);
             left = links - internal.len();
         }
-        let found = self.admit_found(&page, internal, delta, share, now);
+        let mut found = self.admit_found(&page, internal, delta, share, now);
+        if let Some(held) = self.state.hand.get(&delta.key) {
+            found = held.watch.with_barred(found, lists_barred);
+        }
         self.note_breed(&page, left > 0 || found != Found::default(), delta);
         for candidate in external {
             self.admit_elsewhere(candidate, share, now);
@@ -400,7 +413,7 @@ impl Harvest {
         if let Some(page) = audit {
             self.visit_once_more(&delta.key, page, now);
         }
-        self.watch(&page, &update, (looks, found), delta, share, now);
+        self.watch(&page, &update, (looks, found, kin.numbered), delta, share, now);
         if again {
             let page = Page { hops: page.hops + 1, due: now, ..page };
             self.visit_once_more(&delta.key, page, now);
@@ -418,6 +431,7 @@ impl Harvest {
         let Some(held) = self.state.hand.get(&site.key) else { return };
         if refusal.reason == RefusalReason::Trap {
             seeder::traps::note_held_back(&mut held.traps.urls, &refusal.rule);
+            held.learned |= held.watch.count_refusal();
         }
         if page.last.is_none() && !page.terms.requisite {
             // It leads nobody anywhere.

@@ -7,8 +7,11 @@ use model::{
     Timestamp,
 };
 use seeder::{
-    Likeness, Novelty, Sketch, family_of,
-    traps::{Bearing, TrapObjection, Worn, near, pattern::Pattern},
+    Gist, Likeness, Novelty, family_of,
+    traps::{
+        Bearing, TrapObjection, Worn, near,
+        pattern::{Pattern, via},
+    },
 };
 
 use super::{Harvest, refusals};
@@ -18,14 +21,25 @@ use crate::pipeline::messages::{Content, Settle};
 pub(super) struct Told {
     /// What it is like.
     pub near: Option<Likeness>,
-    pub sketch: Option<Sketch>,
+    pub gist: Option<Gist>,
     pub content: Content,
+    /// It leads to what is not wanted, and was not known.
+    pub lists_barred: bool,
     /// It is the same as another, or the page for what does not exist.
     pub copy: bool,
 }
 
+/// What a page is among those of its site.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Kin {
+    /// Of how many pages its family is, if it has one; 1 where it has none, and next to nothing of its own.
+    pub family: Option<u32>,
+    /// It is like others but for its numbers, and these are content.
+    pub numbered: bool,
+}
+
 impl Harvest {
-    /// Of how many pages the family of a page is, if it has one; 1 where it has none, and next to nothing of its own.
+    /// Finds the family of a page, if it has one.
     pub(super) fn find_family(
         &mut self,
         page: &Page,
@@ -33,10 +47,22 @@ impl Harvest {
         told: Told,
         delta: &mut SiteDelta,
         share: &mut Settle,
-    ) -> Option<u32> {
-        if page.terms.requisite {
-            return None;
+    ) -> Kin {
+        let mut kin = Kin::default();
+        if !page.terms.requisite {
+            kin.family = self.family(page, update, told, &mut kin.numbered, (delta, share));
         }
+        kin
+    }
+
+    fn family(
+        &mut self,
+        page: &Page,
+        update: &mut PageUpdate,
+        told: Told,
+        numbered: &mut bool,
+        (delta, share): (&mut SiteDelta, &mut Settle),
+    ) -> Option<u32> {
         let held = self.state.hand.get(&delta.key)?;
         if update.state != PageState::Fetched || told.copy {
             if page.last.is_none() && brings_nothing(update) {
@@ -45,7 +71,8 @@ impl Harvest {
             return None;
         }
         let kind = Pattern::of(&page.url).text;
-        let novelty = held.loners.novelty(&kind, told.sketch);
+        let novelty = held.loners.novelty(&kind, &page.url, told.gist);
+        *numbered = novelty == Novelty::Numbered;
         if novelty == Novelty::Pictured {
             // A page of a picture book. It proves nothing either way: a banner may be another one each time.
             return None;
@@ -53,6 +80,7 @@ impl Harvest {
         if page.last.is_some() {
             // It was counted at its first visit.
             return match family_again(&held.traps.families, page, update, told.near) {
+                _ if *numbered || told.lists_barred => None,
                 None => (novelty == Novelty::Thin).then_some(1),
                 family => family,
             };
@@ -60,8 +88,9 @@ impl Harvest {
         let joined =
             told.near.and_then(|like| held.loners.join(&mut held.traps.families, like, &page.url));
         let bearing = match (joined, novelty) {
+            (_, Novelty::Numbered) | (None, Novelty::Own) => Bearing::Own,
+            (_, Novelty::Thin) | (Some(_), _) if told.lists_barred => Bearing::Unlike,
             (Some(kin), _) => Bearing::Near(kin.pages),
-            (None, Novelty::Own) => Bearing::Own,
             (None, Novelty::Thin) => Bearing::Thin,
             (None, Novelty::Unsaid | Novelty::Pictured) => match told.content {
                 Content::Text => Bearing::Unlike,
@@ -69,7 +98,11 @@ impl Harvest {
                 Content::Data => Bearing::Dull,
             },
         };
-        let again = near::note_page(&mut held.traps.urls, &page.url, bearing);
+        let noted = near::note_page(&mut held.traps.urls, &page.url, bearing);
+        if !noted.cleared.is_empty() {
+            held.watch.take_back(noted.cleared);
+            self.spiders.stops.set(&delta.key, &held.traps.urls, held.watch.remembered());
+        }
         let Some(kin) = joined else { return (bearing == Bearing::Thin).then_some(1) };
         if let Some(facts) = update.facts.as_mut() {
             facts.near_of = Some(kin.first);
@@ -82,9 +115,10 @@ impl Harvest {
         // The first is known to be one with the second.
         let count = if kin.pages == 2 { 2 } else { 1 };
         // A pattern is one that has given more than this page: else there would be as many as pages.
-        let what = if again { kind } else { String::new() };
+        let what = if noted.again { kind } else { String::new() };
         share.sightings.push(Sighting { count, ..met.of(what) });
-        Some(kin.pages)
+        let is_followed = *numbered || told.lists_barred;
+        (!is_followed).then_some(kin.pages)
     }
 
     /// Whether the page led to URLs that nobody knew.
@@ -109,9 +143,9 @@ impl Harvest {
     ) -> Vec<Candidate> {
         let max = self.spiders.of(page.spider).rules.near_duplicates_max;
         let Some(held) = self.state.hand.get(&delta.key) else { return internal };
-        let own = Pattern::of(&page.url).text;
+        let own = near::pattern_of(&held.traps.urls, &page.url);
         let is_lead = |link: &Candidate| {
-            near::is_fruitful(&held.traps.urls, &link.url, &own)
+            near::is_fruitful(&held.traps.urls, &link.url, &own, max)
                 && self.workbench.known(&delta.key, link.url.fingerprint()) != Known::Yes
         };
         if internal.iter().any(is_lead) {
@@ -141,15 +175,28 @@ impl Harvest {
             return rest;
         }
         let referrer = page.url.fingerprint();
+        let mut is_news = false;
         for (link, objection, standing) in more {
             let urls = &mut held.traps.urls;
-            held.learned |= near::note_refusal(urls, &objection, &link.url, referrer, now);
+            is_news |= near::note_refusal(urls, &objection, &link.url, referrer, now);
+            held.learned |= held.watch.count_refusal();
             if standing == Known::No {
                 let (decision, met) = refused(page, &link, &objection);
                 refusals::refuse(share, decision, met);
             }
         }
+        if is_news {
+            held.learned = true;
+            self.spiders.stops.set(&delta.key, &held.traps.urls, held.watch.remembered());
+        }
         rest
+    }
+}
+
+/// Says of links that they stand on a near duplicate.
+pub(super) fn mark_poor(family: u32, links: &mut [Candidate]) {
+    if family > 1 {
+        links.iter_mut().for_each(|link| link.terms.via |= via::POOR);
     }
 }
 

@@ -62,7 +62,11 @@ impl Harvest {
             false => self.spiders.blocks.add(read),
         };
         self.spawner.cut_blocked();
+        let is_lifted = change.remove;
         self.order(Order::Block(id, change));
+        if is_lifted {
+            self.forget_dead_ends();
+        }
         // What is judged again may be due now.
         self.state.check_at = Some(self.clock.now());
     }

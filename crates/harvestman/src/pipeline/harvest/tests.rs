@@ -44,7 +44,10 @@ fn a_check_out_comes_behind_the_renewal_of_the_leases_in_hand() {
     harvest.check_out(clock.now());
     let given: Vec<Order> = orders.try_iter().collect();
     let [Order::Settle(renewal), Order::CheckOut(..)] = &given[..] else { panic!("another order") };
-    assert_eq!(renewal.deltas[0].release, Release::Renew(crate::pipeline::hand::lease_end(clock.now())));
+    assert_eq!(
+        renewal.deltas[0].release,
+        Release::Renew(crate::pipeline::hand::lease_end(clock.now()))
+    );
 }
 
 #[test]

@@ -3,9 +3,14 @@
 
 use model::{
     Candidate, Decision, Hazard, Looks, Measure, Page, PageState, PageTerms, PageUpdate, Refusal,
-    Sighting, SiteDelta, SiteKey, Timestamp, UrlTraps, Verdict,
+    RefusalReason, Sighting, SiteDelta, SiteKey, Timestamp, UrlTraps, Verdict,
 };
-use seeder::traps::{self, Found, Observation, TrapObjection, Tripped, pattern::Pattern, token};
+use seeder::traps::{
+    self, Found, Observation, TrapObjection, Tripped,
+    pattern::Pattern,
+    token,
+    unwanted::{self, Turn},
+};
 
 use super::{Harvest, refusals};
 use crate::pipeline::messages::{Order, Settle};
@@ -73,8 +78,10 @@ impl Harvest {
         }
         let rules = &self.spiders.of(candidate.spider).rules.traps;
         let Some(held) = self.state.hand.get(site) else { return false };
-        let found = traps::objection(&candidate.url, &held.traps.urls, rules, false);
+        let (url, led_by) = (&candidate.url, Some(candidate.terms.via));
+        let found = traps::objection_to(url, led_by, &held.traps.urls, rules, false);
         let Some(objection) = found else { return false };
+        held.learned |= held.watch.count_refusal();
         let urls = &mut held.traps.urls;
         if traps::note_refusal(urls, &objection, &candidate.url, candidate.referrer) {
             self.spiders.stops.let_through(site, candidate.url.fingerprint());
@@ -94,7 +101,9 @@ impl Harvest {
         }
         let rules = &self.spiders.of(page.spider).rules.traps;
         let held = self.state.hand.get(site)?;
-        let refusal = traps::objection(&page.url, &held.traps.urls, rules, false)?.refusal();
+        let led_by = Some(page.terms.via);
+        let refusal =
+            traps::objection_to(&page.url, led_by, &held.traps.urls, rules, false)?.refusal();
         traps::note_held_back(&mut held.traps.urls, &refusal.rule);
         Some(refusal)
     }
@@ -176,12 +185,33 @@ impl Harvest {
         is_missing
     }
 
+    /// Whether pages of its kind give nothing but what is not wanted.
+    pub(super) fn note_type(&mut self, page: &Page, delta: &SiteDelta, share: &Settle) {
+        let rules = &self.spiders.of(page.spider).rules.traps;
+        let Some(held) = self.state.hand.get(&delta.key) else { return };
+        if !rules.on || page.last.is_some() || page.terms.requisite || page.seed {
+            return;
+        }
+        let is_refused = |told: &Decision| {
+            told.reason == RefusalReason::MediaType && told.example == page.url.as_str()
+        };
+        let is_unwanted = share.decisions.iter().any(is_refused);
+        let turn = unwanted::note_answer(&mut held.traps.urls, &page.url, is_unwanted);
+        if turn == Turn::Nothing {
+            return;
+        }
+        if turn == Turn::Back {
+            held.watch.judge_again();
+        }
+        self.spiders.stops.set(&delta.key, &held.traps.urls, held.watch.remembered());
+    }
+
     /// Shows a page to the watch of its site, the first time it comes, and does what follows.
     pub(super) fn watch(
         &mut self,
         page: &Page,
         update: &PageUpdate,
-        (looks, found): (Looks, Found),
+        (looks, found, numbered): (Looks, Found, bool),
         delta: &mut SiteDelta,
         share: &mut Settle,
         now: Timestamp,
@@ -197,8 +227,8 @@ impl Harvest {
             return;
         }
         let (seed, seeded, elapsed) = (page.seed, held.seeded, visit.elapsed);
-        let level = page.level;
-        let seen = Observation { looks, level, seed, seeded, found, elapsed, now };
+        let via = page.terms.via;
+        let seen = Observation { looks, via, numbered, seed, seeded, found, elapsed, now };
         let tripped = held.watch.observe(&mut held.traps.urls, rules, &page.url, &seen);
         for Tripped { hazard, what, measure } in tripped {
             tracing::info!(site = %delta.key, hazard = hazard.word(), %what, "a trap");
@@ -225,8 +255,8 @@ impl Harvest {
     /// After the check-in of the page that said so, for its own links may be among that.
     pub(super) fn clear_traps(&mut self, site: &SiteKey, now: Timestamp) {
         let Some(held) = self.state.hand.get(site) else { return };
-        let cleared = held.watch.take_cleared();
-        if cleared.is_empty() {
+        let (cleared, again) = (held.watch.take_cleared(), held.watch.take_judge_again());
+        if cleared.is_empty() && !again {
             return;
         }
         for (what, stop) in &cleared {
@@ -235,6 +265,23 @@ impl Harvest {
         let started = self.state.started;
         self.order(Order::ClearTraps(site.as_str().to_owned(), cleared, started));
         self.state.check_at = Some(now);
+    }
+
+    /// A block was lifted: where sites in hand had links to what is not wanted, whether their pages lead nowhere is to be
+    /// seen anew.
+    pub(super) fn forget_dead_ends(&mut self) {
+        let now = self.clock.now();
+        for site in self.state.hand.keys() {
+            let Some(held) = self.state.hand.get(&site).filter(|held| held.watch.has_barred())
+            else {
+                continue;
+            };
+            let ends = held.traps.urls.forget_dead_ends();
+            held.learned |= !ends.is_empty();
+            held.watch.take_back(ends);
+            self.spiders.stops.set(&site, &held.traps.urls, held.watch.remembered());
+            self.clear_traps(&site, now);
+        }
     }
 
     /// Asks for a page that cannot exist: by the site's clock, its robots.txt and the gate like any other, archived,

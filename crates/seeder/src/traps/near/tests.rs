@@ -69,7 +69,7 @@ fn months_that_lead_to_events_are_no_row() {
     for n in 0..2 {
         page(&mut traps, &format!("/event/{n}"), Bearing::Own);
     }
-    assert!(is_fruitful(&traps, &url("/event/77"), "/cal/*"));
+    assert!(is_fruitful(&traps, &url("/event/77"), "/cal/*", 10));
     for month in 0..200 {
         page(&mut traps, &format!("/cal/{month}"), Bearing::Near(month + 2));
         if month % 9 == 0 {
@@ -195,4 +195,58 @@ fn a_long_list_of_near_duplicates_of_one_pattern_leads_on_to_what_nobody_knows()
     }
     assert_eq!(refused(&traps, "/details/1"), None);
     assert!(Worn::of(&traps, 10, 10).is_some_and(|worn| worn.leads_on(&url("/details/1"))));
+}
+
+#[test]
+fn names_that_come_again_are_counted_by_themselves_and_numbers_are_no_names() {
+    let mut traps = UrlTraps::default();
+    for n in 1..30 {
+        page(&mut traps, &format!("/set/{n}/cite"), family(n));
+        page(&mut traps, &format!("/set/{n}/view"), Bearing::Own);
+    }
+    assert_eq!(refused(&traps, "/set/77/cite").as_deref(), Some("/set/*/cite"));
+    assert_eq!(refused(&traps, "/set/77/view"), None);
+    let mut traps = UrlTraps::default();
+    for n in 1..20 {
+        page(&mut traps, &format!("/cal/{}/{}", n / 5, n % 5), family(n));
+    }
+    assert_eq!(refused(&traps, "/cal/9/3").as_deref(), Some("/cal/*/*"));
+}
+
+#[test]
+fn what_near_duplicates_led_to_is_held_back_until_one_of_its_pattern_is_of_its_own() {
+    let mut traps = UrlTraps::default();
+    for n in 1..300 {
+        page(&mut traps, &format!("/cal?y=2026&m={n}"), family(n));
+    }
+    let next = url("/cal?m=777&y=1");
+    let (poor, fair) = (via::of("/cal?m=*&y=*") | via::POOR, via::of("/cal?m=*&y=*"));
+    let objection = holds_back(&next, poor, &traps, 10).unwrap();
+    assert_eq!(holds_back(&next, fair, &traps, 10), None);
+    assert_eq!(holds_back(&next, 0, &traps, 10), None);
+    assert_eq!(holds_back(&url("/event/1"), poor, &traps, 10), None);
+    note_refusal(&mut traps, &objection, &next, Fingerprint(1), Timestamp(0));
+    notes::note_held_back(&mut traps, &objection.refusal().rule);
+    let noted = note_page(&mut traps, &url("/cal?m=8&y=9"), Bearing::Own);
+    assert_eq!(noted.cleared.len(), 1);
+    assert!(noted.cleared[0].1.referrers.is_empty());
+    assert_eq!(holds_back(&next, poor, &traps, 10), None);
+}
+
+#[test]
+fn two_patterns_do_not_keep_each_other_alive() {
+    let mut traps = UrlTraps::default();
+    for n in 1..4 {
+        page(&mut traps, &format!("/day/{n}"), Bearing::Own);
+        page(&mut traps, &format!("/month/{n}"), Bearing::Own);
+    }
+    let is_day = |traps: &UrlTraps| is_fruitful(traps, &url("/day/999"), "/month/*", 10);
+    let mut pages = 0;
+    while is_day(&traps) && pages < 500 {
+        pages += 1;
+        page(&mut traps, &format!("/day/{}", pages + 10), Bearing::Near(pages + 10));
+        note_lead(&mut traps, &url("/day/1"));
+        note_lead(&mut traps, &url("/month/1"));
+    }
+    assert_eq!(pages, 30);
 }

@@ -228,7 +228,7 @@ fn a_site_that_was_stopped_for_one_content_goes_on_when_others_come() {
 
 #[test]
 fn samples_of_what_has_no_end_are_few() {
-    let objection = TrapObjection { hazard: Hazard::ManyDuplicates, pattern: "/a/*".to_owned() };
+    let objection = TrapObjection::new(Hazard::ManyDuplicates, "/a/*");
     let taken = (1..=100_000).filter(|count| copies::is_sample(&objection, *count)).count();
     assert!((60..70).contains(&taken), "{taken}");
     let last_part = (140..=200).filter(|count| copies::is_sample(&objection, *count));
@@ -256,4 +256,121 @@ proptest! {
             }
         }
     }
+}
+
+/// What a page of another kind leads to.
+fn listed(site: &Site, rest: &str) -> Option<Hazard> {
+    let list = Some(via::of("/list/*"));
+    let found = objection_to(&url(rest), list, &site.traps, &site.rules, false);
+    found.map(|objection| objection.hazard)
+}
+
+#[test]
+fn a_counter_is_made_of_pages_that_its_like_led_to_and_lists_are_taken_to_their_end() {
+    let entry = |n: u64| (format!("/entry?n={n}"), format!("This is entry {n}, which is empty."));
+    let mut site = Site { via: Some(via::of("/list/*")), ..Site::new() };
+    for n in 0..300 {
+        let (rest, text) = entry(n);
+        site.page(&rest, &text, 1, 0);
+    }
+    assert_eq!(site.tripped, [], "all of them are listed");
+    site.via = None;
+    for n in 300..360 {
+        let (rest, text) = entry(n);
+        site.page(&rest, &text, 1, 0);
+    }
+    assert_eq!(site.hazards(), [Hazard::Counter]);
+    assert_eq!(site.refuses("/entry?n=999"), Some(Hazard::Counter));
+    assert_eq!(listed(&site, "/entry?n=999"), None);
+    let by_seed = objection_to(&url("/entry?n=999"), Some(0), &site.traps, &site.rules, true);
+    assert_eq!(by_seed, None);
+    site.via = Some(via::of("/list/*"));
+    for n in 360..900 {
+        let (rest, text) = entry(n);
+        site.page(&rest, &text, 1, 0);
+    }
+    assert_eq!(
+        listed(&site, "/entry?n=999"),
+        Some(Hazard::Counter),
+        "lists may have no end either"
+    );
+}
+
+#[test]
+fn a_counter_that_says_something_after_all_goes_on_and_is_believed_less() {
+    let mut site = Site::new();
+    let count = |site: &mut Site, from: u64, to: u64| {
+        for n in from..to {
+            site.page(
+                &format!("/q?id={n}"),
+                &format!("Number {n}, and nothing else to say."),
+                1,
+                0,
+            );
+        }
+    };
+    count(&mut site, 0, 60);
+    assert_eq!(site.hazards(), [Hazard::Counter]);
+    site.via = Some(via::of("/list/*"));
+    site.page("/q?id=500", &prose(7), 1, 0);
+    assert_eq!(site.watch.take_cleared().len(), 1);
+    assert_eq!(site.refuses("/q?id=77"), None);
+    site.via = None;
+    count(&mut site, 1_000, 1_090);
+    assert_eq!(site.refuses("/q?id=77"), None);
+    count(&mut site, 1_090, 1_120);
+    assert_eq!(site.refuses("/q?id=77"), Some(Hazard::Counter));
+}
+
+#[test]
+fn copies_that_are_listed_are_sampled_more_often_and_all_taken_once_one_was_none() {
+    let mut site = Site { via: Some(via::of("/list/*")), ..Site::new() };
+    for n in 0..12 {
+        site.page(&format!("/de/{n}"), "Diese Seite ist noch nicht zu haben.", 0, 0);
+    }
+    assert_eq!(site.hazards(), [Hazard::ManyDuplicates]);
+    let list = Some(via::of("/list/*"));
+    let found = objection_to(&url("/de/99"), list, &site.traps, &site.rules, true).unwrap();
+    let samples = (1..=100).filter(|n| copies::is_sample(&found, *n)).count();
+    assert_eq!(samples, 18);
+    let own = objection(&url("/de/99"), &site.traps, &site.rules, true).unwrap();
+    assert!((1..=100).filter(|n| copies::is_sample(&own, *n)).count() < 12);
+    site.page("/de/50", &prose(3), 0, 0);
+    for n in 60..100 {
+        site.page(&format!("/de/{n}"), "Diese Seite ist noch nicht zu haben.", 0, 0);
+        site.page(&format!("/en/{n}"), &prose(n + 1_000), 0, 0);
+    }
+    assert_eq!(site.refuses("/de/200"), Some(Hazard::ManyDuplicates));
+    assert_eq!(listed(&site, "/de/200"), None);
+}
+
+#[test]
+fn copies_under_more_names_than_are_told_apart_stop_the_pattern() {
+    let mut site = Site::new();
+    for round in 0..4u64 {
+        for name in 0..40u64 {
+            let rest = format!("/{}/art/{name}", 1_763_300_000_123_456 + round * 40 + name);
+            site.page(&rest, &prose(name + 100), 3, 0);
+        }
+    }
+    assert_eq!(site.refuses("/1763300099123456/art/7"), Some(Hazard::ManyDuplicates));
+}
+
+#[test]
+fn a_list_of_what_is_not_wanted_leads_to_something_and_a_menu_does_not() {
+    let mut watch = Watch::default();
+    let list = |from: u64| (from..from + 5).map(Fingerprint).collect::<Vec<_>>();
+    let (none, some) = (Found::default(), Found { inside: 0, outside: 1 });
+    assert!(watch.lists_barred(&list(1)));
+    assert!(!watch.lists_barred(&list(1)), "they are known");
+    assert!(!watch.lists_barred(&list(4)[..4]), "two are new, the rest is a menu");
+    assert_eq!(watch.with_barred(none, false), none);
+    for n in 1..=200 {
+        let lists = watch.lists_barred(&list(n * 10));
+        assert!(lists, "{n}");
+        assert_eq!(watch.with_barred(none, lists), some);
+    }
+    assert!(!watch.lists_barred(&list(9_000)), "there is an end to it");
+    watch.with_barred(some, false);
+    assert!(watch.lists_barred(&list(9_500)), "until something else comes");
 }

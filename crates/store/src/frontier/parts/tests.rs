@@ -16,6 +16,7 @@ const PART: PageTerms = PageTerms {
     depth: None,
     period: None,
     kinship: model::Kinship::Unsaid,
+    via: 0,
 };
 
 fn part(url: &str, level: u16) -> Candidate {

@@ -81,10 +81,15 @@ pub fn an_accepted_candidate_is_in_on_the_terms_of_its_judgement(frontier: &mut 
     let lease = lease_one(frontier, 0);
     let mut judged = delta(&lease, Release::NotBefore(Timestamp(0)));
     let period = Some(Duration::from_secs(60));
-    let terms = PageTerms { outside: 2, depth: Some(3), period, ..PageTerms::default() };
-    judged.admitted = vec![NewPage { terms, ..new_page("http://a.example/", 0, 0) }];
+    let terms = PageTerms { outside: 2, depth: Some(3), period, via: 7, ..PageTerms::default() };
+    let found = PageTerms { via: u32::MAX, ..PageTerms::default() };
+    judged.admitted = vec![
+        NewPage { terms, ..new_page("http://a.example/", 0, 0) },
+        NewPage { terms: found, ..new_page("http://a.example/x", 1, 0) },
+    ];
     settle(frontier, 0, judged);
-    assert_eq!(lease_one(frontier, 1).pages[0].terms, terms);
+    let pages = lease_one(frontier, 1).pages;
+    assert_eq!((pages[0].terms, pages[1].terms), (terms, found));
 }
 
 pub fn a_site_has_only_so_many_notices(frontier: &mut impl Frontier) {

@@ -102,6 +102,7 @@ CREATE TABLE pages (
     outside  INTEGER NOT NULL DEFAULT 0,   -- links followed since the scope was left
     depth    INTEGER,                      -- deepest level to reach from it
     period   INTEGER,                      -- ms: how often the user wants it
+    via      INTEGER NOT NULL DEFAULT 0,   -- what kind of page of its site led to it; 0: none
     fetched  INTEGER NOT NULL DEFAULT 0,   -- answered with content at least once
     failures INTEGER NOT NULL DEFAULT 0,   -- in a row
     visits   INTEGER NOT NULL DEFAULT 0,

@@ -36,7 +36,8 @@ impl Scene {
     /// What is said of a page now, and of what was before.
     fn ask(&self, path: &str, state: Option<PageState>) -> (Option<RuleStep>, Option<RuleStep>) {
         let (traps, refused) = (self.traps.clone(), self.refused.clone());
-        let suspect = Suspect { url: &url(path), state, rules: &self.rules, traps, refused };
+        let suspect =
+            Suspect { url: &url(path), state, led_by: None, rules: &self.rules, traps, refused };
         (suspect.now(), suspect.before())
     }
 }
