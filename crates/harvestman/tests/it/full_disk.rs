@@ -18,7 +18,8 @@ use crate::{
     world::{PATIENCE, World},
 };
 
-const ARGS: [&str; 4] = ["crawl", "http://s0.sim.test/", "--delay", "5ms"];
+/// Slow enough that the commit of the first second meets the full disk before all pages have come.
+const ARGS: [&str; 4] = ["crawl", "http://s0.sim.test/", "--delay", "20ms"];
 
 /// Declared last in tests, so that the disk is taken away before the world removes its folder.
 struct SmallDisk(PathBuf);
