@@ -34,9 +34,11 @@ pub struct SiteStanding {
 impl Census {
     /// Every content of every page, as (hash, site, whether it is the home page), in the order of hashes and sites.
     pub fn each_content(&self, mut take: impl FnMut(u64, i64, bool)) -> Result<(), StoreError> {
+        // By site: pages of sites that have given nothing are passed over.
         let sql = format!(
-            "SELECT v.content_hash, p.site, {IS_HOME} FROM pages p JOIN visits v ON v.seq = p.run \
-             WHERE p.state = 2 AND p.requisite = 0 AND v.body_bytes >= ?1 ORDER BY v.content_hash, p.site"
+            "SELECT v.content_hash, p.site, {IS_HOME} FROM sites s CROSS JOIN pages p ON p.site = s.id \
+             JOIN visits v ON v.seq = p.run WHERE s.fetched > 0 AND p.state = 2 \
+             AND p.requisite = 0 AND v.body_bytes >= ?1 ORDER BY v.content_hash, p.site"
         );
         self.ask(|connection| {
             let mut statement = connection.prepare(&sql)?;

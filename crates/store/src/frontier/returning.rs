@@ -90,7 +90,10 @@ impl Look<'_> {
     fn wake_part(&self, work: &mut Work<'_>, after: i64) -> Result<(u64, Option<i64>), Fault> {
         let sites: Vec<(SiteId, bool)> = work
             .sql
-            .prepare_cached("SELECT id, leased FROM sites WHERE id > ?1 ORDER BY id LIMIT ?2")?
+            .prepare_cached(
+                // What was never visited has the due it was given.
+                "SELECT id, leased FROM sites WHERE id > ?1 AND visits > 0 ORDER BY id LIMIT ?2",
+            )?
             .query_map(params![after, SITES], |row| Ok((SiteId(row.get(0)?), row.get(1)?)))?
             .collect::<Result<_, _>>()?;
         let mut woken = 0;
