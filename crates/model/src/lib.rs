@@ -52,7 +52,7 @@ pub use robots::{RobotsAnswer, RobotsCopy};
 pub use site::{Origin, Site, SiteClock, SiteCounters, SiteId, SiteKey};
 pub use time::Timestamp;
 pub use trap::{
-    Down, Family, IdleToken, KindVotes, Looks, MissingPage, NameNote, NearRun, PatternNote, Same,
+    Down, Family, IdleToken, KindVotes, Looks, MissingPage, NameNote, NearRun, PatternNote,
     SiteTraps, Stop, TokenPlace, UrlTraps, WordLooks,
 };
 pub use url::{CrawlUrl, Fingerprint, NormalForm, UrlBase, UrlError};

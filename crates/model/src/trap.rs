@@ -98,10 +98,10 @@ pub struct UrlTraps {
     /// What it says where there is nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<MissingPage>,
-    /// The content that most of its pages have lately, by a majority vote.
-    #[serde(skip_serializing_if = "Same::is_nothing")]
-    pub same: Same,
-    /// New links of the site are taken no more.
+    /// By how many, lately, pages with the content of others are more than those with their own.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub copies_ahead: u32,
+    /// Links on copies, and on pages of stopped patterns, are taken no more; or none are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stop>,
     /// Near duplicates one after the other.
@@ -184,7 +184,7 @@ impl UrlTraps {
         if wanted(UrlTraps::SITE) {
             let stop = self.stopped.take();
             lifted.extend(stop.map(|stop| (UrlTraps::SITE.to_owned(), stop)));
-            self.same = Same::default();
+            self.copies_ahead = 0;
         }
         if wanted(Hazard::NearDuplicates.word()) {
             lifted.append(&mut self.forget_worn());
@@ -404,31 +404,6 @@ pub struct WordLooks {
     pub unmarked: u64,
 }
 
-/// A majority vote over contents (Boyer and Moore): one that most have is found without counting all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Same {
-    pub content: u64,
-    pub count: u32,
-}
-
-impl Same {
-    pub fn is_nothing(&self) -> bool {
-        self.count == 0
-    }
-
-    /// How far ahead the content is that leads, after one more page.
-    pub fn vote(&mut self, content: u64) -> u32 {
-        if self.count == 0 {
-            self.content = content;
-        }
-        self.count = match self.content == content {
-            true => self.count.saturating_add(1),
-            false => self.count - 1,
-        };
-        self.count
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -443,19 +418,6 @@ mod tests {
             examples: Vec::new(),
             referrers: Vec::new(),
             all: false,
-        }
-    }
-
-    #[test]
-    fn a_content_leads_only_while_most_pages_have_it() {
-        let mut same = Same::default();
-        assert_eq!((0..9).map(|_| same.vote(7)).max(), Some(9));
-        for other in 0..9 {
-            same.vote(100 + other);
-        }
-        assert!(same.is_nothing());
-        for round in 0..1_000 {
-            assert!(same.vote(round % 3) <= 3, "a third is no majority");
         }
     }
 

@@ -48,7 +48,7 @@ pub struct TrapRules {
     pub on: bool,
     /// Pages with the content of others that stop a pattern (VN: 10, and the site at once).
     pub duplicates: u32,
-    /// Pages with one content that stop the site.
+    /// Copies, more than other pages, after which links on copies are left.
     pub site_duplicates: u32,
     /// How often folders may stand in a row in a path; 0: as often as they like.
     pub repeated_segments: usize,

@@ -534,7 +534,7 @@ pub static KEYS: &[Key] = &[
         .reach(Reach::Spider)
         .live(),
     Key::new("hazards.site_duplicates", Kind::Count { min: 0, max: 1_000_000 }, "20")
-        .doc("Pages of a site with one and the same content, more than there are with others, that stop the site; 0: none do.")
+        .doc("Copies among the pages of a site, more than there are pages of their own, after which links on copies are left; 0: none are.")
         .example("100")
         .reach(Reach::Spider)
         .live(),

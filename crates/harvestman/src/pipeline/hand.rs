@@ -49,6 +49,8 @@ pub struct Held {
     pub canonicals: HashMap<Fingerprint, Fingerprint>,
     /// There is something in `traps` that the store does not have yet.
     pub learned: bool,
+    /// The page whose links are being admitted is the same as another, on a site where most are.
+    pub on_copy: bool,
     /// Its pages since check-out that are like no other.
     pub loners: Loners,
     /// Pages of the site that are known, counting what was admitted since check-out.
@@ -99,6 +101,7 @@ impl Hand {
             silent: false,
             canonicals: HashMap::new(),
             learned: false,
+            on_copy: false,
             loners: Loners::default(),
             known: lease.site.counters.known,
             jars: BTreeMap::new(),

@@ -331,3 +331,31 @@ fn what_was_left_because_its_links_were_blocked_comes_when_the_block_is_lifted()
     assert_eq!(met(&raw, "/shop?"), 41);
     assert!(met(&raw, "/thing/") > 25, "{}", met(&raw, "/thing/"));
 }
+
+/// A link without its slash at the beginning, on a server that answers with the same three pages whatever stands before
+/// their names: ever deeper folders, a pattern for each, and no content that leads the others. Beside it sixty articles,
+/// each of which leads to the next.
+#[test]
+fn copies_in_ever_deeper_folders_end_and_what_other_pages_lead_to_comes() {
+    let raw = site(|path| {
+        if path.is_empty() {
+            return Some(Ok(format!(
+                "<p>{}</p><a href=a/news/>a</a><a href=/art/1>1</a>",
+                words(1, 60)
+            )));
+        }
+        if let Some(n) = number(path, "art/").filter(|n| *n <= 60) {
+            let next = format!("<a href=/art/{}>next</a>", n + 1);
+            return Some(Ok(format!("<title>{n}</title><p>{}</p>{next}", words(n + 100, 80))));
+        }
+        let name = path.strip_prefix("a/")?.trim_end_matches('/').rsplit('/').next()?;
+        let kind = ["news", "about", "shop"].iter().position(|known| *known == name)?;
+        let links = "<a href=news/>n</a> <a href=about/>a</a> <a href=shop/>s</a>";
+        Some(Ok(format!("<title>{name}</title><p>{}</p>{links}", words(kind as u64 + 10, 80))))
+    });
+    crawl(&raw, "3000");
+    let (articles, copies) = (met(&raw, "/art/"), met(&raw, "/a/"));
+    println!("{articles} articles, {copies} copies");
+    assert!(articles >= 60, "{articles} of 60 articles");
+    assert!(copies < 600, "{copies} copies");
+}

@@ -47,7 +47,7 @@ impl TrapObjection {
 }
 
 /// Whether the URL may not enter, or, where it is known and waits (`waits`), may not be visited, when a page of its own
-/// kind leads to it.
+/// kind leads to it, or one that is a copy.
 pub fn objection(
     url: &CrawlUrl,
     traps: &UrlTraps,
@@ -94,7 +94,14 @@ pub fn objection_to(
     {
         return Some(objection);
     }
-    site.and_then(|stop| refuse(stop.hazard, UrlTraps::SITE))
+    let leads_astray = |stop: &&Stop| stop.all || led_by.is_none_or(|by| is_stopped(traps, by));
+    site.filter(leads_astray).and_then(|stop| refuse(stop.hazard, UrlTraps::SITE))
+}
+
+/// Whether pages of that kind are stopped.
+fn is_stopped(traps: &UrlTraps, kind: u32) -> bool {
+    let mut stopped = traps.patterns.iter().filter(|note| note.stopped.is_some());
+    stopped.any(|note| via::is_same(kind, note.number))
 }
 
 /// Whether the stop of a pattern, if there is one, goes for what a page of that kind leads to.
@@ -114,8 +121,7 @@ fn is_led_astray(traps: &UrlTraps, note: &PatternNote, hazard: Hazard, led_by: u
         Hazard::Variants => via::is_same_path(led_by, note.number),
         _ => via::is_same(led_by, note.number),
     };
-    let mut stopped = traps.patterns.iter().filter(|note| note.stopped.is_some());
-    is_own || stopped.any(|other| via::is_same(led_by, other.number))
+    is_own || is_stopped(traps, led_by)
 }
 
 /// A page of a pattern that is stopped came because a page of another kind lists it.
@@ -264,8 +270,8 @@ pub fn trim(traps: &mut UrlTraps) {
         is_stopped || is_doubted || repeats || is_told
     };
     traps.patterns.retain(tells);
-    if traps.same.count < 3 {
-        traps.same = model::Same::default();
+    if traps.copies_ahead < 3 {
+        traps.copies_ahead = 0;
     }
 }
 

@@ -158,7 +158,7 @@ fn prose(seed: u64) -> String {
 }
 
 #[test]
-fn ten_of_the_same_content_stop_the_pattern_and_ten_more_the_site() {
+fn ten_of_the_same_content_stop_the_pattern_and_twenty_more_the_site() {
     let mut site = Site::new();
     for n in 0..30 {
         site.page(&format!("/about/{}", ["us", "team", "jobs"][n % 3]), &prose(n as u64), 0, 1);
@@ -169,8 +169,9 @@ fn ten_of_the_same_content_stop_the_pattern_and_ten_more_the_site() {
     assert_eq!(site.hazards(), [Hazard::ManyDuplicates]);
     assert_eq!(site.refuses("/product/4711"), Some(Hazard::ManyDuplicates));
     assert_eq!(site.refuses("/about/else"), None, "the rest of the site goes on");
-    for n in 0..12 {
-        site.page(&format!("/offers/{n}"), "the database is not available", 0, 3);
+    for n in 0..24 {
+        let part = ["offers", "gifts"][n / 12];
+        site.page(&format!("/{part}/{n}"), "the database is not available", 0, 3);
     }
     assert_eq!(
         site.refuses("/about/else"),

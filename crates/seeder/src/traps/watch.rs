@@ -2,7 +2,8 @@
 //!
 //! Evidence, not guesses:
 //! - *many-duplicates*: most of the pages of a pattern have the content of others; then the pattern is stopped,
-//!   as narrowly as can be ([`super::copies`]). One content that most pages of the site have stops the site.
+//!   as narrowly as can be ([`super::copies`]). Where copies are more than other pages on the whole site, whatever their
+//!   patterns, links that stand on copies are left.
 //! - *counter*: page after page of a pattern, found by its like, leads to nothing but more of the pattern, and their
 //!   texts are those of the ones before but for digits, and so is what they show: a gallery has a picture on each.
 //! - *variants*: many combinations of parameters on one path, of which page after page leads nowhere new, or
@@ -38,6 +39,9 @@ const MEMORY: usize = 512;
 const PROBE_PAGES: u32 = 20;
 /// … and those of them that were like others.
 const PROBE_SUSPECTS: u32 = 3;
+/// Pages that are the same, before one more is nothing but a copy: documents have as many versions, and their links,
+/// though written alike, lead to others.
+const COPIES_MIN: usize = 10;
 /// URLs that are not wanted and are remembered: a menu has a few of them on every page.
 const BARRED: usize = 256;
 /// New ones of them that make a page a list …
@@ -281,6 +285,12 @@ impl Watch {
         self.memory.iter().map(|seen| &seen.url)
     }
 
+    /// Whether many earlier pages are the same, byte for byte: so are their links, then.
+    pub fn is_copy(&self, url: &CrawlUrl, looks: &Looks) -> bool {
+        let is_same = |seen: &&Seen| seen.looks.content == looks.content && seen.url != *url;
+        self.memory.iter().filter(is_same).nth(COPIES_MIN - 1).is_some()
+    }
+
     /// Whether the site is to be asked for a page that cannot exist: pages were alike that should not be.
     pub fn wants_probe(&self, traps: &UrlTraps, rules: &TrapRules) -> bool {
         let suspicious = self.pages >= PROBE_PAGES && self.suspects >= PROBE_SUSPECTS;
@@ -302,7 +312,7 @@ impl Watch {
         if let Some(looks) = looks {
             self.memory.retain(|seen| !are_alike(&looks, &seen.looks));
             self.next = FIRST.min(self.memory.len());
-            traps.same = model::Same::default();
+            traps.copies_ahead = 0;
             copies::forget(traps);
         }
     }
@@ -361,16 +371,11 @@ impl Watch {
         url: &CrawlUrl,
         seen: &Observation,
     ) -> Option<Tripped> {
-        let lead = traps.same.vote(seen.looks.content);
-        // More would only put off the day on which others have made up for it.
-        traps.same.count = lead.min(rules.site_duplicates.max(1));
-        let is_copies = |stop: &mut Stop| stop.hazard == Hazard::ManyDuplicates && !stop.all;
-        if lead == 0
-            && !notes::is_crowded(traps)
-            && let Some(stop) = traps.stopped.take_if(is_copies)
-        {
-            self.recheck.clear(UrlTraps::SITE.to_owned(), stop);
-        }
+        let lead = match self.is_copy(url, &seen.looks) {
+            true => traps.copies_ahead.saturating_add(1),
+            false => traps.copies_ahead.saturating_sub(1),
+        };
+        traps.copies_ahead = lead;
         let mean = self.time / self.pages.max(1);
         let slow = self.time >= rules.slow_time && mean >= rules.slow_time / SLOW_PART;
         let (hazard, all) = match () {

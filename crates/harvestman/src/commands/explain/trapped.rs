@@ -57,12 +57,23 @@ impl<'a> Suspect<'a> {
         let rules = &self.rules.traps;
         let found = traps::objection_to(self.url, self.led_by, &self.traps, rules, waits);
         match found.or_else(|| self.worn()) {
+            Some(objection) if self.is_open(&objection) => {
+                let why = "most pages of the site are copies: links that stand on copies, or on pages \
+                           of stopped patterns, are left, those on others taken";
+                Some(self.step(&objection, StepVerdict::Open, why.to_owned()))
+            }
             Some(objection) => {
                 let meaning = objection.hazard.meaning().to_owned();
                 Some(self.step(&objection, StepVerdict::Decided, meaning))
             }
             None => self.idle(),
         }
+    }
+
+    /// It hangs on the page that leads there, and nobody knows of one.
+    fn is_open(&self, objection: &TrapObjection) -> bool {
+        let is_all = self.traps.stopped.as_ref().is_some_and(|stop| stop.all);
+        objection.pattern == UrlTraps::SITE && !is_all && self.state.is_none()
     }
 
     /// What was against it, or against others of its kind, and may be the reason why it is not there.

@@ -97,7 +97,9 @@ fn done(measure: &str) -> &str {
         Some(Measure::Cut) => "cut short",
         Some(Measure::Refused) => "refused",
         Some(Measure::PatternStopped) => "URLs of this pattern are taken no more",
-        Some(Measure::SiteStopped) => "no more URLs of the site are taken",
+        Some(Measure::SiteStopped) => {
+            "links on copies, or none at all, are taken (harvestman traps)"
+        }
         None => measure,
     }
 }

@@ -382,8 +382,10 @@ impl Harvest {
             internal = self.leave_more_of_the_same((&page, family), internal, delta, share, now);
             left = links - internal.len();
         }
+        self.note_copy(&page, &looks, &delta.key);
         let mut found = self.admit_found(&page, internal, delta, share, now);
         if let Some(held) = self.state.hand.get(&delta.key) {
+            held.on_copy = false;
             found = held.watch.with_barred(found, lists_barred);
         }
         self.note_breed(&page, left > 0 || found != Found::default(), delta);

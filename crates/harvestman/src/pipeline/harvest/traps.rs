@@ -78,7 +78,7 @@ impl Harvest {
         }
         let rules = &self.spiders.of(candidate.spider).rules.traps;
         let Some(held) = self.state.hand.get(site) else { return false };
-        let (url, led_by) = (&candidate.url, Some(candidate.terms.via));
+        let (url, led_by) = (&candidate.url, (!held.on_copy).then_some(candidate.terms.via));
         let found = traps::objection_to(url, led_by, &held.traps.urls, rules, false);
         let Some(objection) = found else { return false };
         held.learned |= held.watch.count_refusal();
@@ -106,6 +106,14 @@ impl Harvest {
             traps::objection_to(&page.url, led_by, &held.traps.urls, rules, false)?.refusal();
         traps::note_held_back(&mut held.traps.urls, &refusal.rule);
         Some(refusal)
+    }
+
+    /// On a site of copies, whether the page is one: its links lead nowhere else than those of the other.
+    pub(super) fn note_copy(&mut self, page: &Page, looks: &Looks, site: &SiteKey) {
+        if let Some(held) = self.state.hand.get(site) {
+            let is_stopped = held.traps.urls.stopped.is_some();
+            held.on_copy = is_stopped && held.watch.is_copy(&page.url, looks);
+        }
     }
 
     /// Admits a page's links to its own site; how many of them nobody knew.

@@ -207,23 +207,27 @@ fn a_pattern_that_was_stopped_goes_on_when_something_else_comes() {
 }
 
 #[test]
-fn a_site_that_was_stopped_for_one_content_goes_on_when_others_come() {
+fn on_a_site_of_copies_the_links_of_copies_are_left_and_those_of_others_taken() {
     let mut site = Site::new();
-    for n in 0..21 {
-        let name = char::from(b'a' + n);
-        site.page(
-            &format!("/s{name}/{name}"),
-            "This page is under construction, come back soon.",
-            0,
-            1,
-        );
+    for n in 0..60 {
+        let (name, text) =
+            (letters(n), format!("One of three pages that are everywhere: {}.", n % 3));
+        site.page(&format!("/s{name}/{name}"), &text, 0, 1);
     }
     assert_eq!(site.refuses("/else"), Some(Hazard::ManyDuplicates));
-    for n in 0..25 {
-        site.page(&format!("/archive/{n}"), &prose(n), 0, 1);
-    }
-    assert_eq!(site.refuses("/else"), None);
-    assert_eq!(site.watch.take_cleared()[0].0, "*");
+    let led_by = Some(via::of("/news/*"));
+    let refusal = objection_to(&url("/else"), led_by, &site.traps, &site.rules, false);
+    assert_eq!(refusal, None, "a page of its own leads there");
+    let looks = |text: &str| Looks { content: hash(text), ..Looks::default() };
+    let copy = looks("One of three pages that are everywhere: 2.");
+    assert!(
+        site.watch.is_copy(&url("/x"), &copy) && !site.watch.is_copy(&url("/x"), &looks("own"))
+    );
+}
+
+/// A number without digits.
+fn letters(n: u64) -> String {
+    n.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect()
 }
 
 #[test]
