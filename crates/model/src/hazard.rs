@@ -169,7 +169,7 @@ impl Hazard {
     fn entry(self) -> (&'static str, &'static str) {
         match self {
             Hazard::DnsWildcard => ("dns-wildcard", "every name under the domain resolves, also absurd ones"),
-            Hazard::ManyDuplicates => ("many-duplicates", "many URLs of one pattern bring the same content"),
+            Hazard::ManyDuplicates => ("many-duplicates", "many URLs bring the same content"),
             Hazard::NearDuplicates => ("near-duplicates", "pages that differ by little more than a counter"),
             Hazard::Counter => ("counter", "URLs whose number only grows, with nothing new behind them"),
             Hazard::GrowingUrl => ("growing-url", "each link is the URL it stands on, and more"),

@@ -129,6 +129,9 @@ fn told(site: &str, taught: &SiteTraps, left: &Left, now: Timestamp) -> String {
         if stop.hazard == Hazard::NearDuplicates {
             text.push_str("    links on such pages to more of them are left; links on other pages are taken\n");
         }
+        if pattern == UrlTraps::SITE && !stop.all {
+            text.push_str("    links on copies and on pages of what is stopped are left; links on other pages are taken\n");
+        }
         for example in &stop.examples {
             let _ = writeln!(text, "    {}", printable(example));
         }
