@@ -40,7 +40,8 @@ impl Hazard {
             Hazard::Sitemap(trick) => trick.names(),
             Hazard::Odd(odd) => odd.names(),
             Hazard::Mirror { .. } => &[Name::ReplicaSite],
-            Hazard::DefaultHost => &[Name::ManyDuplicates],
+            // One page for everything is also the one for what does not exist; whichever is seen first.
+            Hazard::DefaultHost => &[Name::ManyDuplicates, Name::Soft404],
             Hazard::Wildcard => &[Name::DnsWildcard],
             Hazard::CookieRedirect
             | Hazard::Utf16
