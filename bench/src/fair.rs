@@ -15,7 +15,10 @@ use std::{
 
 use anyhow::{Context, ensure};
 use serde_json::Value;
-use simweb::{Entry, Hazard, Request, SimWeb, WebOptions, checks};
+use simweb::{
+    Entry, Hazard, Request, SimWeb, WebOptions,
+    checks::{self, Violation},
+};
 
 use crate::{
     cases::Place,
@@ -133,6 +136,9 @@ pub fn measure(place: &Place<'_>) -> anyhow::Result<String> {
     ensure!(missing[0].is_empty(), "the clean run is not complete: {}", missing[0][0]);
     let speed = |part: f64| 100.0 * clean.good(part).as_secs_f64() / fair.good(part).as_secs_f64();
     let hasty = checks::pauses(&fair.log, PAUSE, Duration::from_millis(5));
+    // A server that is still sending what the crawl has cut off notes the end of its answer when it notices.
+    let (cut, hasty): (Vec<_>, Vec<_>) =
+        hasty.iter().partition(|found| found.what.contains("ended"));
     let mut text = format!(
         "{GOOD} good sites of {PAGES} pages, alone and beside {} sites on which each of {} hazards waits: where it can, at a \
          place, on all pages, and on everything with robots.txt. Pause {} ms, latency {} ms.\n\n\
@@ -155,7 +161,8 @@ pub fn measure(place: &Place<'_>) -> anyhow::Result<String> {
          | processor time of the crawl | {} |\n\
          | of the server | {} |\n\n\
          The good sites had {:.1} % of their speed ({:.1} % by their first half); the crawl was alive at the end and left \
-         when it was told to; {} pauses were broken.\n\n",
+         when it was told to; {} pauses were short{}, {} requests came before the server had noted the end of an answer \
+         that was cut off{}.\n\n",
         complete(missing[0].len()),
         complete(missing[1].len()),
         both(&|visit| format!("{:.1} s", visit.good(0.5).as_secs_f64())),
@@ -168,9 +175,17 @@ pub fn measure(place: &Place<'_>) -> anyhow::Result<String> {
         speed(1.0),
         speed(0.5),
         hasty.len(),
+        first(&hasty),
+        cut.len(),
+        first(&cut),
     );
     text += &table(&fair, &rows);
     Ok(text)
+}
+
+/// One of them, as an example.
+fn first(found: &[&Violation]) -> String {
+    found.first().map_or_else(String::new, |first| format!(" (such as {first})"))
 }
 
 /// One crawl of one web, as the server and the kernel saw it.
