@@ -79,22 +79,21 @@ impl HttpFetcher {
     async fn visit(&self, asked: FetchRequest) -> Result<Exchange, FetchFailure> {
         let profile = self.profiles.of(asked.spider);
         let mut visit = Visit::new(&asked, &profile);
-        if let Some(line) = self.rested(&visit) {
-            visit.timing.reused = true;
+        let mut rested = self.rested(&visit);
+        loop {
+            visit.timing.reused = rested.is_some();
+            let line = match rested.take() {
+                Some(line) => line,
+                None => self.connect(&mut visit).await?,
+            };
             match self.hop(line, &mut visit).await {
+                Ok(answer) => return self.exchange(visit, answer),
                 // The server closed it while it rested: the same visit goes on over a new one.
-                Err(failure) if failure.unanswered => {
-                    visit.timing.reused = false;
+                Err(failure) if failure.unanswered && visit.timing.reused => {
                     visit.met.extend(failure.met);
                 }
                 Err(failure) => return Err(visit.failed(failure)),
-                Ok(answer) => return self.exchange(visit, answer),
             }
-        }
-        let line = self.connect(&mut visit).await?;
-        match self.hop(line, &mut visit).await {
-            Ok(answer) => self.exchange(visit, answer),
-            Err(failure) => Err(visit.failed(failure)),
         }
     }
 

@@ -73,7 +73,7 @@ pub struct HopFailure {
 
 /// `end` is when the whole fetch must be over.
 pub async fn run(
-    wire: Wire,
+    wire: Box<Wire>,
     request: Request<Full<Bytes>>,
     asked: &FetchRequest,
     end: Instant,
@@ -98,7 +98,7 @@ pub async fn run(
 }
 
 struct Hop<'a> {
-    wire: Wire,
+    wire: Box<Wire>,
     tape: SharedTape,
     limits: &'a FetchLimits,
     end: Instant,

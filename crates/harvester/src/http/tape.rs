@@ -33,6 +33,9 @@ use super::{head::HeadSeeker, lengths::lines_without_meaning, stream::Stream};
 
 /// One read takes at most this much: as large as loopback and TLS ever deliver at once.
 const READ_BYTES: usize = 64 * 1024;
+/// hyper doubles its buffer whenever a read fills it (8 KB at first), and keeps it while the connection rests. A body is
+/// given to it in pieces that do not: they cost no call of the system.
+const PIECE_BYTES: usize = 8 * 1024 - 1;
 
 thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_BYTES]);
@@ -138,7 +141,9 @@ impl Tape {
     }
 
     fn give(&mut self, buffer: &mut ReadBufCursor<'_>) {
-        let end = self.given + self.waiting().min(buffer.remaining());
+        let head = self.head.as_ref().map_or(0, |head| head.end.saturating_sub(self.given));
+        let piece = PIECE_BYTES.max(head).min(buffer.remaining());
+        let end = self.given + self.waiting().min(piece);
         while let Some(&line) = self.hidden.first().filter(|line| **line < end) {
             buffer.put_slice(&self.received[self.given..line]);
             buffer.put_slice(b"X");
