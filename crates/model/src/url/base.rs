@@ -1,9 +1,9 @@
 //! What a page's references are resolved against: its own URL, or that of its `<base href>`.
 //!
 //! Made once a page. The commonest references are joined as text ([`plain`]), with the same answer as
-//! the parser's; the others go through the parser, which keeps the base parsed.
+//! the parser's; the others go through the parser, for which the base is parsed when the first of them comes.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cell::OnceCell};
 
 use super::{CrawlUrl, UrlError, is_trimmed, plain, punycode::Parsed, refuse_other_scheme};
 
@@ -11,12 +11,12 @@ use super::{CrawlUrl, UrlError, is_trimmed, plain, punycode::Parsed, refuse_othe
 pub struct UrlBase {
     url: CrawlUrl,
     /// Absent only when damaged text was taken for a stored URL.
-    parsed: Option<Parsed>,
+    parsed: OnceCell<Option<Parsed>>,
 }
 
 impl UrlBase {
     pub(super) fn new(url: &CrawlUrl) -> UrlBase {
-        UrlBase { parsed: Parsed::parse(url.as_str(), None).ok(), url: url.clone() }
+        UrlBase { parsed: OnceCell::new(), url: url.clone() }
     }
 
     /// Resolves `reference` as a browser would.
@@ -39,7 +39,8 @@ impl UrlBase {
     pub(super) fn join_parsed(&self, reference: &str) -> Result<CrawlUrl, UrlError> {
         refuse_other_scheme(reference)?;
         let reference = fold_slashes(reference);
-        CrawlUrl::canonical(Parsed::parse(&reference, self.parsed.as_ref()))
+        let parsed = self.parsed.get_or_init(|| Parsed::parse(self.url.as_str(), None).ok());
+        CrawlUrl::canonical(Parsed::parse(&reference, parsed.as_ref()))
     }
 }
 
