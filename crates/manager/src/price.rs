@@ -35,7 +35,7 @@ pub fn steer(price: f64, late: f64, period: f64, dt: f64) -> f64 {
 }
 
 /// A page of the sample: what it is worth, and the bounds of its period in days.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampled {
     pub worth: Worth,
     pub min: f64,
@@ -47,12 +47,13 @@ pub fn start(sample: &[Sampled], visits_per_page: f64) -> Option<f64> {
     if sample.is_empty() || visits_per_page.is_nan() || visits_per_page <= 0.0 {
         return None;
     }
+    let kinds = kinds(sample);
     let visits = |price: f64| -> f64 {
-        let rate = |page: &Sampled| {
+        let rate = |(page, count): &(Sampled, f64)| {
             let period = page.worth.period(price, page.min, page.max * NEVER, None);
-            if period.bound == Bound::Longest { 0.0 } else { 1.0 / period.days.max(1e-6) }
+            if period.bound == Bound::Longest { 0.0 } else { count / period.days.max(1e-6) }
         };
-        sample.iter().map(rate).sum()
+        kinds.iter().map(rate).sum()
     };
     let wished = (visits_per_page * sample.len() as f64).min(NEARLY_ALL * visits(PRICE_MIN));
     let (mut low, mut high) = (PRICE_MIN, PRICE_MAX);
@@ -65,6 +66,29 @@ pub fn start(sample: &[Sampled], visits_per_page: f64) -> Option<f64> {
         }
     }
     Some((low * high).sqrt())
+}
+
+/// Pages of which the same is known, and how many: they are weighed once. In a first pass over a site that is all of
+/// them.
+fn kinds(sample: &[Sampled]) -> Vec<(Sampled, f64)> {
+    let mut pages = sample.to_vec();
+    pages.sort_unstable_by_key(Sampled::order);
+    let mut kinds: Vec<(Sampled, f64)> = Vec::new();
+    for page in pages {
+        match kinds.last_mut() {
+            Some((kind, count)) if *kind == page => *count += 1.0,
+            _ => kinds.push((page, 1.0)),
+        }
+    }
+    kinds
+}
+
+impl Sampled {
+    /// Brings equals together; it says nothing else.
+    fn order(&self) -> [u64; 5] {
+        let belief = self.worth.belief;
+        [belief.shape(), belief.rate(), self.worth.importance, self.min, self.max].map(f64::to_bits)
+    }
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub enum Objective {
 }
 
 /// What decides the worth of a visit to one page.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Worth {
     pub belief: Belief,
     pub importance: f64,
