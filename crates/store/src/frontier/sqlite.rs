@@ -285,7 +285,10 @@ impl Frontier for SqliteFrontier {
     }
 
     fn refill(&mut self, request: &Refill) -> Result<Vec<Page>, StoreError> {
-        let pages = check_out::refill(&self.connection, request, &self.asleep);
+        // One view for all that is read: without it each of several look-ups a page takes and gives back its lock.
+        let view = self.connection.unchecked_transaction().map_err(|e| self.error(e))?;
+        let pages = check_out::refill(&view, request, &self.asleep);
+        drop(view);
         pages.map_err(|fault| self.fault(fault))
     }
 
@@ -311,8 +314,10 @@ impl Frontier for SqliteFrontier {
         pages_max: usize,
         draw: u64,
     ) -> Result<Vec<(Page, SiteHabit)>, StoreError> {
-        habits::sample(&self.connection, &self.asleep.removed, pages_max, draw)
-            .map_err(|fault| self.fault(fault))
+        let view = self.connection.unchecked_transaction().map_err(|e| self.error(e))?;
+        let sample = habits::sample(&view, &self.asleep.removed, pages_max, draw);
+        drop(view);
+        sample.map_err(|fault| self.fault(fault))
     }
 
     fn survey_part(
