@@ -272,9 +272,11 @@ impl GatherStage {
                 .then(|| self.report(exchange, page, filed, after, stakes, reading));
         }
         // The gatherer promises not to panic; should it break the promise, one page is poor, not the crawl.
-        self.watch.begin(bench.slot, page.url.as_str());
+        // Of an answer without a body nothing is read that could end the process.
+        let slot = Some(bench.slot).filter(|_| !exchange.body.is_empty());
+        slot.inspect(|slot| self.watch.begin(*slot, page.url.as_str()));
         let outcome = catch_unwind(AssertUnwindSafe(|| self.reading(&page, exchange, filed)));
-        self.watch.end(bench.slot);
+        slot.inspect(|slot| self.watch.end(*slot));
         // Before anything is counted: the watchdog has counted what it took from here.
         if !bench.put_down() {
             return None;
