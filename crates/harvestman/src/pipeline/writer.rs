@@ -6,10 +6,12 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    mem,
     sync::{
         Arc,
         mpsc::{Receiver, RecvTimeoutError},
     },
+    thread,
     time::Duration,
 };
 
@@ -35,6 +37,9 @@ use super::{
 const FULL_DISK_RETRY: Duration = Duration::from_secs(2);
 /// How often other processes' commands are looked for.
 const CONTROL_EVERY: Duration = Duration::from_secs(1);
+/// How long check-ins may gather before they are looked at. What is asked for in between waits as long: no more than
+/// a disk takes to answer.
+const NAP: Duration = Duration::from_millis(5);
 
 pub struct Writer {
     pub desk: Box<dyn Desk>,
@@ -64,6 +69,8 @@ struct Batch {
     pieces: Vec<Arc<()>>,
     busy: Vec<Busy>,
     since: Option<Timestamp>,
+    /// Check-ins came since the writer last rested.
+    grew: bool,
 }
 
 impl Writer {
@@ -80,7 +87,7 @@ impl Writer {
         let mut looked = Timestamp::ZERO;
         loop {
             self.watch.writer.turn("waiting for orders");
-            let order = match orders.recv_timeout(self.patience(&batch)) {
+            let order = match self.next(orders, &mut batch) {
                 Ok(order) => Some(order),
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -102,6 +109,19 @@ impl Writer {
             self.say(Event::Fault(error));
         }
         self.desk
+    }
+
+    /// The next order. Nobody waits for a check-in, and where one comes, others follow: they are taken a few at a time,
+    /// so that not each of them wakes this thread.
+    fn next(&self, orders: &Receiver<Order>, batch: &mut Batch) -> Result<Order, RecvTimeoutError> {
+        if let Ok(order) = orders.try_recv() {
+            return Ok(order);
+        }
+        let patience = self.patience(batch);
+        if mem::take(&mut batch.grew) && patience > NAP {
+            thread::sleep(NAP);
+        }
+        orders.recv_timeout(self.patience(batch))
     }
 
     fn patience(&self, batch: &Batch) -> Duration {
@@ -225,6 +245,7 @@ impl Writer {
 
     fn add(&mut self, settle: Settle, batch: &mut Batch) -> Result<(), StoreError> {
         batch.since.get_or_insert(self.clock.now());
+        batch.grew = true;
         if let Some(found) = settle.links {
             self.until_there_is_room(|writer| {
                 writer.links.append(found.source, found.site, found.at, &found.links).map(drop)
