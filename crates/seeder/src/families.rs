@@ -131,31 +131,48 @@ struct Generation {
     loners: Vec<Loner>,
     /// The loner before in the same bucket, for each band; counted from 1.
     before: Vec<[u16; BANDS]>,
-    /// The last of each bucket; empty until there is a page.
+    /// The last of each bucket; empty while there are few pages.
     heads: Vec<u16>,
 }
 
 const BANDS: usize = 4;
 /// Buckets of a band.
 const BUCKETS: usize = 1_024;
+/// So many are looked at one by one: most sites have no more, and the buckets take 8 KB.
+const FEW: usize = 64;
 
 impl Generation {
     fn add(&mut self, loner: Loner) {
+        self.loners.push(loner);
+        let count = self.loners.len();
+        if count <= FEW {
+            return;
+        }
         if self.heads.is_empty() {
             self.heads = vec![0; BANDS * BUCKETS];
+            (1..count).for_each(|number| self.chain(number));
         }
-        // At most LONERS_MAX: it fits.
-        let number = self.loners.len() as u16 + 1;
+        self.chain(count);
+    }
+
+    /// Puts the loner of this number, counted from 1, before the others of its buckets.
+    fn chain(&mut self, number: usize) {
+        let simhash = self.loners[number - 1].like.simhash;
         let before = std::array::from_fn(|band| {
-            std::mem::replace(&mut self.heads[bucket(loner.like.simhash, band)], number)
+            // At most LONERS_MAX: it fits.
+            std::mem::replace(&mut self.heads[bucket(simhash, band)], number as u16)
         });
-        self.loners.push(loner);
         self.before.push(before);
     }
 
     fn find(&self, like: Likeness) -> Option<Loner> {
         if self.heads.is_empty() {
-            return None;
+            let shares = |other: &&Loner| {
+                (0..BANDS)
+                    .any(|band| bucket(like.simhash, band) == bucket(other.like.simhash, band))
+            };
+            let is_near = |other: &&Loner| like.is_near(other.like.simhash, other.like.title);
+            return self.loners.iter().rev().filter(is_near).find(shares).copied();
         }
         (0..BANDS).find_map(|band| {
             let mut number = self.heads[bucket(like.simhash, band)];

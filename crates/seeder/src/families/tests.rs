@@ -44,6 +44,21 @@ fn pages_that_differ_in_a_few_bits_are_one_family_and_others_none() {
 }
 
 #[test]
+fn a_site_of_many_pages_knows_those_from_when_it_had_few() {
+    let mut generation = Generation::default();
+    for n in 0..3 * FEW as u64 {
+        let fp = url(&format!("/{n}")).fingerprint();
+        generation.add(Loner { like: like(scattered(n)), fp });
+        for earlier in 0..=n {
+            let near = like(scattered(earlier) ^ 0b101);
+            let found = generation.find(near).map(|loner| loner.fp);
+            assert_eq!(found, Some(url(&format!("/{earlier}")).fingerprint()), "{earlier} of {n}");
+        }
+        assert!(generation.find(like(scattered(n + 1_000))).is_none());
+    }
+}
+
+#[test]
 fn nothing_grows_without_end() {
     let (mut loners, mut families) = (Loners::default(), Vec::new());
     for n in 0..20_000 {

@@ -192,12 +192,18 @@ pub(super) fn note<'a>(traps: &'a mut UrlTraps, text: &str) -> Option<&'a mut Pa
         None => {
             make_room(patterns)?;
             let (number, text) = (via::of(text), text.to_owned());
+            // A note is large, and every site in hand has some: twice as much room would be mostly empty.
+            if patterns.len() == patterns.capacity() {
+                patterns.reserve_exact(NOTES_AT_ONCE);
+            }
             patterns.push(PatternNote { text, number, ..PatternNote::default() });
             patterns.len() - 1
         }
     };
     patterns.get_mut(at)
 }
+
+const NOTES_AT_ONCE: usize = 8;
 
 fn make_room(patterns: &mut Vec<PatternNote>) -> Option<()> {
     if patterns.len() < PATTERNS_MAX {
