@@ -56,8 +56,9 @@ pub const GATHER_QUEUE: usize = 64;
 pub const LEASE: Duration = Duration::from_secs(600);
 /// WARC volumes are sealed at this size (the standard's advice).
 pub const VOLUME_BYTES_MAX: u64 = 1_000_000_000;
-/// Sites lent out by one check-out: keeps the writer free for check-ins in between.
-pub const CHECK_OUT_SITES: usize = 500;
+/// Sites lent out by one check-out: 15 to 30 ms, also out of a hundred million pages, so that the writer is free for
+/// check-ins in between.
+pub const CHECK_OUT_SITES: usize = 64;
 /// Pages of a site lent out at once, at least: enough to stay busy until a refill comes.
 pub const CHECK_OUT_PAGES_MIN: usize = 50;
 /// Pages of a site lent out at once, at most.

@@ -15,7 +15,7 @@ use std::{
 use model::{
     Candidate, Change, CheckOut, CrawlUrl, Frontier, NewPage, PageFacts, PageState, PageTerms,
     PageUpdate, RecordId, RecordLocation, Release, Settlement, SiteDelta, SiteLease, SpiderId,
-    Timestamp, Visit,
+    Timestamp, Visit, limits::CHECK_OUT_SITES,
 };
 use store::frontier::SqliteFrontier;
 
@@ -79,7 +79,7 @@ fn load(path: &Path, urls: u64, sites: u64) -> Result<(), Box<dyn std::error::Er
     Ok(())
 }
 
-/// Check-outs of 200 sites, each settled with one visit of ten of its pages and ten new ones.
+/// Check-outs of as many sites as a crawl asks for at once, each settled with one visit of ten of its pages and ten new ones.
 fn rounds(
     frontier: &mut SqliteFrontier,
     rounds: usize,
@@ -112,7 +112,7 @@ fn rounds(
     for (name, mut times) in [("wall", out), ("CPU", out_cpu)] {
         times.sort_unstable();
         let (median, p99) = (times[rounds / 2], times[rounds * 99 / 100]);
-        println!("check-out of 200 sites, {name}: median {median:?}, p99 {p99:?}");
+        println!("check-out of {CHECK_OUT_SITES} sites, {name}: median {median:?}, p99 {p99:?}");
     }
     let each = |time: Duration| time.as_secs_f64() * 1e6 / pages as f64;
     let (wall, cpu) = (each(settled), each(settled_cpu));
@@ -131,7 +131,7 @@ fn on_cpu() -> Duration {
 
 fn request(now: Timestamp) -> CheckOut {
     CheckOut {
-        sites_max: 200,
+        sites_max: CHECK_OUT_SITES,
         pages_max: 100,
         known_max: model::limits::KNOWN_IN_MEMORY_MAX,
         ..CheckOut::at(now, "scale")

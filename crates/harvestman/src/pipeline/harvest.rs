@@ -156,6 +156,8 @@ pub struct State {
     /// Batches that are being made.
     batching: usize,
     checking_out: bool,
+    /// The last check-out brought as many sites as one may: there are more.
+    filling: bool,
     /// Ask the frontier again at this moment.
     check_at: Option<Timestamp>,
     next_due: Option<Timestamp>,

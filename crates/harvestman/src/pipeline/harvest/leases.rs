@@ -86,7 +86,10 @@ impl Harvest {
 
     pub(super) fn check_out(&mut self, now: Timestamp) {
         let room = self.plan.sites_in_hand.saturating_sub(self.state.hand.len());
-        let wanted = room >= self.plan.sites_in_hand.div_ceil(4) || self.state.hand.is_empty();
+        // Not for every site that goes; but once asked, until the hand is full.
+        let much = room >= self.plan.sites_in_hand.div_ceil(4) || self.state.hand.is_empty();
+        self.state.filling &= room > 0;
+        let wanted = much || self.state.filling;
         let due = self.state.check_at.is_some_and(|at| at <= now);
         let tick = self.planning.again_at.is_some_and(|at| at <= now);
         if self.state.checking_out || room == 0 || !wanted || !(due || tick) {
@@ -127,6 +130,7 @@ impl Harvest {
     pub(super) fn checked_out(&mut self, leases: Vec<SiteLease>, full: bool, next: NextDue) {
         let now = self.clock.now();
         self.state.checking_out = false;
+        self.state.filling = full;
         let unpaid = !self.unpaid().firsts.is_empty();
         let (came, dues, firsts) = (leases.len(), earliest(&leases), firsts(&leases));
         let leases = self.choose(leases, now);

@@ -51,6 +51,22 @@ fn a_check_out_comes_behind_the_renewal_of_the_leases_in_hand() {
 }
 
 #[test]
+fn sites_are_asked_for_until_the_hand_is_full_and_then_not_one_by_one() {
+    let (mut harvest, clock, orders) = harvest(64);
+    harvest.plan.sites_in_hand = 10;
+    for number in 0..10 {
+        harvest.state.check_at = Some(NOW);
+        harvest.check_out(clock.now());
+        assert_eq!(check_outs(&orders), 1, "there is room after {number}");
+        harvest.checked_out(vec![lease_of(number)], true, model::NextDue::default());
+    }
+    harvest.check_out(clock.now());
+    harvest.state.hand.remove(&lease_of(0).site.key);
+    harvest.check_out(clock.now());
+    assert_eq!(check_outs(&orders), 0, "one that goes is no reason");
+}
+
+#[test]
 fn a_check_in_that_cannot_be_given_to_the_writer_ends_the_crawl() {
     let (mut harvest, _clock, _orders) = harvest(1);
     harvest.settle(Settle::default());
@@ -371,11 +387,16 @@ fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Order>) {
 }
 
 fn lease() -> SiteLease {
+    lease_of(1)
+}
+
+fn lease_of(number: i64) -> SiteLease {
+    let host = if number == 1 { "a.example".to_owned() } else { format!("a{number}.example") };
     let site = Site {
         habit: model::SiteHabit::default(),
         traps: model::SiteTraps::default(),
-        id: SiteId(1),
-        key: CrawlUrl::parse("http://a.example/").unwrap().site(),
+        id: SiteId(number),
+        key: CrawlUrl::parse(&format!("http://{host}/")).unwrap().site(),
         seeded: true,
         counters: SiteCounters::default(),
         clock: SiteClock::default(),
