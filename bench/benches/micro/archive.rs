@@ -5,7 +5,7 @@ use std::{fs::File, io::Write};
 
 use divan::{Bencher, black_box};
 use model::{Archive, ArchiveEntry, EntryKind};
-use store::warc::{WarcArchive, WarcOptions, sha1};
+use store::warc::{WarcArchive, WarcOptions, sha1_pair};
 
 use crate::pages::{bytes, count, pages};
 
@@ -21,10 +21,13 @@ mod append {
         bencher.counter(bytes()).counter(count()).bench_local(|| {
             for page in pages() {
                 let exchange = &page.exchange;
+                let block = [&exchange.response_head[..], &exchange.wire_body];
+                let (payload_digest, block) = sha1_pair(&exchange.entity, block);
                 let entry = ArchiveEntry {
                     exchange,
                     record_id: archive.record_id(),
-                    payload_digest: sha1(&[&exchange.entity]),
+                    payload_digest,
+                    block_digest: Some(block),
                     kind: EntryKind::Response,
                 };
                 let record = archive.append(&entry).expect("the disk has room");

@@ -30,6 +30,11 @@ mod archive {
         bodies(bencher, |body| store::warc::sha1(&[body]));
     }
 
+    #[divan::bench(name = "harvestman, two of them at once")]
+    fn pair(bencher: Bencher) {
+        bodies(bencher, |body| store::warc::sha1_pair(body, [b"HTTP/1.1 200 OK\r\n\r\n", body]));
+    }
+
     #[divan::bench(name = "aws-lc-rs SHA-1")]
     fn sha1(bencher: Bencher) {
         bodies(bencher, |body| digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, body));

@@ -35,6 +35,8 @@ pub struct ArchiveEntry<'a> {
     pub record_id: RecordId,
     /// SHA-1 of `exchange.entity`; computed by the caller because change detection needs it too.
     pub payload_digest: [u8; 20],
+    /// Of head and wire body, where the caller made it beside the other; only with [`EntryKind::Response`].
+    pub block_digest: Option<[u8; 20]>,
     pub kind: EntryKind,
 }
 

@@ -123,7 +123,8 @@ fn visit(
     let exchange = exchange(url.clone(), n, at);
     let (record_id, digest) = (archive.record_id(), sha1(&[&exchange.entity]));
     let kind = EntryKind::Response;
-    let entry = ArchiveEntry { exchange: &exchange, record_id, payload_digest: digest, kind };
+    let (payload_digest, block_digest) = (digest, None);
+    let entry = ArchiveEntry { exchange: &exchange, record_id, payload_digest, block_digest, kind };
     let record = archive.append(&entry)?;
     archive.settled(record);
     let targets: Vec<Link> = (0..20).map(|k| link(n, k, sites)).collect::<Result<_, _>>()?;

@@ -314,6 +314,7 @@ impl<'a> Importer<'a> {
             exchange: &adopted.exchange,
             record_id: adopted.record_id,
             payload_digest: adopted.payload_digest,
+            block_digest: None,
             kind: adopted.kind.clone(),
         };
         let location = self.home.house.archive.append(&entry)?;

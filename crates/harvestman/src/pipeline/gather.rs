@@ -22,7 +22,7 @@ use seeder::{
 };
 use store::{
     directory::Directory,
-    warc::{RecordIds, dechunk, sha1},
+    warc::{RecordIds, dechunk, sha1, sha1_pair},
 };
 use tokio::sync::mpsc::Sender;
 
@@ -165,14 +165,17 @@ impl GatherStage {
         page: Option<&Page>,
         events: &Sender<Event>,
     ) -> Result<Filed, StoreError> {
-        let digest = sha1(&[&exchange.entity]);
+        let (digest, block) = self.digests(exchange, page);
         let cut = self.cut(exchange, page);
         let stored = cut.as_ref().map_or(digest, |cut| sha1(&[&cut.entity]));
         let (kind, seen) = self.kind_of(exchange, page, Digests { whole: &digest, stored });
         let revisit = !matches!(kind, EntryKind::Response);
         let record_id = self.ids.make();
         let archived = cut.as_ref().unwrap_or(exchange);
-        let entry = ArchiveEntry { exchange: archived, record_id, payload_digest: stored, kind };
+        let block_digest = block.filter(|_| cut.is_none() && !revisit);
+        let payload_digest = stored;
+        let entry =
+            ArchiveEntry { exchange: archived, record_id, payload_digest, block_digest, kind };
         let location = when_there_is_room(events, || self.archive.append(&entry))?;
         let is_first = matches!(seen, Seen::New | Seen::Elsewhere(None));
         if is_first && exchange.status == 200 && exchange.stopped.is_none() {
@@ -180,6 +183,17 @@ impl GatherStage {
             payloads.remember(&digest, &exchange.url, exchange.started, exchange.entity.len());
         }
         Ok(Filed { location, record_id, digest, seen, revisit })
+    }
+
+    /// Of the payload and, where all of the answer is likely to be archived, of the block that it becomes.
+    fn digests(&self, exchange: &Exchange, page: Option<&Page>) -> ([u8; 20], Option<[u8; 20]>) {
+        let is_known = page.is_some_and(|page| page.last.is_some());
+        if is_known || exchange.status != 200 || self.stored_bytes_max.is_some() {
+            return (sha1(&[&exchange.entity]), None);
+        }
+        let block = [&exchange.response_head[..], &exchange.wire_body];
+        let (payload, block) = sha1_pair(&exchange.entity, block);
+        (payload, Some(block))
     }
 
     /// The exchange as it is archived, when it is longer than what is to be kept of a page.
@@ -274,9 +288,13 @@ impl GatherStage {
         // The gatherer promises not to panic; should it break the promise, one page is poor, not the crawl.
         // Of an answer without a body nothing is read that could end the process.
         let slot = Some(bench.slot).filter(|_| !exchange.body.is_empty());
-        slot.inspect(|slot| self.watch.begin(*slot, page.url.as_str()));
+        if let Some(slot) = slot {
+            self.watch.begin(slot, page.url.as_str());
+        }
         let outcome = catch_unwind(AssertUnwindSafe(|| self.reading(&page, exchange, filed)));
-        slot.inspect(|slot| self.watch.end(*slot));
+        if let Some(slot) = slot {
+            self.watch.end(slot);
+        }
         // Before anything is counted: the watchdog has counted what it took from here.
         if !bench.put_down() {
             return None;

@@ -222,7 +222,7 @@ pub(crate) fn append(
     kind: EntryKind,
 ) -> (model::RecordLocation, model::RecordId) {
     let (record_id, payload_digest) = (archive.record_id(), sha1(&[&exchange.entity]));
-    let entry = ArchiveEntry { exchange, record_id, payload_digest, kind };
+    let entry = ArchiveEntry { exchange, record_id, payload_digest, block_digest: None, kind };
     (archive.append(&entry).unwrap(), record_id)
 }
 

@@ -12,6 +12,7 @@
 
 mod archive;
 mod digest;
+mod digest_pair;
 mod disk;
 mod edit;
 mod encode;
@@ -32,6 +33,7 @@ mod whole;
 
 pub use archive::{WarcArchive, WarcOptions};
 pub use digest::{digest_text, parse_digest, sha1};
+pub use digest_pair::sha1_pair;
 pub use http::{HttpParts, dechunk};
 pub use ids::{RecordIds, parse_record_id, record_id_text};
 pub use names::{VolumeFileName, Volumes};

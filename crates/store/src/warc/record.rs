@@ -94,7 +94,8 @@ pub(super) fn response(out: &mut Vec<u8>, entry: &ArchiveEntry<'_>) {
     if let Some(reason) = truncated(entry) {
         field(out, "WARC-Truncated", reason);
     }
-    field(out, "WARC-Block-Digest", &digest_text(&sha1(&[&exchange.response_head, body])));
+    let block = entry.block_digest.unwrap_or_else(|| sha1(&[&exchange.response_head, body]));
+    field(out, "WARC-Block-Digest", &digest_text(&block));
     if digest_said {
         field(out, "WARC-Payload-Digest", &payload);
     }

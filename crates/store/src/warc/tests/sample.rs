@@ -38,6 +38,7 @@ impl Sample {
             exchange: &self.exchange,
             record_id: id,
             payload_digest: sha1(&[&self.exchange.entity]),
+            block_digest: None,
             kind: self.kind.clone(),
         }
     }
