@@ -9,7 +9,7 @@ use libdeflater::Crc;
 /// Heads and revisits of nearly all servers are shorter; a longer text gains more by a code of its own.
 pub(super) const SHORT_BYTES_MAX: usize = 1_536;
 
-/// Where each four bytes were last, by their hash; one more than that, so that 0 is nowhere.
+/// Where each four bytes were last, by their hash.
 pub(super) struct ShortPacker {
     places: [u16; 1 << HASH_BITS],
 }
@@ -40,29 +40,29 @@ impl ShortPacker {
     /// One block of fixed codes: what was there a moment ago is said as a repetition, the rest byte for byte.
     fn deflate(&mut self, plain: &[u8], out: &mut Vec<u8>) {
         self.places.fill(0);
-        let mut bits = Bits { out, held: 0, count: 0 };
+        let start = out.len();
+        // No byte takes more than nine bits, no repetition more than its bytes would; eight are written at a time.
+        out.resize(start + plain.len() + plain.len() / 8 + 16, 0);
+        let mut bits = Bits { out: &mut out[start..], at: 0, held: 0, count: 0 };
         bits.put(LAST_BLOCK_FIXED);
-        let mut at = 0;
+        // Before the first byte there is nothing.
+        let (mut at, mut said) = (plain.len().min(1), 0);
         while let Some(four) = plain[at..].first_chunk() {
-            match self.repeated(plain, at, *four) {
-                Some(from) => {
-                    let length =
-                        REPEAT_MIN + same(&plain[from + REPEAT_MIN..], &plain[at + REPEAT_MIN..]);
-                    bits.put(LENGTHS[length]);
-                    bits.put(distance((at - from) as u32));
-                    at += length;
-                }
-                None => {
-                    bits.put(LITERALS[plain[at] as usize]);
-                    at += 1;
-                }
-            }
+            let Some(from) = self.repeated(plain, at, *four) else {
+                at += 1;
+                continue;
+            };
+            bits.put_plain(&plain[said..at]);
+            let length = REPEAT_MIN + same(&plain[from + REPEAT_MIN..], &plain[at + REPEAT_MIN..]);
+            bits.put(LENGTHS[length]);
+            bits.put(distance((at - from) as u32));
+            at += length;
+            said = at;
         }
-        for byte in &plain[at..] {
-            bits.put(LITERALS[*byte as usize]);
-        }
+        bits.put_plain(&plain[said..]);
         bits.put(END_OF_BLOCK);
-        bits.finish();
+        let end = start + bits.finish();
+        out.truncate(end);
     }
 
     /// Where these four bytes stood before, if that is known; remembers that they stand here.
@@ -70,16 +70,26 @@ impl ShortPacker {
     fn repeated(&mut self, plain: &[u8], at: usize, four: [u8; 4]) -> Option<usize> {
         let hash = u32::from_le_bytes(four).wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS);
         let place = &mut self.places[hash as usize];
-        let before = usize::from(*place).checked_sub(1);
-        *place = at as u16 + 1;
-        before.filter(|&from| plain[from..].starts_with(&four))
+        let from = usize::from(*place);
+        *place = at as u16;
+        // Where nothing is known the place is 0, which is looked at like any other: that costs less than to ask.
+        (plain[from..].first_chunk() == Some(&four)).then_some(from)
     }
 }
 
 /// How far the two are the same, as far as that can be said behind [`REPEAT_MIN`] bytes.
 #[inline]
 fn same(one: &[u8], other: &[u8]) -> usize {
-    one.iter().zip(other).take(REPEAT_MAX - REPEAT_MIN).take_while(|(a, b)| a == b).count()
+    let most = one.len().min(other.len()).min(REPEAT_MAX - REPEAT_MIN);
+    let (one, one_rest) = one[..most].as_chunks();
+    let (other, other_rest) = other[..most].as_chunks();
+    for (at, (a, b)) in one.iter().zip(other).enumerate() {
+        let differs = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if differs != 0 {
+            return at * 8 + differs.trailing_zeros() as usize / 8;
+        }
+    }
+    one.len() * 8 + one_rest.iter().zip(other_rest).take_while(|(a, b)| a == b).count()
 }
 
 /// Bits as they stand in the stream, the first one lowest, and how many.
@@ -157,8 +167,10 @@ fn distance(distance: u32) -> Code {
 }
 
 struct Bits<'a> {
-    out: &'a mut Vec<u8>,
-    /// Fewer than 32 between two codes; none has more than 18.
+    out: &'a mut [u8],
+    /// Where the next byte goes.
+    at: usize,
+    /// Fewer than 8 between two codes; none has more than 18.
     held: u64,
     count: u32,
 }
@@ -168,16 +180,43 @@ impl Bits<'_> {
     fn put(&mut self, code: Code) {
         self.held |= u64::from(code.bits) << self.count;
         self.count += u32::from(code.count);
-        if self.count >= 32 {
-            self.out.extend_from_slice(&(self.held as u32).to_le_bytes());
-            self.held >>= 32;
-            self.count -= 32;
-        }
+        // Also what is not whole yet: the next code writes over it. That costs less than to ask.
+        self.out[self.at..][..8].copy_from_slice(&self.held.to_le_bytes());
+        let whole = self.count / 8;
+        self.at += whole as usize;
+        self.held >>= whole * 8;
+        self.count %= 8;
     }
 
-    fn finish(self) {
-        let bytes = self.count.div_ceil(8) as usize;
-        self.out.extend_from_slice(&self.held.to_le_bytes()[..bytes]);
+    /// Byte for byte. The codes of ASCII are numbers of eight bits that follow each other: they are made and written
+    /// eight at a time.
+    #[inline]
+    fn put_plain(&mut self, text: &[u8]) {
+        let (eights, rest) = text.as_chunks();
+        for eight in eights {
+            let plain = u64::from_le_bytes(*eight);
+            if plain & 0x8080_8080_8080_8080 == 0 {
+                let codes = plain + 0x3030_3030_3030_3030;
+                self.put_eight(codes.reverse_bits().swap_bytes());
+            } else {
+                eight.iter().for_each(|byte| self.put(LITERALS[*byte as usize]));
+            }
+        }
+        rest.iter().for_each(|byte| self.put(LITERALS[*byte as usize]));
+    }
+
+    #[inline]
+    fn put_eight(&mut self, bits: u64) {
+        let written = self.held | bits << self.count;
+        self.out[self.at..][..8].copy_from_slice(&written.to_le_bytes());
+        self.at += 8;
+        // In two steps, for there may be nothing held.
+        self.held = bits >> 1 >> (63 - self.count);
+    }
+
+    /// How many bytes there are.
+    fn finish(self) -> usize {
+        self.at + usize::from(self.count > 0)
     }
 }
 
