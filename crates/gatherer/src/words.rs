@@ -37,20 +37,22 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The next run of more than [`WORD_CHARS_MAX`] bytes without a space. Looks at a few bytes of each run of
-/// that length only: backwards from its end, until there is a space.
+/// The next run of more than [`WORD_CHARS_MAX`] bytes without a space; `from` begins one, or is a space. It has a whole
+/// block of sixteen without one, which few texts have.
 fn long_run(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
-    let mut start = from;
+    let mut from = from;
     loop {
-        let window = bytes.get(start..=start + WORD_CHARS_MAX)?;
-        match window.iter().rposition(|&b| is_space(b)) {
-            Some(space) => start += space + 1,
-            None => {
-                let rest = &bytes[start..];
-                let length = rest.iter().position(|&b| is_space(b)).unwrap_or(rest.len());
-                return Some((start, start + length));
-            }
+        let (blocks, _) = bytes[from..].as_chunks::<16>();
+        let has_space = |block: &[u8; 16]| block.iter().fold(false, |has, &b| has | is_space(b));
+        let inside = from + blocks.iter().position(|block| !has_space(block))? * 16;
+        let before = bytes[from..inside].iter().rposition(|&b| is_space(b));
+        let start = before.map_or(from, |space| from + space + 1);
+        let behind = bytes[inside..].iter().position(|&b| is_space(b));
+        let end = behind.map_or(bytes.len(), |space| inside + space);
+        if end - start > WORD_CHARS_MAX {
+            return Some((start, end));
         }
+        from = end;
     }
 }
 

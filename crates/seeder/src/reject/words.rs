@@ -107,30 +107,31 @@ impl Index {
 
 fn find_segment(path: &str, enabled: u64) -> Option<usize> {
     let path = path.trim_end_matches('/').as_bytes();
-    let mut rest = path.get(1..)?;
-    let mut is_content = false;
+    let path = path.get(1..)?;
+    let mut rest = path;
     loop {
         let end = rest.iter().position(|&b| b == b'/');
         let segment = &rest[..end.unwrap_or(rest.len())];
         let bare = without_ending(segment);
-        let words = WORDS.segments.get(bare);
-        let hit = words
-            .iter()
-            .find(|word| enabled & (1 << word.rule) != 0 && (!word.last_only || end.is_none()));
+        let words = WORDS.segments.get(bare).iter();
+        let mut hits = words
+            .filter(|word| enabled & (1 << word.rule) != 0 && (!word.last_only || end.is_none()));
         // A script is one wherever it lies, and so is a page of the wiki's own machinery.
         let is_script = bare.len() < segment.len() || bare.contains(&b':');
-        let counts = |word: &&Word| !is_content || is_script || SHIPPED[word.rule].variant;
-        if let Some(word) = hit.filter(counts) {
+        let counts = |word: &&Word| {
+            is_script || SHIPPED[word.rule].variant || !is_content(&path[..path.len() - rest.len()])
+        };
+        if let Some(word) = hits.find(counts) {
             return Some(word.rule);
         }
-        is_content |= is_content_folder(segment);
         rest = &rest[end? + 1..];
     }
 }
 
-fn is_content_folder(segment: &[u8]) -> bool {
-    let is_it = |word: &&str| segment.eq_ignore_ascii_case(word.as_bytes());
-    segment.len() > 2 && CONTENT.iter().any(is_it)
+/// Whether a folder of content is among these.
+fn is_content(folders: &[u8]) -> bool {
+    let is_it = |folder: &[u8]| CONTENT.iter().any(|w| folder.eq_ignore_ascii_case(w.as_bytes()));
+    folders.split(|&b| b == b'/').any(is_it)
 }
 
 pub(super) fn find_parameter(query: &str, enabled: u64) -> Option<usize> {
