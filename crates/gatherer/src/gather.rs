@@ -49,7 +49,10 @@ pub fn gather(exchange: &Exchange, options: &GatherOptions) -> Gathered {
             read_plain(&decoded.text, &mut links);
             let mut oddities = Oddities::new(&decoded.text);
             oddities.text(&decoded.text);
-            let text = decoded.text.to_string();
+            let text = match options.takes_text() {
+                true => decoded.text.to_string(),
+                false => String::new(),
+            };
             PageParts { text, oddities, ..PageParts::without_body(links) }
         }
         None => PageParts::without_body(links),
@@ -152,6 +155,9 @@ fn judge_text(
         text if text.is_empty() && parts.selected.is_none() => gathered.content_hash,
         text => xxh3_64(text.as_bytes()),
     };
+    if !options.takes_text() {
+        return;
+    }
     let words = Words::of(&parts.text);
     if words.wordless {
         gathered.problems.push(GatherProblem::WordlessText);
@@ -203,7 +209,9 @@ fn take_parts(
     let mut links = parts.links;
     let refresh = fields.refresh.or(parts.refresh.filter(|_| options.link_tags.meta));
     if let Some(refresh) = refresh {
-        let is_all = refresh.seconds <= FORWARD_SECONDS && !has_words(&gathered.text, PAGE_WORDS);
+        let is_all = refresh.seconds <= FORWARD_SECONDS
+            && options.takes_text()
+            && !has_words(&gathered.text, PAGE_WORDS);
         let rel = if is_all { LinkRel::FORWARD } else { LinkRel::default() };
         gathered.refresh =
             resolve_refresh((&refresh, rel), &exchange.url, &mut links, &mut resolver);

@@ -1,6 +1,7 @@
 //! What `gather` found.
 
 use model::{CrawlUrl, Link, WordBits};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{Language, LongPiece};
 
@@ -56,6 +57,17 @@ pub struct Gathered {
     pub number_bits: Option<WordBits>,
     /// At most one of each kind.
     pub problems: Vec<GatherProblem>,
+}
+
+impl Gathered {
+    /// Of all of the text, also where a selection of it tells of changes: many pages have none of what is selected.
+    pub fn whole_text_hash(&self) -> u64 {
+        match &self.selected {
+            None => self.text_hash,
+            Some(_) if self.text.is_empty() => self.content_hash,
+            Some(_) => xxh3_64(self.text.as_bytes()),
+        }
+    }
 }
 
 /// From `<meta http-equiv=refresh>` or the `Refresh` header.

@@ -23,6 +23,9 @@ pub struct GatherOptions {
     pub headings_max: usize,
     /// The crawler's own name in `<meta name=…>` and `X-Robots-Tag: name: …`, lower case.
     pub agent: String,
+    /// Whether to take the visible text, and what is told by it: changes, likeness, language. Where a
+    /// selection tells of changes it is taken all the same.
+    pub text: bool,
     /// Whether to judge the language.
     pub language: bool,
     /// Whether to collect what a browser loads to show the page: images, styles, scripts, fonts.
@@ -45,6 +48,7 @@ impl Default for GatherOptions {
             url_bytes_max: limits::URL_BYTES_MAX,
             headings_max: HEADINGS_MAX,
             agent: "harvestman".to_owned(),
+            text: true,
             language: true,
             requisites: false,
             requisites_max: limits::REQUISITES_PER_PAGE_MAX,
@@ -54,6 +58,10 @@ impl Default for GatherOptions {
 }
 
 impl GatherOptions {
+    pub fn takes_text(&self) -> bool {
+        self.text || self.selection.is_some()
+    }
+
     pub(crate) fn wants(&self, media_type: &str) -> bool {
         self.media_types.iter().any(|wanted| match wanted.strip_suffix('*') {
             Some(start) => wanted == "*/*" || media_type.starts_with(start),

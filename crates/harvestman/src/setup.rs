@@ -312,6 +312,7 @@ fn gather(config: &Config) -> Result<GatherOptions, Failure> {
         log_tags,
         url_bytes_max: config.url.bytes_max,
         agent: config.etiquette.robots_token(),
+        text: config.gather.text,
         language: config.gather.language,
         requisites: config.crawl.requisites,
         selection: selection(config)?,

@@ -118,8 +118,11 @@ impl<'a, 'o> PageReader<'a, 'o> {
             options,
             foreign: Foreign::default(),
             raw_element: Element::Other,
-            // Most pages are less than two thirds text.
-            text: FoldedText::with_capacity(page.len() / 3 * 2),
+            text: FoldedText::with_capacity(match options.takes_text() {
+                // Most pages are less than two thirds text.
+                true => page.len() / 3 * 2,
+                false => 0,
+            }),
             selecting: options.selection.as_deref().map(|s| Box::new(Selecting::new(s))),
             title: None,
             templates: Vec::new(),
@@ -144,7 +147,10 @@ impl<'a, 'o> PageReader<'a, 'o> {
             description: cut(&fold(self.meta.description().unwrap_or_default())),
             title: cut(&title),
             headings: self.headings,
-            text: self.text.into_string(),
+            text: match self.options.takes_text() {
+                true => self.text.into_string(),
+                false => String::new(),
+            },
             selected: self.selecting.map(|selecting| selecting.into_text()),
             links: self.links,
             requisites: self.requisites,
@@ -278,6 +284,12 @@ impl<'a, 'o> PageReader<'a, 'o> {
         }
     }
 
+    /// Without the text of the page, that of links and headings is still wanted.
+    #[inline]
+    fn listens(&self) -> bool {
+        self.options.takes_text() || self.anchor.is_some() || self.heading.is_some()
+    }
+
     #[inline]
     fn push(&mut self, text: &str) {
         self.text.push(text);
@@ -340,12 +352,12 @@ impl<'a> TokenSink<'a> for PageReader<'a, '_> {
 
     fn text(&mut self, text: &'a str, content: Content) {
         self.oddities.text(text);
-        let hidden = self.hiding_templates > 0;
+        let heard = self.hiding_templates == 0 && self.listens();
         match (content, self.raw_element) {
-            (Content::Data, _) if !hidden => push_decoded(text, |piece| self.push(piece)),
+            (Content::Data, _) if heard => push_decoded(text, |piece| self.push(piece)),
             (Content::Rcdata, Element::Title) if self.title.is_none() => self.take_title(text),
             (Content::Rawtext, Element::Xmp) | (Content::Plaintext | Content::Cdata, _)
-                if !hidden =>
+                if heard =>
             {
                 self.push(text);
             }

@@ -8,7 +8,7 @@ use model::{
 };
 use proptest::prelude::*;
 
-use crate::{GatherOptions, GatherProblem, Gathered, LinkTags, gather};
+use crate::{GatherOptions, GatherProblem, Gathered, LinkTags, Selection, gather};
 
 pub(super) fn exchange(status: u16, fields: &[(&str, &str)], body: &[u8]) -> Exchange {
     let mut headers = Headers::new();
@@ -48,6 +48,31 @@ fn html_with(body: &str, options: &GatherOptions) -> Gathered {
 
 fn urls(links: &[Link]) -> Vec<&str> {
     links.iter().map(|link| link.url.as_str()).collect()
+}
+
+#[test]
+fn without_the_text_links_titles_and_headings_are_the_same() {
+    let page = "<title>T</title><p>lost <a href=/a>an <b>anchor</b></a> lost <h1>head <a href=/b>b</a> ing</h1>\
+                lost <a href=/c><img alt=pic></a><xmp>lost</xmp><a href=/d>open";
+    let whole = html(page);
+    let map = html_with(page, &GatherOptions { text: false, ..GatherOptions::default() });
+    assert!(whole.text.contains("lost") && whole.simhash != 0);
+    assert_eq!((map.text.as_str(), map.simhash, map.skeleton), ("", 0, 0));
+    assert_eq!(map.text_hash, map.content_hash, "changes are told by bytes");
+    assert_eq!((&map.word_bits, &map.language), (&None, &None));
+    assert_eq!(map.links, whole.links);
+    assert_eq!((map.title, map.headings), (whole.title, whole.headings));
+    let anchors: Vec<&str> = map.links.iter().map(|link| link.anchor.as_str()).collect();
+    assert_eq!(anchors, ["an anchor", "b", "pic", "open"]);
+}
+
+#[test]
+fn what_is_watched_for_changes_is_read_though_no_text_is_wanted() {
+    let watched = vec!["#price".to_owned()];
+    let selection = Selection::new(&watched, &[]).ok().map(Arc::new);
+    let options = GatherOptions { text: false, selection, ..GatherOptions::default() };
+    let told = |price: &str| html_with(&format!("<p id=price>{price}</p><p>x"), &options).text_hash;
+    assert_ne!(told("1"), told("2"));
 }
 
 #[test]

@@ -168,6 +168,7 @@ pub struct Gather {
     /// `tag/attribute`, checked.
     pub link_tags: Vec<String>,
     pub log_tags: Vec<String>,
+    pub text: bool,
     pub language: bool,
     pub threads: Option<usize>,
 }
@@ -390,6 +391,7 @@ impl Values {
         Gather {
             link_tags: self.list("gather.link_tags"),
             log_tags: self.list("gather.log_tags"),
+            text: self.flag("gather.text"),
             language: self.flag("gather.language"),
             threads: self.count_or_none("gather.threads").map(narrow),
         }

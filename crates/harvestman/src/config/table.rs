@@ -379,6 +379,11 @@ pub static KEYS: &[Key] = &[
         .example("[\"img/src\", \"embed/src\"]")
         .reach(Reach::Spider)
         .live(),
+    Key::new("gather.text", Kind::Flag, "true")
+        .doc("Take a page's visible text; without it only links, titles and headings.")
+        .example("false")
+        .reach(Reach::Spider)
+        .live(),
     Key::new("gather.language", Kind::Flag, "true")
         .doc("Judge the language of a page's text.")
         .example("false")

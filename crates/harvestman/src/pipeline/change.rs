@@ -80,7 +80,8 @@ pub fn compare(
 
 /// Of other bytes than those at hand.
 fn by_text(last: &LastVersion, gathered: &Gathered, watched: bool) -> Compared {
-    if gathered.text_hash == last.text_hash {
+    // The same page under another packing; also where what tells of changes was something else at the last visit.
+    if gathered.text_hash == last.text_hash || gathered.content_hash == last.content_hash {
         return Change::Unchanged.into();
     }
     let text = gathered.selected.as_ref().unwrap_or(&gathered.text);
@@ -103,11 +104,12 @@ mod tests {
     use super::*;
 
     fn last(text_hash: u64) -> LastVersion {
-        LastVersion { text_hash, ..LastVersion::default() }
+        LastVersion { text_hash, content_hash: text_hash, ..LastVersion::default() }
     }
 
     fn gathered(text: &str, text_hash: u64) -> Gathered {
-        Gathered { text: text.to_owned(), text_hash, ..Gathered::default() }
+        let content_hash = !text_hash;
+        Gathered { text: text.to_owned(), text_hash, content_hash, ..Gathered::default() }
     }
 
     #[test]
@@ -116,6 +118,13 @@ mod tests {
         let over = LastVersion { sketch: Some(Vec::new()), ..last(7) };
         assert_eq!(by_text(&over, &gathered("a", 8), false), Change::Changed.into());
         assert_eq!(by_text(&sketched, &gathered("a\nb", 7), false), Change::Unchanged.into());
+    }
+
+    #[test]
+    fn the_same_content_in_another_packing_is_no_change_whatever_told_of_changes_before() {
+        let same = Gathered { content_hash: 7, ..gathered("a", 8) };
+        assert_eq!(by_text(&last(7), &same, false), Change::Unchanged.into());
+        assert_eq!(by_text(&last(7), &same, true), Change::Unchanged.into());
     }
 
     #[test]

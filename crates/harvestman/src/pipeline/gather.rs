@@ -351,7 +351,8 @@ impl GatherStage {
     ) -> (PageReport, Vec<Decision>) {
         let Reading { mut gathered, refusal, sorted, parts, mut notice, mut sightings } = reading;
         let spider = self.spiders.of(page.spider);
-        let (notion, _) = spider.reading_of(&page);
+        let (notion, options) = spider.reading_of(&page);
+        let by_text = options.takes_text();
         let now = self.clock.now();
         let verdict =
             settle::Answered { exchange, gathered: &gathered, filed, notion: &notion, refusal };
@@ -368,10 +369,10 @@ impl GatherStage {
         decisions.extend(refused);
         let html = matches!(gathered.media_type.as_str(), "text/html" | "application/xhtml+xml");
         let duplicate = matches!(filed.seen, Seen::Elsewhere(Some(_)));
-        let looks = looks_of(exchange, &gathered, html, &page.url);
+        let looks = looks_of(exchange, &gathered, html && by_text, &page.url);
         let near = (html && !duplicate).then(|| near(exchange, &page, &gathered)).flatten();
         let content = content_of(&gathered, html);
-        let is_text = content == Content::Text;
+        let is_text = content == Content::Text && by_text;
         let (words, numbers) = (gathered.word_bits.take(), gathered.number_bits.take());
         let gist = is_text.then_some(Gist { words, numbers, shown: looks.shown });
         sightings.append(&mut notice.sightings);
@@ -516,15 +517,16 @@ fn refusal(
     spider.judge_answer(page, media_type)
 }
 
-fn looks_of(exchange: &Exchange, gathered: &Gathered, html: bool, url: &CrawlUrl) -> Looks {
+/// `by_text`: it is a page whose text was taken; others are compared by their bytes.
+fn looks_of(exchange: &Exchange, gathered: &Gathered, by_text: bool, url: &CrawlUrl) -> Looks {
     let whole = gathered.content_hash;
-    let shown = match html {
+    let shown = match by_text {
         true => seeder::shown(&exchange.body, &gathered.text, whole),
         false => whole,
     };
     Looks {
         content: whole,
-        text: gathered.text_hash,
+        text: gathered.whole_text_hash(),
         skeleton: gathered.skeleton,
         text_bytes: gathered.text.len() as u64,
         shown,

@@ -227,6 +227,25 @@ fn a_collection_that_keeps_no_bodies_has_all_pages_and_links_and_hardly_a_volume
 }
 
 #[test]
+fn a_map_of_links_and_titles_is_that_of_a_crawl_which_takes_the_text_too() {
+    let whole = world(1, 30);
+    let map = world(1, 30);
+    configure(&map, "[store]\ncontent_bytes_max = 0\n\n[gather]\ntext = false\n");
+    for world in [&whole, &map] {
+        world.run(&["crawl", "--delay", "0", "http://s0.sim.test/"]).exits(0);
+        world.run(&["check"]).exits(0);
+    }
+    assert_eq!(pages(&map).len(), 30);
+    // The two webs are alike but for the port they are found at, which is in no URL.
+    let titles = "SELECT title || ' ' || links_internal FROM page_facts ORDER BY fp";
+    assert_eq!(whole.rows::<String>(titles), map.rows::<String>(titles));
+    let text = "SELECT count(*) FROM page_facts WHERE text_bytes > 0 OR language <> ''";
+    assert_eq!((whole.number(text) > 0, map.number(text)), (true, 0));
+    map.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    assert_eq!(map.status()["run"]["figures"]["versions"], 0, "nothing has changed");
+}
+
+#[test]
 fn overrides_give_single_pages_another_period_and_the_rest_keeps_its_own() {
     let world = world(1, 20);
     let often = format!("http://s0.sim.test{}", world.web.path(0, 1));

@@ -53,6 +53,19 @@ fn hex(n: u64) -> String {
     format!("{:016x}{:04x}", mixed(n + 1), n)
 }
 
+#[test]
+fn pages_that_lack_what_is_watched_are_not_copies_of_each_other() {
+    let raw = site(|at| {
+        let number = at.strip_prefix("/p").map_or(Some(0), |n| n.parse::<u64>().ok())?;
+        let links = [format!("/p{}", number + 1), "/".to_owned()];
+        (number <= 40).then(|| page(at, &text(at), links)).flatten()
+    });
+    let world = World::new(WebOptions::default()).variable("HARVESTMAN_REVISIT_WATCH", "#price");
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    world.run(&["crawl", &url, "--delay", "0"]).exits(0);
+    assert_eq!(world.status()["pages"]["fetched"], 41);
+}
+
 /// Crawls it; what was asked for, path and query, each once, and how many requests that were.
 fn crawled(raw: &Raw) -> (World, BTreeSet<String>, usize) {
     let world = World::new(WebOptions::default());

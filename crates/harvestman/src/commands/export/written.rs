@@ -62,7 +62,7 @@ impl Written {
         let example = self.not_kept.lines.first().map_or("", String::as_str);
         Failure::usage(
             format!("nothing was written: {versions} archived without content, such as {example}"),
-            "with store.content_bytes_max above 0 the next crawl keeps it (crawl --fresh)",
+            "with store.content_bytes_max above 0 crawls keep what is new or has changed",
         )
     }
 
