@@ -14,7 +14,8 @@ use crate::{
 pub enum Entrant {
     /// Our crawler with all it does for a page: archive, database, text, hashes, language, links.
     Everything,
-    /// The same, but no bodies are kept and no language is guessed; text and hashes are still made.
+    /// Links and titles, as the crawlers of others take them: no bodies are kept, no text is taken. Requests and heads
+    /// are archived, and pages and links written down, all the same.
     Lean,
     /// Our HTTP client and nothing behind it.
     Floor,
@@ -34,7 +35,7 @@ impl Entrant {
     pub fn name(self) -> &'static str {
         match self {
             Entrant::Everything => "harvestman, everything on",
-            Entrant::Lean => "harvestman, no bodies kept",
+            Entrant::Lean => "harvestman, links and titles",
             Entrant::Floor => "fetch only",
             Entrant::Peer(peer) => peer.name,
         }
@@ -63,7 +64,7 @@ impl Entrant {
             Entrant::Lean => {
                 let mut job = ours(place, server, course)?;
                 job.environment("HARVESTMAN_STORE_CONTENT_BYTES_MAX", "0");
-                job.environment("HARVESTMAN_GATHER_LANGUAGE", "false");
+                job.environment("HARVESTMAN_GATHER_TEXT", "false");
                 Ok(job)
             }
             Entrant::Floor => Ok(floor(place, server, course)),
@@ -92,6 +93,9 @@ fn ours(place: &Place<'_>, server: &Server, course: &Course) -> anyhow::Result<J
         // Each is to have its page a second: none may wait for another to be done.
         let sites = course.web.sites.to_string();
         job.environment("HARVESTMAN_HARVESTER_SITES_IN_HAND", sites);
+    } else if course.web.latency_ms > 0 {
+        // As many as the others may have: with the 200 of everyday, a tenth of a second each is 2,000 pages/s.
+        job.environment("HARVESTMAN_ETIQUETTE_MAX_FETCHES", "1000");
     }
     Ok(job)
 }
