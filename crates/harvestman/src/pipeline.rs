@@ -25,7 +25,7 @@ use harvester::workbench::{Assignment, Workbench};
 use model::{
     Archive, BoxFuture, Busy, Clock, Counts, CrawlUrl, FailureKind, Fetch, FetchFailure,
     FetchLimits, FetchRequest, Gate, Hazard, Measure, Met, Resolution, Resolve, SiteKey,
-    StoreError, Timing, limits,
+    StoreError, limits,
 };
 use store::{frontier::Suspect, links::LinkWriter, runs::RunId, spiders::SpiderRow};
 use tokio::sync::{
@@ -417,7 +417,7 @@ fn outlived(kind: FailureKind) -> FetchFailure {
 
 fn given_up(kind: FailureKind, detail: &str, met: Option<Met>) -> FetchFailure {
     let detail = detail.to_owned();
-    FetchFailure { kind, detail, met, address: None, timing: Timing::default() }
+    FetchFailure { met, ..FetchFailure::new(kind, detail) }
 }
 
 /// Hanging up ends it.

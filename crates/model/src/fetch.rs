@@ -149,7 +149,17 @@ pub struct FetchFailure {
     /// What it was by name, where that is more than the kind says.
     pub met: Option<Met>,
     pub address: Option<IpAddr>,
+    /// Of an answer that was none all the same: they count against limits on bytes.
+    pub wire_bytes: u64,
     pub timing: Timing,
+}
+
+impl FetchFailure {
+    /// One that happened before anything was said on the wire.
+    pub fn new(kind: FailureKind, detail: impl Into<String>) -> FetchFailure {
+        let (detail, timing) = (detail.into(), Timing::default());
+        FetchFailure { kind, detail, met: None, address: None, wire_bytes: 0, timing }
+    }
 }
 
 /// The classes of failure; one table in the harvester maps each to wait and retries.

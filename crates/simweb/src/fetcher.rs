@@ -60,10 +60,8 @@ impl SimFetcher {
         };
         if request.url.is_https() && self.web.host_hazard(host) == Some(Hazard::SelfSigned) {
             let detail = "the certificate is signed by nobody".to_owned();
-            let timing = Timing::default();
-            let kind = FailureKind::Tls;
-            let met = None;
-            return Err(FetchFailure { kind, detail, met, address: Some(address), timing });
+            let failure = FetchFailure::new(FailureKind::Tls, detail);
+            return Err(FetchFailure { address: Some(address), ..failure });
         }
         let condition = request.condition.clone().unwrap_or_default();
         let sent = Request {
@@ -113,8 +111,8 @@ fn conclude(
     };
     match course.ending {
         Ending::Failure(kind, detail) => {
-            let detail = detail.to_owned();
-            Err(FetchFailure { kind, detail, met: None, address: Some(address), timing })
+            let failure = FetchFailure::new(kind, detail);
+            Err(FetchFailure { address: Some(address), timing, ..failure })
         }
         Ending::Answer(answered) => Ok(Exchange {
             url: request.url,
@@ -138,13 +136,9 @@ fn conclude(
 
 fn no_server(request: &FetchRequest, unknown: bool) -> FetchFailure {
     let kind = if unknown { FailureKind::DnsUnknown } else { FailureKind::ConnectRefused };
-    FetchFailure {
-        kind,
-        detail: format!("nobody serves {} at {:?}", request.url.host(), request.addresses),
-        met: None,
-        address: request.addresses.first().copied(),
-        timing: Timing::default(),
-    }
+    let detail = format!("nobody serves {} at {:?}", request.url.host(), request.addresses);
+    let address = request.addresses.first().copied();
+    FetchFailure { address, ..FetchFailure::new(kind, detail) }
 }
 
 fn request_head(request: &Request<'_>) -> String {

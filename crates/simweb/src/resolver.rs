@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use model::{BoxFuture, Clock, FailureKind, FetchFailure, Resolution, Resolve, Timing};
+use model::{BoxFuture, Clock, FailureKind, FetchFailure, Resolution, Resolve};
 
 use crate::SimWeb;
 
@@ -25,13 +25,8 @@ impl SimResolver {
             Err(_) => self.web.address(host).into_iter().collect(),
         };
         if addresses.is_empty() {
-            return Err(FetchFailure {
-                kind: FailureKind::DnsUnknown,
-                detail: format!("the simulated web has no host {host}"),
-                met: None,
-                address: None,
-                timing: Timing::default(),
-            });
+            let detail = format!("the simulated web has no host {host}");
+            return Err(FetchFailure::new(FailureKind::DnsUnknown, detail));
         }
         Ok(Resolution { addresses, expires: self.clock.now().plus(LIFE) })
     }

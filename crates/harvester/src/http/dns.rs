@@ -17,7 +17,7 @@ use hickory_resolver::{
     net::{DnsError, NetError, runtime::TokioRuntimeProvider},
     proto::op::ResponseCode,
 };
-use model::{BoxFuture, Clock, FailureKind, FetchFailure, Resolution, Resolve, Timing};
+use model::{BoxFuture, Clock, FailureKind, FetchFailure, Resolution, Resolve};
 use tokio::sync::Semaphore;
 
 use super::{
@@ -222,7 +222,7 @@ fn ipv4_first(found: impl Iterator<Item = IpAddr>, most: usize) -> Vec<IpAddr> {
 }
 
 fn failure(kind: FailureKind, detail: String) -> FetchFailure {
-    FetchFailure { kind, detail, met: None, address: None, timing: Timing::default() }
+    FetchFailure::new(kind, detail)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::{
     HttpOptions, HttpSetupError,
     connect::{ConnectFailure, Connector},
-    hop::{Answer, HopFailure},
+    hop::{Answer, HopFailure, bad_http},
     line::Line,
     pool::Pool,
     profile::{HttpProfile, origin_of},
@@ -119,12 +119,7 @@ impl HttpFetcher {
     }
 
     async fn hop(&self, line: Line, visit: &mut Visit<'_>) -> Result<Answer, HopFailure> {
-        let prepared = visit.profile.form.request(visit.asked).map_err(|detail| HopFailure {
-            kind: FailureKind::BadHttp,
-            detail,
-            unanswered: false,
-            met: None,
-        })?;
+        let prepared = visit.profile.form.request(visit.asked).map_err(bad_http)?;
         visit.secrets = prepared.secrets;
         visit.address = line.address();
         visit.started = self.clock.now();
@@ -208,7 +203,7 @@ impl<'a> Visit<'a> {
 
     fn failure(&self, kind: FailureKind, detail: String) -> FetchFailure {
         let timing = Timing { total: self.start.elapsed(), ..self.timing };
-        FetchFailure { kind, detail, met: None, address: self.address, timing }
+        FetchFailure { address: self.address, timing, ..FetchFailure::new(kind, detail) }
     }
 
     fn failed(&self, failure: HopFailure) -> FetchFailure {
@@ -217,7 +212,8 @@ impl<'a> Visit<'a> {
             let detail = "the proxy hung up without an answer".to_owned();
             return self.failure(FailureKind::Proxy, detail);
         }
-        FetchFailure { met: failure.met, ..self.failure(failure.kind, failure.detail) }
+        let HopFailure { kind, detail, met, wire_bytes, .. } = failure;
+        FetchFailure { met, wire_bytes, ..self.failure(kind, detail) }
     }
 
     fn not_connected(&self, failure: ConnectFailure) -> FetchFailure {

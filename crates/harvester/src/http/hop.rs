@@ -69,6 +69,8 @@ pub struct HopFailure {
     pub unanswered: bool,
     /// By name, where that is more than the kind says.
     pub met: Option<Met>,
+    /// What came of the answer.
+    pub wire_bytes: u64,
 }
 
 /// `end` is when the whole fetch must be over.
@@ -81,11 +83,11 @@ pub async fn run(
     let tape = wire.tape.clone();
     let sleep = pin!(sleep_until(end));
     let mut hop = Hop { wire, tape, limits: &asked.limits, end, sleep };
-    let response = hop.head(request).await?;
+    let response = hop.head(request).await.map_err(|failure| hop.counted(failure))?;
     let status = response.status().as_u16();
     let body = response.into_body();
     let length = if body.is_end_stream() { Some(0) } else { body.size_hint().exact() };
-    let (head, headers) = hop.parse_head()?;
+    let (head, headers) = hop.parse_head().map_err(|failure| hop.counted(failure))?;
     let by_gate = || refused(&headers, status, length, asked.type_gate.as_deref());
     if let Some(stop) = unwanted(&headers, length, asked).or_else(by_gate) {
         let rests = hop.drain(body, length, head.end).await;
@@ -178,6 +180,10 @@ impl Hop<'_> {
         failure
     }
 
+    fn counted(&self, failure: HopFailure) -> HopFailure {
+        HopFailure { wire_bytes: self.tape.lock().received().len() as u64, ..failure }
+    }
+
     fn hung_up(&self) -> HopFailure {
         let tape = self.tape.lock();
         let unanswered = tape.sent().is_empty() || tape.received().is_empty();
@@ -187,7 +193,7 @@ impl Hop<'_> {
             "the server hung up in the middle of the head"
         };
         let met = tape.stray.then_some(EXTRA_ANSWER);
-        HopFailure { kind: FailureKind::Reset, detail: detail.to_owned(), unanswered, met }
+        HopFailure { met, unanswered, ..failure(FailureKind::Reset, detail.to_owned()) }
     }
 
     fn silence(&self, begun: bool) -> HopFailure {
@@ -200,7 +206,7 @@ impl Hop<'_> {
         };
         let hazard = if begun { Hazard::SlowAnswer } else { Hazard::Silent };
         let met = Some(Met::new(hazard, Measure::Cut));
-        HopFailure { kind: FailureKind::Timeout, detail, unanswered: false, met }
+        HopFailure { met, ..failure(FailureKind::Timeout, detail) }
     }
 
     fn parse_head(&self) -> Result<(std::ops::Range<usize>, Headers), HopFailure> {
@@ -429,7 +435,11 @@ pub fn head_bytes_max(limits: &FetchLimits) -> usize {
 }
 
 pub fn bad_http(detail: String) -> HopFailure {
-    HopFailure { kind: FailureKind::BadHttp, detail, unanswered: false, met: None }
+    failure(FailureKind::BadHttp, detail)
+}
+
+pub fn failure(kind: FailureKind, detail: String) -> HopFailure {
+    HopFailure { kind, detail, unanswered: false, met: None, wire_bytes: 0 }
 }
 
 /// A head over the limit of bytes or lines.

@@ -179,7 +179,7 @@ fn redirects_and_failures_come_to_an_end() {
     let mut login = Login::new(form(SuccessSign::Status(200)));
     let (kind, detail) = (FailureKind::Timeout, "no answer within 2s".to_owned());
     let timing = Timing::default();
-    login.answered(Err(&FetchFailure { kind, detail, met: None, address: None, timing }));
+    login.answered(Err(&FetchFailure { timing, ..FetchFailure::new(kind, detail) }));
     assert!(matches!(login.next(), LoginStep::Failed(why) if why.ends_with("within 2s")));
     assert!(!format!("{login:?} {:?}", form(SuccessSign::Status(1))).contains("s3cret"));
 }

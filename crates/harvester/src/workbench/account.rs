@@ -37,11 +37,9 @@ pub(super) struct Access {
     pub known: Entry,
     /// Pages never fetched.
     pub fresh: Entry,
-    /// What a visit reserves. Where a limit holds, the answer is cut there; where the limit has less left
-    /// than an answer may bring, it is a part only.
+    /// What a visit reserves. Where a limit holds, the answer is cut there.
     pub bytes: u64,
     pub limited: bool,
-    pub part: bool,
     /// A limit of the spider, the domain or the site is used up. Those in all do not count: they end the
     /// crawl.
     pub full: bool,
@@ -165,7 +163,6 @@ impl Access {
         fresh: Entry::Paused,
         bytes: 0,
         limited: false,
-        part: false,
         full: false,
     };
 }
@@ -263,7 +260,7 @@ impl Books {
         let known = bytes_in_all.max(bytes_here).max(slots);
         let fresh = known.clone().max(pages_in_all).max(pages_here);
         let limited = options.bytes_max.or(limits.bytes_max).or(terms.bytes_max).is_some();
-        Access { known, fresh, bytes, limited, part: bytes < whole, full }
+        Access { known, fresh, bytes, limited, full }
     }
 
     fn domain_pages(&self, domain: &Arc<str>, max: Option<u64>) -> Entry {

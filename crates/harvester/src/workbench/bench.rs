@@ -96,8 +96,6 @@ pub(super) struct Flight {
     pub(super) payer: Payer,
     /// What it reserved, when it is a page's.
     pub(super) share: Option<Share>,
-    /// It was given the last of a byte limit, less than an answer may bring.
-    pub(super) part: bool,
     pub(super) errand: Errand,
 }
 

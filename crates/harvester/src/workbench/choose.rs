@@ -216,7 +216,6 @@ impl Workbench {
             started: now,
             payer: Payer { spider: chosen.spider, domain: seat.domain.clone() },
             share: None,
-            part: false,
             errand: chosen.errand,
         };
         if begins {
@@ -243,7 +242,6 @@ impl Workbench {
                     let lane = seat.frontier.lane(page.spider).expect("its page was just taken");
                     let pages = u64::from(page.last.is_none() && !page.terms.requisite);
                     flight.share = Some(Share { pages, bytes: lane.access.bytes });
-                    flight.part = lane.access.part;
                     assignment.wire_bytes_max = lane.access.limited.then_some(lane.access.bytes);
                     seat.frontier.open(*fp, page.spider, page.level);
                 }

@@ -129,10 +129,9 @@ impl Workbench {
         let content = answer.is_ok_and(has_content);
         let bytes = match answer {
             Ok(exchange) => (exchange.response_head.len() + exchange.wire_body.len()) as u64,
-            // Not even the head fitted into the last of a limit: it is used up, or every page to come
+            // Where not even the head fitted into the last of a limit, that is used up, or every page to come
             // would be tried in vain.
-            Err(failure) if flight.part && failure.kind == FailureKind::BadHttp => share.bytes,
-            Err(_) => 0,
+            Err(failure) => failure.wire_bytes.min(share.bytes),
         };
         let pages = if content { share.pages } else { 0 };
         let drawn = Spent { pages, bytes };

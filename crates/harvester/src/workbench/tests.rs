@@ -119,7 +119,7 @@ pub(super) fn answer(assignment: &Assignment, status: u16, started: Timestamp) -
 
 pub(super) fn failure(kind: FailureKind) -> FetchFailure {
     let detail = "it did not work".to_owned();
-    FetchFailure { kind, detail, met: None, address: None, timing: Timing::default() }
+    FetchFailure::new(kind, detail)
 }
 
 pub(super) fn address(number: u8) -> IpAddr {

@@ -259,13 +259,7 @@ impl Adopter<'_> {
         if let Some(page) = &page {
             let after = after_visit(Err(visit.kind), page.failures, now).page;
             let timing = Timing { total: visit.elapsed, ..Timing::default() };
-            let failure = FetchFailure {
-                kind: visit.kind,
-                detail: String::new(),
-                met: None,
-                address: None,
-                timing,
-            };
+            let failure = FetchFailure { timing, ..FetchFailure::new(visit.kind, "") };
             let mut update = settle::failed(page, &failure, &after, now);
             let stake = self.stage.spiders.of(page.spider).stake_of(page);
             let price = f64::from(page.habit.price);

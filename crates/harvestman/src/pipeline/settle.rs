@@ -91,7 +91,7 @@ pub fn failed(
         record: None,
         record_id: None,
         revisit: false,
-        wire_bytes: 0,
+        wire_bytes: failure.wire_bytes,
         body_bytes: 0,
         payload_digest: [0; 20],
         content_hash: 0,

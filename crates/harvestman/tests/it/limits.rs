@@ -110,9 +110,6 @@ fn the_limit_on_pages_of_a_domain_is_exact_over_its_sites_and_holds_for_the_next
     }
 }
 
-/// The last visit may end in the midst of its head: then there is no answer of which bytes are told.
-const HEAD_BYTES: i64 = 250;
-
 #[test]
 fn a_limit_on_bytes_is_never_exceeded_and_used_to_the_last() {
     for manners in MANNERS {
@@ -123,7 +120,7 @@ fn a_limit_on_bytes_is_never_exceeded_and_used_to_the_last() {
         args.extend(manners.iter().copied().chain(seeds.iter().map(String::as_str)));
         world.run(&args).exits(0).says(&["byte limit reached"]);
         let taken = world.number("SELECT sum(wire_bytes) FROM visits");
-        assert!((50_000 - HEAD_BYTES..=50_000).contains(&taken), "{manners:?}: {taken}");
+        assert_eq!(taken, 50_000, "{manners:?}");
         assert_eq!(world.status()["reason"], "byte limit reached");
         let asked = world.visits().len();
         world.run(&args).exits(0);

@@ -24,7 +24,7 @@ use crate::http::{
     head::unwanted,
     hop::{
         Answer, DRAIN_BYTES_MAX, DRAIN_TIME, FRAMING_BYTES_MAX, HopFailure, INTERIMS_MAX, bad_http,
-        flood, framed_body_max, head_bytes_max, interim_flood, wire_bytes_max,
+        failure, flood, framed_body_max, head_bytes_max, interim_flood, wire_bytes_max,
     },
     intake::{Event, Intake},
     line::Line,
@@ -50,7 +50,9 @@ pub async fn run(
     let response_head = heads::response_head(response.status(), response.headers());
     let headers = Headers::parse(&response_head);
     if response_head.len() > head_bytes_max(hop.limits) || headers.len() > HEADER_LINES_MAX {
-        return Err(flood(hop.limits));
+        // A head is packed on the wire: of a limit on bytes it takes what it says.
+        let wire_bytes = response_head.len().min(wire_bytes_max(hop.limits)) as u64;
+        return Err(HopFailure { wire_bytes, ..flood(hop.limits) });
     }
     let body = response.into_body();
     let length = if body.is_end_stream() { Some(0) } else { said_length(&headers) };
@@ -181,8 +183,8 @@ impl Hop<'_> {
                 false => format!("no answer within {:?}", self.limits.first_byte),
             };
             let met = Some(Met::new(Hazard::Silent, Measure::Cut));
-            let kind = FailureKind::Timeout;
-            return Poll::Ready(HopFailure { kind, detail, unanswered: false, met });
+            let late = failure(FailureKind::Timeout, detail);
+            return Poll::Ready(HopFailure { met, ..late });
         }
         if over {
             Poll::Ready(hung_up("the server hung up without an answer"))
@@ -208,7 +210,7 @@ impl Hop<'_> {
         }
         if error.is_reset() && error.is_remote() {
             let detail = format!("the server broke the answer off: {error}");
-            return HopFailure { kind: FailureKind::Reset, detail, unanswered: false, met: None };
+            return failure(FailureKind::Reset, detail);
         }
         let what = game(error).unwrap_or("frames out of order");
         HopFailure {
@@ -329,7 +331,7 @@ fn said_length(headers: &Headers) -> Option<u64> {
 }
 
 fn hung_up(detail: &str) -> HopFailure {
-    HopFailure { kind: FailureKind::Reset, detail: detail.to_owned(), unanswered: true, met: None }
+    HopFailure { unanswered: true, ..failure(FailureKind::Reset, detail.to_owned()) }
 }
 
 /// What no server sends that means to answer; other errors in frames may be mistakes.

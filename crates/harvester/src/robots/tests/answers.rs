@@ -35,13 +35,7 @@ fn exchange(status: u16, body: &str, headers: &[(&str, &str)]) -> Exchange {
 }
 
 fn failure(kind: FailureKind) -> FetchFailure {
-    FetchFailure {
-        kind,
-        detail: "no".to_owned(),
-        met: None,
-        address: None,
-        timing: Timing::default(),
-    }
+    FetchFailure::new(kind, "no")
 }
 
 fn ask(

@@ -9,7 +9,7 @@ use harvester::{
 };
 use model::{
     Busy, Exchange, FailureKind, FetchFailure, FetchLimits, FetchRequest, Gate, Hazard, Measure,
-    Page, Purpose, Refusal, RefusalReason, RobotsAnswer, Sighting, SiteDelta, Timestamp, Timing,
+    Page, Purpose, Refusal, RefusalReason, RobotsAnswer, Sighting, SiteDelta, Timestamp,
 };
 
 use seeder::traps::{Bearing, Found, near};
@@ -159,13 +159,7 @@ impl Harvest {
 
     /// Nothing of the answer is kept: the page is excluded as if it had never been asked for.
     fn drop_answer(&mut self, mut assignment: Assignment, refusal: Refusal, now: Timestamp) {
-        let failure = FetchFailure {
-            kind: FailureKind::Aborted,
-            detail: refusal.rule.clone(),
-            met: None,
-            address: None,
-            timing: Timing::default(),
-        };
+        let failure = FetchFailure::new(FailureKind::Aborted, refusal.rule.clone());
         self.state.in_flight -= 1;
         self.workbench.release(assignment.id, Err(&failure), now);
         if let Some(held) = self.state.hand.get(&assignment.site.key) {

@@ -10,7 +10,7 @@ use harvester::{
 };
 use model::{
     Busy, Exchange, FailureKind, FetchFailure, FetchLimits, Page, Purpose, SiteKey, SpiderId,
-    Timestamp, Timing,
+    Timestamp,
 };
 
 use super::Harvest;
@@ -46,13 +46,7 @@ impl Harvest {
 
     /// The login was taken out of the configuration meanwhile.
     fn nothing_to_log_in_to(&mut self, assignment: &Assignment, now: Timestamp) {
-        let failure = FetchFailure {
-            kind: FailureKind::Aborted,
-            detail: String::new(),
-            met: None,
-            address: None,
-            timing: Timing::default(),
-        };
+        let failure = FetchFailure::new(FailureKind::Aborted, "");
         self.workbench.release(assignment.id, Err(&failure), now);
         self.workbench.enter(&assignment.site.key, assignment.spider, None, now);
     }
