@@ -233,7 +233,10 @@ fn has_binary_bytes(header: &[u8]) -> bool {
     let has_bom = [b"\xfe\xff".as_slice(), b"\xff\xfe", b"\xef\xbb\xbf"]
         .iter()
         .any(|bom| header.starts_with(bom));
-    !has_bom && header.iter().any(|b| matches!(b, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f))
+    let is_binary = |b: &u8| matches!(b, 0..=8 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f);
+    // Block by block, all bytes of one at once.
+    let has_binary = |block: &[u8]| block.iter().fold(false, |has, b| has | is_binary(b));
+    !has_bom && header.chunks(64).any(has_binary)
 }
 
 #[cfg(test)]

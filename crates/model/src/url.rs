@@ -30,7 +30,7 @@ mod punycode;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, hash, sync::Arc};
+use std::{cell::RefCell, fmt, hash, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -46,7 +46,12 @@ pub struct CrawlUrl {
     fp: Fingerprint,
     /// Where the authority ends and the path begins.
     path_start: u32,
+    /// Where the path ends: at the question mark, or with the text. Both are asked for many times a link.
+    path_end: u32,
 }
+
+/// Of the space in which URLs are put together: longer ones are rare.
+const TEXT_BYTES_KEPT: usize = 4_096;
 
 /// Stable across runs and machines: xxh3 of the canonical text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -121,8 +126,10 @@ impl CrawlUrl {
 
     fn from_canonical(text: Arc<str>, path_start: usize) -> CrawlUrl {
         let fp = Fingerprint(xxh3_64(text.as_bytes()));
+        let path = text[path_start..].find('?');
+        let path_end = path.map_or(text.len(), |length| path_start + length);
         // The url crate refuses texts of 4 GB and more.
-        CrawlUrl { text, fp, path_start: path_start as u32 }
+        CrawlUrl { text, fp, path_start: path_start as u32, path_end: path_end as u32 }
     }
 
     /// The same page in the collection's own normal form.
@@ -130,14 +137,25 @@ impl CrawlUrl {
     pub fn with_form(&self, form: &NormalForm) -> CrawlUrl {
         match form.rewrite(self.path(), self.query()) {
             None => self.clone(),
-            Some(rest) => self.at(&rest),
+            Some(rest) => self.at(&[&rest]),
         }
     }
 
-    /// Another place on the same origin; `path_and_query` is canonical and begins with a slash.
-    pub(crate) fn at(&self, path_and_query: &str) -> CrawlUrl {
-        let text = [self.origin_text(), path_and_query].concat();
-        CrawlUrl::from_canonical(Arc::from(text), self.path_start as usize)
+    /// Another place on the same origin; the parts together are a canonical path and query, and begin with a slash.
+    pub(crate) fn at(&self, path_and_query: &[&str]) -> CrawlUrl {
+        thread_local! {
+            // Most URLs of a crawl are made here: each is to cost one allocation, that of its own text.
+            static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
+        }
+        let text = TEXT.with_borrow_mut(|text| {
+            text.clear();
+            text.push_str(self.origin_text());
+            path_and_query.iter().for_each(|part| text.push_str(part));
+            let shared = Arc::from(text.as_str());
+            text.shrink_to(TEXT_BYTES_KEPT);
+            shared
+        });
+        CrawlUrl::from_canonical(text, self.path_start as usize)
     }
 
     /// `/robots.txt` of an origin.
@@ -187,12 +205,11 @@ impl CrawlUrl {
     }
 
     pub fn path(&self) -> &str {
-        let rest = self.path_and_query();
-        rest.split_once('?').map_or(rest, |(path, _)| path)
+        &self.text[self.path_start as usize..self.path_end as usize]
     }
 
     pub fn query(&self) -> Option<&str> {
-        self.path_and_query().split_once('?').map(|(_, query)| query)
+        self.text.get(self.path_end as usize + 1..)
     }
 
     /// What stands between the slashes of the path; `/a/` gives `a` and an empty one.
@@ -249,7 +266,7 @@ impl CrawlUrl {
     /// The site's entry page on the same origin.
     #[must_use]
     pub fn home(&self) -> CrawlUrl {
-        self.at("/")
+        self.at(&["/"])
     }
 }
 

@@ -214,6 +214,7 @@ impl Adopter<'_> {
         // Nobody watches this bench, so nobody gives it up.
         let bench = Bench::new(ADOPTING);
         let read = self.stage.read(&bench, exchange, page, &filed, after, &stakes);
+        self.stage.watch.end(&bench);
         let Some((report, decisions)) = read else { return Ok(true) };
         self.stage.keep_file(exchange, &report)?;
         let now = self.clock.now();

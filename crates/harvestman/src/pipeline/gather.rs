@@ -25,6 +25,7 @@ use store::{
     warc::{RecordIds, dechunk, sha1, sha1_pair},
 };
 use tokio::sync::mpsc::Sender;
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::{
     lesson::Lesson,
@@ -68,7 +69,7 @@ impl GatherStage {
     /// One thread's loop; ends when the harvest loop hangs up.
     pub fn run(&self, bench: &Bench, jobs: &Mutex<Receiver<GatherJob>>, events: &Sender<Event>) {
         let mut unwritten = 0;
-        while let Some(job) = self.next(jobs, &mut unwritten) {
+        while let Some(job) = self.next(bench, jobs, &mut unwritten) {
             let event = match self.work(job, bench, events) {
                 Ok(Some(report)) => Event::Gathered(Box::new(report)),
                 // Given up meanwhile: another thread is in its place, and the page is settled.
@@ -76,14 +77,20 @@ impl GatherStage {
                 Err(error) => Event::Fault(error),
             };
             if events.blocking_send(event).is_err() {
-                return;
+                break;
             }
         }
+        self.watch.end(bench);
     }
 
     /// The next job. Before it waits, and every few records, what was archived is handed to the system:
     /// a killed process then loses hardly more than what it was asking for.
-    fn next(&self, jobs: &Mutex<Receiver<GatherJob>>, unwritten: &mut usize) -> Option<GatherJob> {
+    fn next(
+        &self,
+        bench: &Bench,
+        jobs: &Mutex<Receiver<GatherJob>>,
+        unwritten: &mut usize,
+    ) -> Option<GatherJob> {
         *unwritten += 1;
         if *unwritten < UNWRITTEN_MAX {
             // A taken lock means that another thread waits for jobs: there are none.
@@ -93,6 +100,7 @@ impl GatherStage {
             }
         }
         *unwritten = 0;
+        self.watch.end(bench);
         if let Err(error) = self.archive.flush() {
             // The next append or sync meets the same trouble and is heard.
             tracing::debug!(%error, "archived records are not written yet");
@@ -165,14 +173,14 @@ impl GatherStage {
         page: Option<&Page>,
         events: &Sender<Event>,
     ) -> Result<Filed, StoreError> {
-        let (digest, block) = self.digests(exchange, page);
         let cut = self.cut(exchange, page);
+        let (digest, block) = self.digests(exchange, page, cut.is_some());
         let stored = cut.as_ref().map_or(digest, |cut| sha1(&[&cut.entity]));
         let (kind, seen) = self.kind_of(exchange, page, Digests { whole: &digest, stored });
         let revisit = !matches!(kind, EntryKind::Response);
         let record_id = self.ids.make();
         let archived = cut.as_ref().unwrap_or(exchange);
-        let block_digest = block.filter(|_| cut.is_none() && !revisit);
+        let block_digest = block.filter(|_| !revisit);
         let payload_digest = stored;
         let entry =
             ArchiveEntry { exchange: archived, record_id, payload_digest, block_digest, kind };
@@ -185,10 +193,19 @@ impl GatherStage {
         Ok(Filed { location, record_id, digest, seen, revisit })
     }
 
-    /// Of the payload and, where all of the answer is likely to be archived, of the block that it becomes.
-    fn digests(&self, exchange: &Exchange, page: Option<&Page>) -> ([u8; 20], Option<[u8; 20]>) {
+    /// Of the payload and, where all of the answer is likely to be archived, of the block that it becomes. The digest of
+    /// a payload that is archived cut is in no record, and only compared with others: it need not be the dear one.
+    fn digests(
+        &self,
+        exchange: &Exchange,
+        page: Option<&Page>,
+        is_cut: bool,
+    ) -> ([u8; 20], Option<[u8; 20]>) {
+        if is_cut {
+            return (compared(&exchange.entity), None);
+        }
         let is_known = page.is_some_and(|page| page.last.is_some());
-        if is_known || exchange.status != 200 || self.stored_bytes_max.is_some() {
+        if is_known || exchange.status != 200 {
             return (sha1(&[&exchange.entity]), None);
         }
         let block = [&exchange.response_head[..], &exchange.wire_body];
@@ -265,8 +282,8 @@ impl GatherStage {
         directory.write(&exchange.url, exchange.started, &exchange.body)
     }
 
-    /// Gathers an archived answer and judges its links, noting in the bench's slot what is being read. Also the way
-    /// records are adopted after a crash. `None` when the bench was given up meanwhile: what there is to say of the
+    /// Gathers an archived answer and judges its links, noting in the bench's slot what is being read; the note stays
+    /// until the next one, or [`Watch::end`]. Also the way records are adopted after a crash. `None` when the bench was given up meanwhile: what there is to say of the
     /// page is said.
     pub fn read(
         &self,
@@ -287,14 +304,11 @@ impl GatherStage {
         }
         // The gatherer promises not to panic; should it break the promise, one page is poor, not the crawl.
         // Of an answer without a body nothing is read that could end the process.
-        let slot = Some(bench.slot).filter(|_| !exchange.body.is_empty());
-        if let Some(slot) = slot {
-            self.watch.begin(slot, page.url.as_str());
+        match exchange.body.is_empty() {
+            true => self.watch.end(bench),
+            false => self.watch.begin(bench, page.url.as_str()),
         }
         let outcome = catch_unwind(AssertUnwindSafe(|| self.reading(&page, exchange, filed)));
-        if let Some(slot) = slot {
-            self.watch.end(slot);
-        }
         // Before anything is counted: the watchdog has counted what it took from here.
         if !bench.put_down() {
             return None;
@@ -477,6 +491,14 @@ pub struct Filed {
     pub seen: Seen,
     /// The record is a revisit.
     pub revisit: bool,
+}
+
+/// What tells a payload from others, though not from one that was made to look like it.
+fn compared(payload: &[u8]) -> [u8; 20] {
+    let mut digest = [0; 20];
+    digest[..16].copy_from_slice(&xxh3_128(payload).to_le_bytes());
+    digest[16..].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+    digest
 }
 
 /// The redirect of a page is a link; that of a part says where the part is, and links of a part are none.

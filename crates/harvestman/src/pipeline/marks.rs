@@ -29,16 +29,20 @@ impl Watch {
         Watch { readings: Some(readings), ..Watch::default() }
     }
 
-    /// Before a page is read, in this slot of the file; [`Watch::end`] after it.
-    pub fn begin(&self, slot: usize, url: &str) {
+    /// Before a page is read, in the bench's slot of the file. [`Watch::end`] comes when nothing is read after it: of a
+    /// thread with more to do, the next page stands over the last a moment later.
+    pub fn begin(&self, bench: &Bench, url: &str) {
         if let Some(readings) = &self.readings {
-            readings.begin(slot, url);
+            readings.begin(bench.slot, url);
+            bench.noted.store(true, Ordering::Relaxed);
         }
     }
 
-    pub fn end(&self, slot: usize) {
-        if let Some(readings) = &self.readings {
-            readings.end(slot);
+    pub fn end(&self, bench: &Bench) {
+        if let Some(readings) = &self.readings
+            && bench.noted.swap(false, Ordering::Relaxed)
+        {
+            readings.end(bench.slot);
         }
     }
 
@@ -138,6 +142,8 @@ impl HarvestPulse {
 pub struct Bench {
     /// Of [`Watch::begin`].
     pub slot: usize,
+    /// The slot names a page.
+    noted: AtomicBool,
     begun: AtomicU64,
     reading: Mutex<Option<Arc<Unread>>>,
     given_up: AtomicBool,
@@ -156,8 +162,8 @@ pub struct Unread {
 
 impl Bench {
     pub fn new(slot: usize) -> Bench {
-        let (begun, given_up) = (AtomicU64::new(0), AtomicBool::new(false));
-        Bench { slot, begun, reading: Mutex::new(None), given_up }
+        let [noted, given_up] = [false; 2].map(AtomicBool::new);
+        Bench { slot, noted, begun: AtomicU64::new(0), reading: Mutex::new(None), given_up }
     }
 
     pub fn lay(&self, unread: Arc<Unread>) {

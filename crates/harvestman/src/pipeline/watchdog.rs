@@ -74,7 +74,7 @@ impl Watchdog {
             }
             let Some(unread) = mark.and_then(|mark| bench.give_up(mark)) else { continue };
             let stage = self.crew.stage();
-            stage.watch.end(bench.slot);
+            stage.watch.end(&bench);
             let url = unread.exchange.url.as_str();
             self.tell(&format!(
                 "reading {} has not ended for {stood:?}: left, its site goes on",

@@ -30,16 +30,16 @@ pub(super) fn join(base: &CrawlUrl, reference: &str) -> Option<CrawlUrl> {
     match reference.as_bytes() {
         [] | [b'#', ..] => Some(base.clone()),
         [b'/', b'/', ..] | [b'.', ..] => None,
-        [b'/', ..] => Some(base.at(&reference[..length(reference.as_bytes())?])),
+        [b'/', ..] => Some(base.at(&[&reference[..length(reference.as_bytes())?]])),
         [b'?', ..] => {
             let length = query_length(&reference.as_bytes()[1..])? + 1;
-            Some(base.at(&[base.path(), &reference[..length]].concat()))
+            Some(base.at(&[base.path(), &reference[..length]]))
         }
         bytes if first_segment_has_colon(bytes) => absolute(reference),
         bytes => {
             let length = length(bytes)?;
             let folder = base.path().rfind('/')? + 1;
-            Some(base.at(&[&base.path()[..folder], &reference[..length]].concat()))
+            Some(base.at(&[&base.path()[..folder], &reference[..length]]))
         }
     }
 }
