@@ -4,11 +4,23 @@
 //! words about one in seven is hidden by chance on the longest texts that are looked at, and none is ever made up.
 //! The numbers of a text are kept likewise, by themselves.
 
+use std::borrow::Cow;
+
 /// The words of a text that is not too long.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WordBits(Box<[u64; CELLS]>);
+pub struct WordBits(Bits);
+
+/// A text has few numbers, and several of them are remembered for every site in hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Bits {
+    /// Those that are set, in order.
+    Few(Vec<u16>),
+    All(Box<[u64; CELLS]>),
+}
 
 const CELLS: usize = 128;
+/// An eighth of the room of all.
+const FEW_MAX: usize = 64;
 
 impl WordBits {
     /// Longer texts would fill the bits.
@@ -16,19 +28,33 @@ impl WordBits {
 
     /// Of no words; `None` for a text of too many bytes.
     pub fn for_text(bytes: usize) -> Option<WordBits> {
-        (bytes <= WordBits::TEXT_BYTES_MAX).then(|| WordBits(Box::new([0; CELLS])))
+        (bytes <= WordBits::TEXT_BYTES_MAX).then(|| WordBits(Bits::All(Box::new([0; CELLS]))))
     }
 
     /// A word, by a hash whose upper bits are good.
     #[inline]
     pub fn add(&mut self, hash: u64) {
-        let bit = hash >> (64 - 13);
-        self.0[(bit / 64) as usize % CELLS] |= 1 << (bit % 64);
+        let bit = (hash >> (64 - 13)) as u16;
+        match &mut self.0 {
+            Bits::All(cells) => set(cells, bit),
+            Bits::Few(_) => self.add_to_few(bit),
+        }
+    }
+
+    fn add_to_few(&mut self, bit: u16) {
+        let Bits::Few(few) = &mut self.0 else { return };
+        let Err(place) = few.binary_search(&bit) else { return };
+        few.insert(place, bit);
+        if few.len() > FEW_MAX {
+            let mut cells = Box::new([0; CELLS]);
+            few.iter().for_each(|bit| set(&mut cells, *bit));
+            self.0 = Bits::All(cells);
+        }
     }
 
     /// Of no numbers: a text has few of them.
     pub fn for_numbers() -> WordBits {
-        WordBits(Box::new([0; CELLS]))
+        WordBits(Bits::Few(Vec::new()))
     }
 
     /// A number, as it is written but for zeros before it.
@@ -42,15 +68,52 @@ impl WordBits {
 
     /// How many words of this text neither the other has nor these are.
     pub fn beyond_both(&self, other: &WordBits, these: &WordBits) -> u32 {
-        let cells = self.0.iter().zip(other.0.iter()).zip(these.0.iter());
-        cells.map(|((own, theirs), these)| (own & !theirs & !these).count_ones()).sum()
+        match &self.0 {
+            Bits::Few(few) => {
+                few.iter().filter(|bit| !other.has(**bit) && !these.has(**bit)).count() as u32
+            }
+            Bits::All(own) => {
+                let (others, these) = (other.cells(), these.cells());
+                let cells = own.iter().zip(others.iter()).zip(these.iter());
+                cells.map(|((own, other), these)| (own & !other & !these).count_ones()).sum()
+            }
+        }
     }
 
     /// How many words of this text the other has not, as far as can be seen.
     pub fn beyond(&self, other: &WordBits) -> u32 {
-        let pairs = self.0.iter().zip(other.0.iter());
-        pairs.map(|(own, theirs)| (own & !theirs).count_ones()).sum()
+        match &self.0 {
+            Bits::Few(few) => few.iter().filter(|bit| !other.has(**bit)).count() as u32,
+            Bits::All(own) => {
+                let others = other.cells();
+                let pairs = own.iter().zip(others.iter());
+                pairs.map(|(own, theirs)| (own & !theirs).count_ones()).sum()
+            }
+        }
     }
+
+    fn cells(&self) -> Cow<'_, [u64; CELLS]> {
+        match &self.0 {
+            Bits::All(cells) => Cow::Borrowed(cells),
+            Bits::Few(few) => {
+                let mut cells = [0; CELLS];
+                few.iter().for_each(|bit| set(&mut cells, *bit));
+                Cow::Owned(cells)
+            }
+        }
+    }
+
+    fn has(&self, bit: u16) -> bool {
+        match &self.0 {
+            Bits::Few(few) => few.binary_search(&bit).is_ok(),
+            Bits::All(cells) => cells[usize::from(bit / 64)] >> (bit % 64) & 1 == 1,
+        }
+    }
+}
+
+#[inline]
+fn set(cells: &mut [u64; CELLS], bit: u16) {
+    cells[usize::from(bit / 64) % CELLS] |= 1 << (bit % 64);
 }
 
 #[cfg(test)]
@@ -67,6 +130,20 @@ mod tests {
         let (one, other) = (of(&[1, 2, 3, 3]), of(&[3, 4]));
         assert_eq!((one.beyond(&other), other.beyond(&one), one.beyond(&one)), (2, 1, 0));
         assert_eq!(WordBits::for_text(WordBits::TEXT_BYTES_MAX + 1), None);
+    }
+
+    #[test]
+    fn few_bits_and_many_are_compared_alike() {
+        let of = |count: u64| {
+            let mut bits = WordBits::for_numbers();
+            (0..count).for_each(|n| bits.add(n << (64 - 13)));
+            bits
+        };
+        let (few, many) = (of(FEW_MAX as u64), of(200));
+        assert!(matches!((&few.0, &many.0), (Bits::Few(_), Bits::All(_))));
+        assert_eq!((few.beyond(&many), many.beyond(&few)), (0, 200 - FEW_MAX as u32));
+        assert_eq!((many.beyond(&of(150)), of(150).beyond(&many)), (50, 0));
+        assert_eq!((many.beyond_both(&few, &of(100)), few.beyond_both(&of(3), &of(5))), (100, 59));
     }
 
     #[test]

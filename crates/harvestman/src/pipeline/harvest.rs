@@ -125,7 +125,7 @@ pub struct Harvest {
     pub clock: Arc<dyn Clock>,
     pub spawner: Spawner,
     pub jobs: SyncSender<GatherJob>,
-    pub orders: SyncSender<Order>,
+    pub orders: SyncSender<Box<Order>>,
     pub spiders: Arc<Spiders>,
     pub helm: Box<dyn Helm>,
     pub robots_limits: Arc<FetchLimits>,
@@ -519,7 +519,8 @@ impl Harvest {
     }
 
     fn order(&mut self, order: Order) {
-        match self.orders.try_send(order) {
+        // In a box: room is kept for thousands of them, and some are large.
+        match self.orders.try_send(Box::new(order)) {
             Ok(()) => {}
             // Its fault is already in our event queue.
             Err(TrySendError::Disconnected(_)) => tracing::debug!("the writer has gone"),

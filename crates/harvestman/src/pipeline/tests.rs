@@ -135,9 +135,9 @@ fn check_ins_go_on_while_a_batch_is_chosen() {
     let (events, mut said) = channel(100);
     let (orders, order_box) = mpsc::sync_channel(100);
     let profit = manager::Profit::default();
-    orders.send(Order::Batch(SpiderId(1), profit, world.clock.busy())).unwrap();
+    orders.send(Box::new(Order::Batch(SpiderId(1), profit, world.clock.busy()))).unwrap();
     for _ in 0..3 {
-        orders.send(Order::Settle(Box::default())).unwrap();
+        orders.send(Box::new(Order::Settle(Box::default()))).unwrap();
     }
     let writer = Writer {
         desk: Box::new(frontier),

@@ -75,14 +75,14 @@ struct Batch {
 
 impl Writer {
     /// Serves orders until the harvest loop hangs up; then commits what is left and hands the desk back.
-    pub fn run(self, orders: &Receiver<Order>) -> Box<dyn Desk> {
+    pub fn run(self, orders: &Receiver<Box<Order>>) -> Box<dyn Desk> {
         let watch = self.watch.clone();
         let desk = self.serve(orders);
         watch.writer.end();
         desk
     }
 
-    fn serve(mut self, orders: &Receiver<Order>) -> Box<dyn Desk> {
+    fn serve(mut self, orders: &Receiver<Box<Order>>) -> Box<dyn Desk> {
         let mut batch = Batch::default();
         let mut looked = Timestamp::ZERO;
         loop {
@@ -93,7 +93,7 @@ impl Writer {
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             let idle = order.is_none();
-            let outcome = order.map_or(Ok(()), |order| self.obey(order, &mut batch));
+            let outcome = order.map_or(Ok(()), |order| self.obey(*order, &mut batch));
             let outcome = outcome.and_then(|()| self.commit_if_ripe(&mut batch));
             let outcome = outcome.and_then(|()| match self.surveys.have_a_turn(idle) {
                 true => self.go_on_with_survey(&mut batch),
@@ -113,7 +113,11 @@ impl Writer {
 
     /// The next order. Nobody waits for a check-in, and where one comes, others follow: they are taken a few at a time,
     /// so that not each of them wakes this thread.
-    fn next(&self, orders: &Receiver<Order>, batch: &mut Batch) -> Result<Order, RecvTimeoutError> {
+    fn next(
+        &self,
+        orders: &Receiver<Box<Order>>,
+        batch: &mut Batch,
+    ) -> Result<Box<Order>, RecvTimeoutError> {
         if let Ok(order) = orders.try_recv() {
             return Ok(order);
         }

@@ -2,34 +2,44 @@
 //!
 //! Both are exact: what they say is so. They only ever forget, and hear of a row after its commit.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, mem};
 
 use model::{Fingerprint, SiteId};
 
 /// Fingerprints whose row is stored, with a level the row is not above (or the page was fetched, when
 /// its level no longer matters). Most links to other sites are known ones and end here.
+///
+/// It begins small and grows with what it is told, so that a crawl of few URLs does not pay for one of many.
 pub(super) struct StoredFingerprints {
     /// Sets of [`WAYS`] slots; 0 is an empty slot.
     fingerprints: Box<[u64]>,
     levels: Box<[u16]>,
+    /// Slots that are taken.
+    held: usize,
+    entries_max: usize,
     /// Which slot of a full set goes next.
     turn: usize,
 }
 
 const WAYS: usize = 4;
-/// A million fingerprints with their levels: 10 MB.
-const ENTRIES: usize = 1 << 20;
+/// A million fingerprints with their levels: 10 MB …
+const ENTRIES_MAX: usize = 1 << 20;
+/// … and room for the first of them: 160 KB.
+const ENTRIES_FIRST: usize = 1 << 14;
 
 impl StoredFingerprints {
     pub fn new() -> StoredFingerprints {
-        StoredFingerprints::with_entries(ENTRIES)
+        StoredFingerprints::with_entries(ENTRIES_FIRST, ENTRIES_MAX)
     }
 
-    fn with_entries(entries: usize) -> StoredFingerprints {
-        let entries = entries.next_power_of_two().max(WAYS);
+    /// Both are powers of two.
+    fn with_entries(entries: usize, entries_max: usize) -> StoredFingerprints {
+        let entries = entries.max(WAYS);
         StoredFingerprints {
             fingerprints: vec![0; entries].into(),
             levels: vec![0; entries].into(),
+            held: 0,
+            entries_max,
             turn: 0,
         }
     }
@@ -46,18 +56,29 @@ impl StoredFingerprints {
         }
         let set = self.set_of(fp);
         let slots = &self.fingerprints[set..set + WAYS];
-        let slot = match slots.iter().position(|held| *held == fp.0) {
-            Some(way) => {
-                self.levels[set + way] = self.levels[set + way].min(level);
-                return;
-            }
-            None => slots.iter().position(|held| *held == 0).unwrap_or_else(|| {
-                self.turn = (self.turn + 1) % WAYS;
-                self.turn
-            }),
-        };
+        if let Some(way) = slots.iter().position(|held| *held == fp.0) {
+            self.levels[set + way] = self.levels[set + way].min(level);
+            return;
+        }
+        let slot = slots.iter().position(|held| *held == 0);
+        let slot = slot.inspect(|_| self.held += 1).unwrap_or_else(|| {
+            self.turn = (self.turn + 1) % WAYS;
+            self.turn
+        });
         self.fingerprints[set + slot] = fp.0;
         self.levels[set + slot] = level;
+        // A quarter full: hardly a set is wholly.
+        if self.held * 4 > self.fingerprints.len() && self.fingerprints.len() < self.entries_max {
+            self.grow();
+        }
+    }
+
+    fn grow(&mut self) {
+        let entries = self.fingerprints.len() * 2;
+        let old = mem::replace(self, StoredFingerprints::with_entries(entries, self.entries_max));
+        for (fp, level) in old.fingerprints.iter().zip(&old.levels) {
+            self.remember(Fingerprint(*fp), *level);
+        }
     }
 
     fn set_of(&self, fp: Fingerprint) -> usize {
@@ -113,7 +134,7 @@ mod tests {
             stored in prop::collection::vec((1u64.., 0u16..5), 0..200),
             asked in prop::collection::vec(1u64.., 0..50),
         ) {
-            let mut cache = StoredFingerprints::with_entries(16);
+            let mut cache = StoredFingerprints::with_entries(4, 16);
             for (fp, level) in &stored {
                 cache.remember(Fingerprint(*fp), *level);
             }
@@ -125,6 +146,18 @@ mod tests {
                 prop_assert!(!cache.covers(Fingerprint(*fp), u16::MAX));
             }
         }
+    }
+
+    #[test]
+    fn what_was_remembered_is_still_known_when_there_is_more_and_the_room_is_bounded() {
+        let mut cache = StoredFingerprints::new();
+        let fp = |n: u64| Fingerprint(n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        (1..=200_000).for_each(|n| cache.remember(fp(n), 3));
+        let known = (1..=200_000).filter(|n| cache.covers(fp(*n), 3)).count();
+        assert!(known > 199_000, "{known}");
+        assert!(cache.fingerprints.len() < ENTRIES_MAX);
+        (1..=2_000_000).for_each(|n| cache.remember(fp(n), 3));
+        assert_eq!(cache.fingerprints.len(), ENTRIES_MAX);
     }
 
     #[test]

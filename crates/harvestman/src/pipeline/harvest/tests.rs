@@ -42,7 +42,7 @@ fn a_check_out_comes_behind_the_renewal_of_the_leases_in_hand() {
     clock.advance(limits::LEASE * 2);
     harvest.state.check_at = Some(NOW);
     harvest.check_out(clock.now());
-    let given: Vec<Order> = orders.try_iter().collect();
+    let given: Vec<Order> = orders.try_iter().map(|order| *order).collect();
     let [Order::Settle(renewal), Order::CheckOut(..)] = &given[..] else { panic!("another order") };
     assert_eq!(
         renewal.deltas[0].release,
@@ -157,7 +157,9 @@ fn a_seed_that_comes_while_the_crawl_runs_takes_the_normal_form_of_the_collectio
     let rules = SpiderRules { form, ..SpiderRules::default() };
     harvest.spiders.set(Spider { rules, ..spider(&[]) });
     assert_eq!(harvest.seed(&["http://a.example/?utm_source=x".to_owned()], &[], None), "1 taken");
-    let Ok(Order::Settle(share)) = orders.try_recv() else { panic!("nothing is settled") };
+    let Ok(Order::Settle(share)) = orders.try_recv().map(|order| *order) else {
+        panic!("nothing is settled")
+    };
     assert_eq!(share.candidates[0].url.as_str(), "http://a.example/");
 }
 
@@ -171,7 +173,7 @@ fn what_was_lent_and_cannot_be_paid_for_is_asked_for_at_the_next_tick() {
     assert!(harvest.state.hand.is_empty(), "no room in hand for what cannot be visited");
     let at = harvest.state.check_at.expect("somebody has to wake the loop");
     assert!(at > clock.now() && at <= clock.now().plus(Duration::from_secs(60)));
-    let given: Vec<Order> = orders.try_iter().collect();
+    let given: Vec<Order> = orders.try_iter().map(|order| *order).collect();
     let Some(Order::Settle(back)) = given.last() else { panic!("it was not given back") };
     assert_eq!(back.deltas[0].release, Release::NotBefore(NOW));
 }
@@ -274,13 +276,13 @@ fn a_batch_of_a_time_to_come_does_not_hold_up_the_next() {
     };
     harvest.planning = Planning::new(true, Some(saved), NOW);
     harvest.make_batches(NOW);
-    assert!(matches!(orders.try_recv(), Ok(Order::Batch(..))));
+    assert!(matches!(orders.try_recv().as_deref(), Ok(Order::Batch(..))));
     harvest.make_batches(NOW.plus(Duration::from_secs(3_600)));
     assert!(orders.try_recv().is_err(), "and then not before its time");
     let next = harvest.next_batch().expect("the spider goes by batches");
     assert!(next > NOW && next < NOW.plus(Duration::from_secs(86_400 - 3_000)), "not this hour");
     harvest.make_batches(next);
-    assert!(matches!(orders.try_recv(), Ok(Order::Batch(..))));
+    assert!(matches!(orders.try_recv().as_deref(), Ok(Order::Batch(..))));
 }
 
 #[test]
@@ -296,7 +298,7 @@ fn a_purse_of_a_spider_hears_how_many_pages_it_has() {
 }
 
 /// The spider has a purse of its own, with this budget.
-fn harvest_with_purse(budget: manager::Budget) -> (Harvest, Arc<Dial>, Receiver<Order>) {
+fn harvest_with_purse(budget: manager::Budget) -> (Harvest, Arc<Dial>, Receiver<Box<Order>>) {
     let (mut harvest, clock, orders) = harvest(64);
     let own = manager::PurseId(1);
     let mut spider = spider(&[]);
@@ -309,7 +311,7 @@ fn harvest_with_purse(budget: manager::Budget) -> (Harvest, Arc<Dial>, Receiver<
 }
 
 /// All pages come back after an interval, and share this budget.
-fn harvest_by_interval(budget: manager::Budget) -> (Harvest, Arc<Dial>, Receiver<Order>) {
+fn harvest_by_interval(budget: manager::Budget) -> (Harvest, Arc<Dial>, Receiver<Box<Order>>) {
     let (mut harvest, clock, orders) = harvest(64);
     let mut config = crate::config::Config::defaults();
     config.revisit.policy = crate::config::Policy::Fixed;
@@ -326,8 +328,8 @@ fn harvest_by_interval(budget: manager::Budget) -> (Harvest, Arc<Dial>, Receiver
 }
 
 /// How many were given since they were last counted.
-fn check_outs(orders: &Receiver<Order>) -> usize {
-    orders.try_iter().filter(|order| matches!(order, Order::CheckOut(..))).count()
+fn check_outs(orders: &Receiver<Box<Order>>) -> usize {
+    orders.try_iter().filter(|order| matches!(**order, Order::CheckOut(..))).count()
 }
 
 /// To be seen again, since a while.
@@ -350,7 +352,7 @@ fn pages(count: usize) -> Vec<model::Page> {
 }
 
 /// A loop with nothing under way, and the orders it gives.
-fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Order>) {
+fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Box<Order>>) {
     let dial = Arc::new(Dial(Mutex::new(NOW)));
     let clock: Arc<dyn Clock> = dial.clone();
     let web = Arc::new(SimWeb::new(WebOptions { sites: 1, ..WebOptions::default() }));
