@@ -6,7 +6,7 @@
 //! gave to everybody are kept, and so are those that it sets, but for answers to a private cookie.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use hyper::header::HeaderName;
+use http::header::HeaderName;
 
 const WITHHELD: &[u8] = b"[withheld]";
 const SETTING: &[u8] = b"set-cookie:";

@@ -1,0 +1,169 @@
+//! What a head says about the connection: whether it is good HTTP at all, how its body is framed (RFC 9112
+//! section 6.3), and whether another request may follow.
+//!
+//! Whether bytes are a head is httparse's judgement, told to take what browsers take: folded lines, blanks
+//! before the colon, and lines that are no header lines, which are passed over. So a line counts here only if it is
+//! one; `Headers` is the archive's reader and more generous. Refused are: other versions than 1.0 and 1.1, a status
+//! that is no number of three digits, a `Transfer-Encoding` in an HTTP/1.0 answer, a length over 64 bits.
+
+use std::{borrow::Cow, mem::MaybeUninit};
+
+use httparse::{Header, ParserConfig, Response, Status};
+
+use super::{bounds::HEADER_LINES_MAX, lengths::Lengths};
+
+/// Where a body ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// There is none.
+    Empty,
+    Length(u64),
+    Chunked,
+    UntilClose,
+}
+
+impl Framing {
+    /// The body's length on the wire, where it is known beforehand.
+    pub fn length(self) -> Option<u64> {
+        match self {
+            Framing::Empty => Some(0),
+            Framing::Length(length) => Some(length),
+            Framing::Chunked | Framing::UntilClose => None,
+        }
+    }
+}
+
+/// What is said of the connection in the head of a final answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    pub status: u16,
+    /// The server speaks HTTP/1.0.
+    pub old: bool,
+    /// Another request may follow.
+    pub keeps: bool,
+    /// Whether the last transfer coding is chunked; `None` where there is none at all.
+    chunked: Option<bool>,
+    length: Length,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
+    Unsaid,
+    Number(u64),
+    Bad,
+}
+
+impl Said {
+    /// Reads the final head that `received` begins with, behind empty lines and interim answers. `Ok(None)`
+    /// when it is good as far as it goes, but not all there.
+    pub fn read(mut received: &[u8]) -> Result<Option<Said>, String> {
+        loop {
+            let mut lines = [MaybeUninit::uninit(); HEADER_LINES_MAX];
+            let mut head = Response::new(&mut []);
+            let parsed =
+                lenient().parse_response_with_uninit_headers(&mut head, received, &mut lines);
+            let end = match parsed.map_err(|error| error.to_string())? {
+                Status::Complete(end) => end,
+                Status::Partial => return Ok(None),
+            };
+            let (status, old) = (head.code.unwrap_or_default(), head.version == Some(0));
+            match status {
+                0..100 => return Err("invalid status code".to_owned()),
+                100 | 102..200 => received = &received[end..],
+                _ => return Ok(Some(Said::of(status, old, head.headers))),
+            }
+        }
+    }
+
+    fn of(status: u16, old: bool, lines: &[Header<'_>]) -> Said {
+        Said {
+            status,
+            old,
+            keeps: keeps(old, lines) && status != 101,
+            chunked: values(lines, "transfer-encoding").last().map(|value| ends_chunked(&value)),
+            length: length(lines),
+        }
+    }
+
+    /// How the body is framed; lengths that mean nothing are as good as none.
+    pub fn framing(&self, lengths: Lengths) -> Result<Framing, String> {
+        match (self.status, self.chunked, self.length) {
+            (101 | 204 | 304, ..) => Ok(Framing::Empty),
+            (_, Some(_), _) if self.old => Err("unexpected transfer-encoding".to_owned()),
+            (_, Some(true), _) => Ok(Framing::Chunked),
+            (_, Some(false), _) | (.., Length::Unsaid) => Ok(Framing::UntilClose),
+            _ if lengths == Lengths::Meaningless => Ok(Framing::UntilClose),
+            (.., Length::Number(0)) => Ok(Framing::Empty),
+            (.., Length::Number(length)) => Ok(Framing::Length(length)),
+            (.., Length::Bad) => Err("invalid content-length".to_owned()),
+        }
+    }
+}
+
+fn lenient() -> ParserConfig {
+    let mut config = ParserConfig::default();
+    config
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .allow_spaces_after_header_name_in_responses(true)
+        .ignore_invalid_headers_in_responses(true);
+    config
+}
+
+/// HTTP/1.1 goes on unless it says otherwise, HTTP/1.0 ends unless it says otherwise, and once `close` was said,
+/// nothing takes it back.
+fn keeps(old: bool, lines: &[Header<'_>]) -> bool {
+    let said = |word: &str| {
+        values(lines, "connection").any(|value| {
+            let words = text(&value).unwrap_or_default().split(',');
+            words.map(str::trim).any(|found| found.eq_ignore_ascii_case(word))
+        })
+    };
+    !said("close") && (!old || said("keep-alive"))
+}
+
+fn ends_chunked(value: &[u8]) -> bool {
+    let last = text(value).and_then(|text| text.rsplit(',').next());
+    last.is_some_and(|coding| coding.trim().eq_ignore_ascii_case("chunked"))
+}
+
+fn length(lines: &[Header<'_>]) -> Length {
+    let mut found = Length::Unsaid;
+    for value in values(lines, "content-length") {
+        let Some(text) = text(&value) else { return Length::Bad };
+        for number in text.split(',') {
+            let read = match number.trim() {
+                digits if digits.bytes().all(|b| b.is_ascii_digit()) => digits.parse().ok(),
+                _ => None,
+            };
+            match (read, found) {
+                (Some(number), Length::Unsaid) => found = Length::Number(number),
+                (Some(number), Length::Number(before)) if number == before => {}
+                _ => return Length::Bad,
+            }
+        }
+    }
+    found
+}
+
+fn values<'a>(
+    lines: &'a [Header<'a>],
+    name: &'static str,
+) -> impl DoubleEndedIterator<Item = Cow<'a, [u8]>> {
+    let named = lines.iter().filter(move |line| line.name.eq_ignore_ascii_case(name));
+    named.map(|line| unfolded(line.value))
+}
+
+/// A fold is read as one blank (RFC 9112 section 5.2).
+fn unfolded(value: &[u8]) -> Cow<'_, [u8]> {
+    if !value.contains(&b'\n') {
+        return Cow::Borrowed(value);
+    }
+    let lines: Vec<&[u8]> = value.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).collect();
+    Cow::Owned(lines.join(&b' '))
+}
+
+/// Codings, lengths and options are of visible characters; what else is there means nothing.
+fn text(value: &[u8]) -> Option<&str> {
+    let plain = value.iter().all(|&b| matches!(b, b'\t' | b' '..=b'~'));
+    std::str::from_utf8(value).ok().filter(|_| plain)
+}
