@@ -161,3 +161,78 @@ impl Chunks {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The content of all that is there, and how it ended.
+    fn undone(wire: &[u8]) -> (Vec<u8>, Step, usize) {
+        let (mut chunks, mut at, mut content) = (Chunks::default(), 0, Vec::new());
+        loop {
+            match chunks.next(wire, &mut at, 3) {
+                Step::Data(data) => content.extend_from_slice(&wire[data]),
+                step => return (content, step, at),
+            }
+        }
+    }
+
+    #[test]
+    fn content_is_found_between_sizes_extensions_and_trailers() {
+        for (wire, content, end) in [
+            ("5\r\nhello\r\n0\r\n\r\nnext", "hello", Step::End),
+            ("5 \t\r\nhello\r\n0 ;a\r\n\r\nnext", "hello", Step::End),
+            ("0a;x=\"y\"\r\n0123456789\r\n00\r\nA: b\r\nC: d\r\n\r\nnext", "0123456789", Step::End),
+            ("5\r\nhel", "hel", Step::More),
+            ("5\r\nhello\r\n0\r\n\r", "hello", Step::More),
+            ("", "", Step::More),
+        ] {
+            let (found, step, at) = undone(wire.as_bytes());
+            assert_eq!((found.as_slice(), &step), (content.as_bytes(), &end), "{wire:?}");
+            let behind = if end == Step::End { "next" } else { "" };
+            assert_eq!(&wire[at..], behind, "{wire:?}");
+        }
+    }
+
+    #[test]
+    fn what_breaks_the_framing_breaks_the_body_there() {
+        for (wire, content) in [
+            ("\r\n", ""),
+            ("x\r\n", ""),
+            ("-1\r\n", ""),
+            (" 1\r\n", ""),
+            ("1 1\r\n", ""),
+            ("1\nx\r\n", ""),
+            ("1\r\rx\r\n", ""),
+            ("1;a\nb\r\n", ""),
+            ("1\r\nxy\r\n", "x"),
+            ("1\r\nx\n0\r\n\r\n", "x"),
+            ("1\r\nx\r\r\n", "x"),
+            ("10000000000000000\r\nx", ""),
+            ("1\r\nx\r\n0\r\nno colon\r\n\r\n", "x"),
+            ("1\r\nx\r\n0\r\nA: b\r\n folded\r\n\r\n", "x"),
+            ("1\r\nx\r\n0\r\nA: b\r\r\n\r\n", "x"),
+            ("1\r\nx\r\n0\r\n\r\r\n", "x"),
+        ] {
+            let (found, step, _) = undone(wire.as_bytes());
+            assert_eq!((found.as_slice(), step), (content.as_bytes(), Step::Broken), "{wire:?}");
+        }
+        let (found, step, _) = undone(b"ffffffffffffffff\r\nx");
+        assert_eq!((&found[..], step), (&b"x"[..], Step::More), "a size of 64 bits is one");
+    }
+
+    #[test]
+    fn extensions_and_trailers_are_bounded() {
+        let step_of = |wire: String| undone(wire.as_bytes()).1;
+        let long = |count| "x".repeat(count);
+        assert_eq!(step_of(format!("1;{}\r\nx", long(EXTENSION_BYTES_MAX - 1))), Step::More);
+        assert_eq!(step_of(format!("1;{}\r\nx", long(EXTENSION_BYTES_MAX))), Step::Broken);
+        let crumbs = format!("1;{}\r\nx\r\n", long(100)).repeat(200);
+        assert_eq!(step_of(crumbs), Step::Broken, "all chunks together");
+        assert_eq!(step_of(format!("0\r\nA: {}\r\n\r\n", long(16_000))), Step::End);
+        assert_eq!(step_of(format!("0\r\nA: {}\r\n\r\n", long(16_384))), Step::Broken);
+        assert_eq!(step_of(format!("0\r\n{}\r\n", "A:\r\n".repeat(HEADER_LINES_MAX))), Step::End);
+        let more = format!("0\r\n{}\r\n", "A:\r\n".repeat(HEADER_LINES_MAX + 1));
+        assert_eq!(step_of(more), Step::Broken);
+    }
+}

@@ -167,3 +167,94 @@ fn text(value: &[u8]) -> Option<&str> {
     let plain = value.iter().all(|&b| matches!(b, b'\t' | b' '..=b'~'));
     std::str::from_utf8(value).ok().filter(|_| plain)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(head: &str) -> Result<Option<Said>, String> {
+        Said::read(head.as_bytes())
+    }
+
+    #[test]
+    fn bodies_end_as_the_head_says() {
+        for (head, expected) in [
+            ("HTTP/1.1 200 OK\r\n", Framing::UntilClose),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n", Framing::Length(5)),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 005\r\nContent-Length: 5\r\n", Framing::Length(5)),
+            ("HTTP/1.1 200 OK\r\nContent-Length:\r\n\t5,\r\n 5\r\n", Framing::Length(5)),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n", Framing::Empty),
+            ("HTTP/1.1 204 No\r\nContent-Length: 5\r\n", Framing::Empty),
+            ("HTTP/1.0 304 No\r\nTransfer-Encoding: chunked\r\n", Framing::Empty),
+            ("HTTP/1.1 101 Go\r\nContent-Length: 5\r\n", Framing::Empty),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+                Framing::Chunked,
+            ),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip,\r\n CHUNKED\r\n", Framing::Chunked),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n", Framing::UntilClose),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: x\r\nContent-Length: 5\r\n",
+                Framing::UntilClose,
+            ),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\u{1}\r\n", Framing::UntilClose),
+        ] {
+            let found = said(&format!("{head}\r\n")).unwrap().unwrap();
+            assert_eq!(found.framing(Lengths::Clear), Ok(expected), "{head:?}");
+        }
+    }
+
+    #[test]
+    fn heads_that_frame_nothing_we_know_are_refused() {
+        let refused = |head: &str, lengths| said(head).unwrap().unwrap().framing(lengths).is_err();
+        let old = "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert!(refused(old, Lengths::Clear));
+        let over = "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n";
+        assert!(refused(over, Lengths::Clear));
+        let nonsense = "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n";
+        assert!(!refused(nonsense, Lengths::Meaningless));
+    }
+
+    #[test]
+    fn connections_are_kept_by_version_and_word() {
+        for (head, expected) in [
+            ("HTTP/1.1 200 OK\r\n", true),
+            ("HTTP/1.0 200 OK\r\n", false),
+            ("HTTP/1.0 200 OK\r\nConnection: x, Keep-Alive\r\n", true),
+            ("HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nConnection: Close\r\n", false),
+            ("HTTP/1.1 200 OK\r\nConnection: close\r\nConnection: keep-alive\r\n", false),
+            ("HTTP/1.1 200 OK\r\nConnection: closed\r\n", true),
+            ("HTTP/1.1 101 Go\r\n", false),
+        ] {
+            let found = said(&format!("{head}\r\n")).unwrap().unwrap();
+            assert_eq!(found.keeps, expected, "{head:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_head_is_told_from_what_is_not_all_there() {
+        for head in [
+            "HTTP/9.1 ",
+            "HTTP/1.2 200",
+            "http/1.1 200",
+            " HTTP/1.1 200",
+            "\r\rHTTP/1.1 200",
+            "HTTP/1.1  200",
+            "HTTP/1.1 2x",
+            "HTTP/1.1 20\r",
+            "HTTP/1.1 2000",
+            "HTTP/1.1 099 x\r\n\r\n",
+            "HTTP/1.1 200 a\u{1}",
+            "HTTP/1.1 200 OK\r\nA: b\rc",
+            "HTTP/1.1 200 OK\r\nA: \0",
+            "HTTP/1.1 100 Go\r\n\r\n<html>",
+        ] {
+            assert!(said(head).is_err(), "{head:?}");
+        }
+        for head in
+            ["", "\r\n", "HT", "HTTP/1.1 2", "HTTP/1.1 200 OK\r\nA", "HTTP/1.1 100 \r\n\r\n"]
+        {
+            assert_eq!(said(head), Ok(None), "{head:?}");
+        }
+    }
+}

@@ -39,3 +39,28 @@ fn lines(headers: &HeaderMap, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\r\n");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_written_line_by_line_in_title_case() {
+        let request = Request::get("/a?b").header("host", "a").header("x--one-2b", "C d");
+        let request = request.body(Bytes::new()).unwrap();
+        let text = String::from_utf8(written(&request, false)).unwrap();
+        assert_eq!(text, "GET /a?b HTTP/1.1\r\nHost: a\r\nX--One-2b: C d\r\n\r\n");
+        let text = String::from_utf8(written(&request, true)).unwrap();
+        assert_eq!(
+            text,
+            "GET /a?b HTTP/1.0\r\nHost: a\r\nX--One-2b: C d\r\nConnection: keep-alive\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn a_form_follows_its_length() {
+        let request = Request::post("http://a/b").header("host", "a").body(Bytes::from("x=y"));
+        let text = String::from_utf8(written(&request.unwrap(), false)).unwrap();
+        assert_eq!(text, "POST http://a/b HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nx=y");
+    }
+}
