@@ -37,7 +37,7 @@ use super::{
     line::Line,
     tape::Tape,
     wire::Wire,
-    written::written,
+    written::Written,
 };
 
 pub struct Answer {
@@ -68,7 +68,7 @@ pub async fn run(
 ) -> Result<Answer, HopFailure> {
     let limits = &*asked.limits;
     let exact = limits.wire_bytes_max.is_some();
-    let tape = Tape::new(written(&request, wire.old), head_bytes_max(limits), exact);
+    let tape = Tape::new(Written::new(&request, wire.old), head_bytes_max(limits), exact);
     let timer = pin!(None);
     let mut hop = Hop { wire, tape, limits, end, timer };
     let head = hop.head().await.map_err(|failure| hop.counted(failure))?;
@@ -355,7 +355,7 @@ impl Hop<'_> {
         Answer {
             status: head.status,
             headers: head.headers,
-            request_head: self.tape.take_sent(),
+            request_head: self.tape.take_head_sent(),
             response_head: received.slice(head.at),
             wire_body: bodies.wire_body,
             entity: bodies.entity,

@@ -19,7 +19,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{head::HeadSeeker, stream::Stream};
+use super::{head::HeadSeeker, stream::Stream, written::Written};
 
 /// One read takes at most this much: as large as loopback and TLS ever deliver at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -32,7 +32,7 @@ thread_local! {
 }
 
 pub struct Tape {
-    request: Vec<u8>,
+    request: Written,
     /// How much of it the stream has taken.
     written: usize,
     flushed: bool,
@@ -53,7 +53,7 @@ pub struct Tape {
 impl Tape {
     /// No more than `received_max` bytes come before a whole head; `exact` where not a byte more may be read
     /// either.
-    pub fn new(request: Vec<u8>, received_max: usize, exact: bool) -> Tape {
+    pub fn new(request: Written, received_max: usize, exact: bool) -> Tape {
         Tape {
             request,
             written: 0,
@@ -117,10 +117,16 @@ impl Tape {
         self.roomy = true;
     }
 
-    /// What was written of the request.
-    pub fn take_sent(&mut self) -> Bytes {
-        self.request.truncate(self.written);
-        Bytes::from(std::mem::take(&mut self.request))
+    /// What was written of the request's head.
+    pub fn take_head_sent(&mut self) -> Bytes {
+        let end = self.request.head_end.min(self.written);
+        let mut bytes = std::mem::take(&mut self.request.bytes);
+        // A form can be long, and is not to stay in memory with its head.
+        if bytes.len() > self.request.head_end {
+            return Bytes::copy_from_slice(&bytes[..end]);
+        }
+        bytes.truncate(end);
+        Bytes::from(bytes)
     }
 
     /// The received bytes up to `end`, without holding much more memory than they need.
@@ -137,7 +143,7 @@ impl Tape {
 
     /// Writes as much of the request as the stream takes.
     pub fn poll_send(&mut self, cx: &mut Context<'_>, stream: &mut Stream) -> Poll<io::Result<()>> {
-        while let rest @ [_, ..] = &self.request[self.written..] {
+        while let rest @ [_, ..] = &self.request.bytes[self.written..] {
             match ready!(Pin::new(&mut *stream).poll_write(cx, rest))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 count => self.written += count,
