@@ -11,7 +11,8 @@ use tokio::time::Instant;
 use super::{
     HttpOptions, HttpSetupError,
     connect::{ConnectFailure, Connector},
-    hop::{Answer, HopFailure, bad_http},
+    failure::{HopFailure, bad_http},
+    hop::Answer,
     line::Line,
     pool::Pool,
     profile::{HttpProfile, origin_of},

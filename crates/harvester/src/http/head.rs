@@ -1,5 +1,4 @@
-//! What is read from a head beside hyper: where the final head lies on the tape, and whether its body
-//! is wanted.
+//! Where the final head lies in what has come, and whether its body is wanted.
 
 use std::ops::Range;
 
@@ -20,6 +19,11 @@ pub struct HeadSeeker {
 }
 
 impl HeadSeeker {
+    /// Where the head begins that is waited for, as far as it has come.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
     /// The final head in what was received, from its status line to its empty line; interim answers and
     /// empty lines before it are left out. `None` when it is not all there: then it is called again with
     /// more.

@@ -1,13 +1,6 @@
 //! What is made of a body while it comes: chunks put together, codings undone, limits held.
 
-use std::{
-    future::poll_fn,
-    pin::Pin,
-    task::{Context, Poll},
-};
-
 use bytes::{Bytes, BytesMut};
-use hyper::body::{Body, Incoming};
 use model::{FetchLimits, Hazard, Headers, Measure, Met, Stopped};
 
 use super::decode::{Decoded, Decoder, Flow, codings_of};
@@ -31,9 +24,17 @@ pub struct Bodies {
     pub met: Option<Met>,
 }
 
+impl Bodies {
+    /// Nothing was taken of a body.
+    pub fn none(stop: Stopped) -> Bodies {
+        let (wire_body, entity, body) = (Bytes::new(), Bytes::new(), Bytes::new());
+        Bodies { wire_body, entity, body, stopped: Some(stop), met: None }
+    }
+}
+
 impl Intake {
-    pub fn new(headers: &Headers, limits: &FetchLimits) -> Intake {
-        let chunked = headers.get("transfer-encoding").is_some();
+    pub fn new(headers: &Headers, chunked: bool, limits: &FetchLimits) -> Intake {
+        let said = |name| headers.get(name).is_some();
         let decoder = codings_of(headers)
             .map(|codings| Decoder::new(&codings, limits.body_bytes_max, limits.ratio_max));
         Intake {
@@ -41,7 +42,7 @@ impl Intake {
             count: 0,
             decoder,
             body_bytes_max: limits.body_bytes_max,
-            announced: !chunked && headers.get("content-length").is_some(),
+            announced: said("content-length") && !said("transfer-encoding"),
         }
     }
 
@@ -54,18 +55,6 @@ impl Intake {
         // A broken coding does not end the reading: the archive keeps the body as it came.
         let full = self.decoder.as_mut().is_some_and(|decoder| decoder.push(data) == Flow::Full);
         full || self.count > self.body_bytes_max
-    }
-
-    /// What hyper has already undone of the chunks, so that entity and tape end at the same place.
-    pub async fn take_queued(&mut self, body: &mut Incoming) {
-        let Some(unchunked) = &mut self.unchunked else { return };
-        poll_fn(|cx| {
-            while let Poll::Ready(Event::Data(data)) = poll_frame(cx, body) {
-                unchunked.extend_from_slice(&data);
-            }
-            Poll::Ready(())
-        })
-        .await;
     }
 
     pub fn finish(self, mut wire_body: Bytes, stop: Option<Stopped>) -> Bodies {
@@ -104,21 +93,12 @@ fn over_long(stopped: Option<Stopped>, announced: bool) -> Option<Met> {
 }
 
 /// What the wait for a body brought.
-pub enum Event {
-    Data(Bytes),
+pub enum Event<D> {
+    Data(D),
     End,
     Broken,
     Full,
     Late,
-}
-
-pub fn poll_frame(cx: &mut Context<'_>, body: &mut Incoming) -> Poll<Event> {
-    Pin::new(body).poll_frame(cx).map(|frame| match frame {
-        None => Event::End,
-        Some(Err(_)) => Event::Broken,
-        // Trailers say nothing a crawler needs; they are on the tape.
-        Some(Ok(frame)) => Event::Data(frame.into_data().unwrap_or_default()),
-    })
 }
 
 /// Bodies wait in queues: what they do not fill is given back.

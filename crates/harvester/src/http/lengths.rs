@@ -1,8 +1,5 @@
 //! `Content-Length` as the Fetch standard reads it ("extract a length"): all values are one literally, or
 //! the answer is refused; one that is no number says nothing, and the body lasts until the server hangs up.
-//!
-//! hyper refuses what is no number and takes `030` and `30` for one. So lines that say nothing are hidden
-//! from it ([`lines_without_meaning`], used by the tape), and differing ones are refused here.
 
 use model::{Hazard, Headers, Measure, Met};
 
@@ -37,29 +34,6 @@ pub fn lengths(headers: &Headers) -> Lengths {
     if is_number { Lengths::Clear } else { Lengths::Meaningless }
 }
 
-/// Where the `Content-Length` lines of a head begin, when they say nothing.
-pub fn lines_without_meaning(head: &[u8]) -> Vec<usize> {
-    const NAME: &[u8] = b"content-length";
-    let mut places = Vec::new();
-    let mut numbers = true;
-    let mut start = 0;
-    for line in head.split_inclusive(|&b| b == b'\n') {
-        let is_length = line.get(..NAME.len()).is_some_and(|n| n.eq_ignore_ascii_case(NAME))
-            && line[NAME.len()..].trim_ascii_start().starts_with(b":");
-        if is_length {
-            places.push(start);
-            let value = line[NAME.len()..].trim_ascii_start()[1..].trim_ascii();
-            numbers &= !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-        }
-        start += line.len();
-    }
-    // Nearly all heads have one line with a number; the others are read with care.
-    if numbers || lengths(&Headers::parse(head)) != Lengths::Meaningless {
-        places.clear();
-    }
-    places
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,10 +52,6 @@ mod tests {
         ] {
             let head = format!("HTTP/1.1 200 OK\r\n{lines}\r\n");
             assert_eq!(lengths(&Headers::parse(head.as_bytes())), expected, "{lines}");
-            let hidden = lines_without_meaning(head.as_bytes());
-            let meaningless = expected == Lengths::Meaningless;
-            assert_eq!(hidden.len(), if meaningless { lines.matches(':').count() } else { 0 });
-            assert!(hidden.iter().all(|&at| head[at..].starts_with("Content-Length")));
         }
     }
 }

@@ -3,21 +3,21 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper::Request;
+use http::Request;
 use model::{FetchLimits, FetchRequest};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
     connect::Connected,
-    hop::{self, Answer, HopFailure},
+    failure::HopFailure,
+    hop::{self, Answer},
     http2,
     wire::Wire,
 };
 
-/// Boxed: a line is moved from hand to hand, and whatever a visit holds is copied when the visit begins.
 pub enum Line {
-    One(Box<Wire>),
+    One(Wire),
+    /// Boxed: a line is moved from hand to hand, and whatever a visit holds is copied when the visit begins.
     Two(Box<http2::Wire>),
 }
 
@@ -29,8 +29,7 @@ impl Line {
         end: Instant,
     ) -> Result<Line, String> {
         if !connected.stream.is_http2() {
-            let opened = Wire::open(connected, limits.head_bytes_max).await;
-            return opened.map(|wire| Line::One(Box::new(wire))).map_err(|error| error.to_string());
+            return Ok(Line::One(Wire::new(connected)));
         }
         match timeout_at(end, http2::Wire::open(connected, limits.head_bytes_max)).await {
             Ok(opened) => {
@@ -50,7 +49,7 @@ impl Line {
 
     pub async fn run(
         self,
-        request: Request<Full<Bytes>>,
+        request: Request<Bytes>,
         asked: &FetchRequest,
         end: Instant,
     ) -> Result<Answer, HopFailure> {

@@ -1,12 +1,12 @@
 //! Fetching over HTTP: names, addresses, connections, bodies.
 //!
 //! Start with [`HttpFetcher`] (`fetcher.rs`), which takes an idle connection from the pool or has the
-//! connector make one past the [`Guard`], and runs one hop on it (`hop.rs`). Under hyper lies the tape
-//! (`tape.rs`), which keeps what went over the wire for the archive. HTTP/2 is spoken on request
+//! connector make one past the [`Guard`], and runs one hop on it (`hop.rs`). HTTP/1.1 is spoken by ourselves, on
+//! the tape (`tape.rs`), which keeps what went over the wire for the archive. HTTP/2 is spoken on request
 //! (`http2/`). How a spider shows itself and gets in is its [`HttpProfile`]. [`DnsResolver`] turns names into
 //! addresses before, [`CookieJar`] keeps a site's cookies for the time of its check-out.
 //!
-//! What hyper still refuses although some browsers take it: `Transfer-Encoding` in an HTTP/1.0 answer,
+//! What is refused although some browsers take it (`framing.rs`): `Transfer-Encoding` in an HTTP/1.0 answer,
 //! HTTP/0.9, status lines without a number of three digits. Such answers are
 //! [`model::FailureKind::BadHttp`]. `Content-Length` is read as in browsers (`lengths.rs`). A chunked body
 //! with broken framing ends like one whose server hung up, and a `Transfer-Encoding` other than chunked is
@@ -14,6 +14,9 @@
 //! ([`model::Met`]) in the exchange or the failure.
 
 mod basic;
+mod body;
+mod bounds;
+mod chunks;
 mod connect;
 mod cookie_date;
 mod cookies;
@@ -22,7 +25,9 @@ mod decode;
 mod decode_body;
 mod dns;
 mod engine;
+mod failure;
 mod fetcher;
+mod framing;
 mod guard;
 mod head;
 mod hop;
@@ -46,6 +51,7 @@ mod tape;
 mod tls;
 mod wire;
 mod withheld;
+mod written;
 
 #[cfg(test)]
 mod tests;

@@ -3,11 +3,12 @@
 //! A connection is used again only by who goes the same way ([`super::profiles`]).
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use foldhash::{HashMap, HashMapExt};
 use tokio::time::Instant;
 
 /// Generic over what rests in it, so that its rules can be tested without connections.

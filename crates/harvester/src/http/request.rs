@@ -1,8 +1,7 @@
 //! A request: the same lines in the same order for every one of a profile, `Host` first.
 
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper::{
+use http::{
     HeaderMap, Method, Request, Uri,
     header::{self, HeaderName, HeaderValue},
 };
@@ -52,7 +51,7 @@ struct Proof {
 
 /// A request, and what of it the archive may not keep.
 pub struct Prepared {
-    pub request: Request<Full<Bytes>>,
+    pub request: Request<Bytes>,
     pub secrets: Secrets,
 }
 
@@ -148,12 +147,12 @@ impl RequestForm {
     }
 }
 
-fn assembled(uri: Uri, mut headers: HeaderMap, post: Option<Bytes>) -> Request<Full<Bytes>> {
+fn assembled(uri: Uri, mut headers: HeaderMap, post: Option<Bytes>) -> Request<Bytes> {
     let method = if post.is_some() { Method::POST } else { Method::GET };
     if post.is_some() {
         headers.entry(header::CONTENT_TYPE).or_insert(FORM);
     }
-    let mut request = Request::new(Full::new(post.unwrap_or_default()));
+    let mut request = Request::new(post.unwrap_or_default());
     *request.method_mut() = method;
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;

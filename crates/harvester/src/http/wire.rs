@@ -1,92 +1,51 @@
-//! A wire: one connection with hyper's HTTP/1.1 on it and the tape under it.
+//! A wire: one connection on which HTTP/1.1 is spoken.
 //!
-//! The connection is polled by whoever uses the wire, in the same task as the exchange: no task of its
-//! own, no waking across tasks. At rest in the pool nobody polls it; what the server did meanwhile
-//! (hung up, sent something unasked) is found at the next use, before anything is sent.
+//! It is read and written by whoever uses it, in the same task as the exchange. At rest in the pool it is a
+//! socket and nothing else, and nobody looks at it; what the server did meanwhile (hung up, sent something
+//! unasked) is found at the next use, before anything is sent.
 
 use std::{
-    future::Future,
+    io,
     net::IpAddr,
-    pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
 };
 
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::{
-    Request, Response,
-    body::Incoming,
-    client::conn::http1::{Builder, Connection, SendRequest},
-};
-
-use super::{
-    connect::Connected,
-    tape::{SharedTape, Teed},
-};
-
-/// hyper's smallest buffer.
-const BUFFER_BYTES_MIN: usize = 8 * 1024;
-/// Lines in a head: twice what the largest honest sites send.
-pub const HEADER_LINES_MAX: usize = 256;
+use super::{connect::Connected, stream::Stream, tape::Tape};
 
 pub struct Wire {
-    sender: SendRequest<Full<Bytes>>,
-    connection: Connection<Teed, Full<Bytes>>,
-    pub tape: SharedTape,
+    pub stream: Stream,
     pub address: Option<IpAddr>,
     /// A request went over it before.
     used: bool,
-    /// hyper is done with it.
-    ended: bool,
+    /// The server answered in HTTP/1.0.
+    pub old: bool,
 }
 
 impl Wire {
-    pub async fn open(connected: Connected, head_bytes_max: usize) -> Result<Wire, hyper::Error> {
-        let tape = SharedTape::default();
-        let (sender, connection) = Builder::new()
-            // What browsers take from real servers, we take too.
-            .allow_obsolete_multiline_headers_in_responses(true)
-            .allow_spaces_after_header_name_in_responses(true)
-            .ignore_invalid_headers_in_responses(true)
-            .title_case_headers(true)
-            .writev(false)
-            .max_headers(HEADER_LINES_MAX)
-            .max_buf_size(head_bytes_max.max(BUFFER_BYTES_MIN))
-            .handshake(Teed::new(connected.stream, tape.clone()))
-            .await?;
-        Ok(Wire { sender, connection, tape, address: connected.address, used: false, ended: false })
+    pub fn new(connected: Connected) -> Wire {
+        let Connected { stream, address, .. } = connected;
+        Wire { stream, address, used: false, old: false }
     }
 
-    /// Begins a new tape, on which no more than `received_max` bytes come before a whole head; `exact`
-    /// where not a byte more may be read either.
-    pub fn send(
-        &mut self,
-        received_max: usize,
-        exact: bool,
-        request: Request<Full<Bytes>>,
-    ) -> impl Future<Output = hyper::Result<Response<Incoming>>> + use<> {
-        self.tape.lock().begin(received_max, exact, self.used);
-        self.used = true;
-        self.sender.send_request(request)
-    }
-
-    /// Moves bytes in both directions as far as they go; true when the connection is over.
-    pub fn drive(&mut self, cx: &mut Context<'_>) -> bool {
-        if !self.ended {
-            self.ended = Pin::new(&mut self.connection).poll(cx).is_ready();
+    /// Whether a request may go over it: nothing is there to read that nobody asked for. On a connection that
+    /// has rested the socket itself is asked, as the runtime may not have heard of it yet, and then a stray answer
+    /// would be taken for the answer to our request.
+    pub fn begin(&mut self, tape: &mut Tape) -> io::Result<()> {
+        let unasked = || Err(io::ErrorKind::ConnectionAborted.into());
+        if std::mem::replace(&mut self.used, true) {
+            return if self.stream.is_quiet() { Ok(()) } else { unasked() };
         }
-        self.ended
+        match tape.poll_fill(&mut Context::from_waker(Waker::noop()), &mut self.stream) {
+            Poll::Pending => Ok(()),
+            Poll::Ready(Ok(_)) => unasked(),
+            Poll::Ready(Err(error)) => Err(error),
+        }
     }
 
-    /// Whether another request can go over it: the answer is through and nothing came after it.
-    pub fn rests(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        let over = self.drive(cx);
-        Poll::Ready(!over && self.sender.is_ready() && self.tape.lock().waiting() == 0)
-    }
-
-    /// Gives the connection up; how many bytes came after what hyper took for the answer.
-    pub fn close(self) -> usize {
-        let waiting = self.tape.lock().waiting();
-        self.connection.into_parts().read_buf.len() + waiting
+    /// Whether another request can go over it, when the answer is through: nothing came after it. What did is on
+    /// the tape. Nobody is to be woken when something comes later.
+    pub fn rests(&mut self, tape: &mut Tape) -> bool {
+        let mut cx = Context::from_waker(Waker::noop());
+        tape.is_sent() && tape.poll_fill(&mut cx, &mut self.stream).is_pending()
     }
 }

@@ -2,11 +2,11 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use model::{FailureKind, Page, SiteKey, Spent, SpiderId, Timestamp};
+use model::{FailureKind, FetchFailure, Page, SiteKey, Spent, SpiderId, Timestamp};
 
 use super::{
     Assignment, LimitInAll, Options, Reason, SiteTerms, SpiderLimits, Terms, Workbench,
-    tests::{Bench, START, answer, at, fetched_page, key, lease, open_lease, page, rules},
+    tests::{Bench, START, answer, at, failure, fetched_page, key, lease, open_lease, page, rules},
 };
 
 const A: SpiderId = SpiderId(1);
@@ -297,7 +297,8 @@ fn a_byte_limit_that_no_head_fits_into_is_used_up() {
     add(&mut bench, "a.example", &[(A, "/01"), (A, "/02")]);
     let visit = bench.visit(START);
     assert_eq!(visit.wire_bytes_max, Some(7));
-    bench.fail(&visit, FailureKind::BadHttp, START);
+    let cut = FetchFailure { wire_bytes: 7, ..failure(FailureKind::BadHttp) };
+    bench.bench.release(visit.id, Err(&cut), START);
     bench.idle(START);
     assert_eq!(full(&mut bench), [(Reason::Spent, vec![A])]);
 }

@@ -2,7 +2,7 @@
 //! `host`, the other fields stay as they are, names in lower case.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use hyper::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 
 pub fn request_head(method: &Method, target: &str, host: &str, headers: &HeaderMap) -> Bytes {
     let mut head = BytesMut::with_capacity(512);

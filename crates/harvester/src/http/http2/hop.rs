@@ -12,8 +12,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use h2::{RecvStream, client::ResponseFuture};
-use http_body_util::Full;
-use hyper::{Request, Response, Uri, header};
+use http::{Request, Response, Uri, Version, header};
 use model::{
     FailureKind, FetchLimits, FetchRequest, Hazard, Headers, Measure, Met, Protocol, Stopped,
 };
@@ -21,20 +20,21 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::{Wire, heads};
 use crate::http::{
-    head::unwanted,
-    hop::{
-        Answer, DRAIN_BYTES_MAX, DRAIN_TIME, FRAMING_BYTES_MAX, HopFailure, INTERIMS_MAX, bad_http,
-        failure, flood, framed_body_max, head_bytes_max, interim_flood, wire_bytes_max,
+    bounds::{
+        DRAIN_BYTES_MAX, DRAIN_TIME, FRAMING_BYTES_MAX, HEADER_LINES_MAX, INTERIMS_MAX,
+        framed_body_max, head_bytes_max, wire_bytes_max,
     },
+    failure::{HopFailure, bad_http, failure, flood, interim_flood},
+    head::unwanted,
+    hop::Answer,
     intake::{Event, Intake},
     line::Line,
-    wire::HEADER_LINES_MAX,
 };
 
 /// `end` is when the whole fetch must be over.
 pub async fn run(
     wire: Wire,
-    request: Request<Full<Bytes>>,
+    request: Request<Bytes>,
     asked: &FetchRequest,
     end: Instant,
 ) -> Result<Answer, HopFailure> {
@@ -64,7 +64,7 @@ pub async fn run(
             (None, taken, Some(stop))
         }
         None => {
-            let mut intake = Intake::new(&headers, hop.limits);
+            let mut intake = Intake::new(&headers, false, hop.limits);
             let (taken, stop) = hop.body(body, &mut intake, room).await;
             (Some(intake), taken, stop)
         }
@@ -263,7 +263,7 @@ impl Hop<'_> {
         cx: &mut Context<'_>,
         body: &mut RecvStream,
         since: Instant,
-    ) -> Poll<Event> {
+    ) -> Poll<Event<Bytes>> {
         let over = self.wire.drive(cx);
         match body.poll_data(cx) {
             Poll::Ready(None) => return Poll::Ready(Event::End),
@@ -314,16 +314,16 @@ impl Hop<'_> {
 
 /// HTTP/2 names the server in the URL and has no fields about the connection.
 fn translated(
-    request: Request<Full<Bytes>>,
+    request: Request<Bytes>,
     asked: &FetchRequest,
 ) -> Result<(Request<()>, Bytes), HopFailure> {
     let uri: Result<Uri, _> = asked.url.as_str().parse();
     let uri = uri.map_err(|error| bad_http(format!("the URL cannot be asked for: {error}")))?;
     let (mut parts, body) = request.into_parts();
     parts.uri = uri;
-    parts.version = hyper::Version::HTTP_2;
+    parts.version = Version::HTTP_2;
     parts.headers.remove(header::HOST);
-    Ok((Request::from_parts(parts, ()), body.into_inner().unwrap_or_default()))
+    Ok((Request::from_parts(parts, ()), body))
 }
 
 fn said_length(headers: &Headers) -> Option<u64> {

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use h2::client::{Builder, Connection, SendRequest};
 
 use super::meter::{Metered, SharedMeter};
-use crate::http::{connect::Connected, wire::HEADER_LINES_MAX};
+use crate::http::{bounds::HEADER_LINES_MAX, connect::Connected};
 
 /// What a server may send before we took it: 2 MB in eight round trips, and this much memory at most for
 /// each visit under way.

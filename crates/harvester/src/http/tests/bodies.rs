@@ -77,6 +77,57 @@ async fn early_ends_keep_what_came() {
 }
 
 #[tokio::test]
+async fn a_body_that_comes_in_its_own_time_is_one_piece_of_memory() {
+    let text = "0123456789".repeat(5_000);
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", text.len());
+    let mut acts = vec![send(head)];
+    acts.extend(text.as_bytes().chunks(9_999).flat_map(|part| [Act::Wait(2), send(part)]));
+    let exchange = once(acts).await.unwrap();
+    check(&exchange, &text, None);
+    assert_eq!(exchange.wire_body, text.as_bytes());
+    assert!(shares_memory(&exchange.wire_body, &exchange.entity));
+    assert!(shares_memory(&exchange.wire_body, &exchange.body));
+}
+
+#[tokio::test]
+async fn what_comes_behind_a_body_is_seen_when_the_head_came_before() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+    for behind in ["HTTP/1.1 200 OK\r\n\r\n", "more"] {
+        let long = format!("hello{}", behind.repeat(100));
+        let server = Server::always(vec![send(head), Act::Wait(10), send(long)]).await;
+        let fetcher = fetcher();
+        let exchange = get(&fetcher, &server.url()).await.unwrap();
+        check(&exchange, "hello", None);
+        assert_eq!((exchange.wire_body.len(), exchange.met.len()), (5, 1), "{behind}");
+        assert_eq!(fetcher.idle(), 0, "{behind}");
+    }
+}
+
+#[tokio::test]
+async fn broken_chunks_end_the_body_where_they_break() {
+    let long = "x".repeat(20_000);
+    for wire in [
+        "4\r\ngoodtoo long\r\n".to_owned(),
+        "4\r\ngood\r\n10000000000000000\r\nbad\r\n".to_owned(),
+        format!("4\r\ngood\r\n3;{long}\r\nbad\r\n"),
+        "4\r\ngood\r\n0\r\nno trailer\r\n\r\n".to_owned(),
+    ] {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let exchange = once(vec![send(format!("{head}{wire}")), Act::Stall]).await.unwrap();
+        check(&exchange, "good", Some(Stopped::Disconnect));
+        assert_eq!(exchange.wire_body, wire.as_bytes(), "all that came is kept");
+    }
+}
+
+#[tokio::test]
+async fn a_coding_of_the_transfer_that_is_not_chunks_lasts_until_the_server_hangs_up() {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\nContent-Length: 1";
+    let exchange = once(vec![with_head(head, b"1\r\nx\r\n"), Act::Close]).await.unwrap();
+    check(&exchange, "1\r\nx\r\n", None);
+    assert_eq!(exchange.entity, exchange.wire_body);
+}
+
+#[tokio::test]
 async fn slow_bodies_are_cut_in_time() {
     let mut idle = limits();
     idle.idle = Duration::from_millis(50);

@@ -107,6 +107,36 @@ async fn connections_end_where_the_server_says_so_or_the_body_was_cut() {
 }
 
 #[tokio::test]
+async fn a_server_of_http_1_0_that_keeps_connections_is_asked_in_its_own_version() {
+    let text = "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 1\r\n\r\nx";
+    let server = Server::always(vec![send(text)]).await;
+    let fetcher = fetcher();
+    for _ in 0..3 {
+        get(&fetcher, &server.url()).await.unwrap();
+    }
+    let requests = server.requests();
+    assert_eq!((server.connections(), requests.len()), (1, 3));
+    assert!(requests[0].starts_with("GET /page HTTP/1.1\r\n"), "{}", requests[0]);
+    for later in &requests[1..] {
+        assert!(later.starts_with("GET /page HTTP/1.0\r\n"), "{later}");
+        assert!(later.ends_with("\r\nConnection: keep-alive\r\n\r\n"), "{later}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_before_the_form_is_sent_is_taken() {
+    let acts = vec![send("HTTP/1.1 413 No\r\nContent-Length: 2\r\n\r\nno"), Act::Stall];
+    let server = Server::always(acts).await;
+    let fetcher = fetcher();
+    let mut asked = request(&server.url(), limits());
+    asked.post = Some(vec![b'x'; 32 << 20].into());
+    let exchange = fetcher.fetch(asked).await.unwrap();
+    assert_eq!((exchange.status, &exchange.body[..]), (413, &b"no"[..]));
+    assert_eq!(exchange.request_head, server.requests()[0].as_bytes());
+    assert_eq!(fetcher.idle(), 0, "half a request is on its way");
+}
+
+#[tokio::test]
 async fn small_unwanted_bodies_are_read_away_and_large_ones_dropped() {
     let image = |length: usize| {
         let head = format!(

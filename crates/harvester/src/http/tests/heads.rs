@@ -129,6 +129,13 @@ async fn what_is_not_http_is_said_to_be_so() {
         "HTTP/1.1 99 Short\r\n\r\n",
         "HTTP/1.1 -1 Minus\r\n\r\n",
         "HTTP/9.1 200 OK\r\n\r\n",
+        "HTTP/1.2 200 OK\r\n",
+        "HTTP/1.1 2x",
+        "HTTP/1.1 200 OK\r\nA: b\rc\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nA: \0\r\n\r\n",
+        "HTTP/1.1 100 Go\r\n\r\n<html>",
+        "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n",
         "hello",
         "\0\0\0\0",
     ];
@@ -149,6 +156,8 @@ async fn floods_of_headers_are_refused() {
     assert_eq!(kind_of(vec![send(interim), Act::Stall]).await, FailureKind::BadHttp);
     let status = format!("HTTP/1.1 200 {}", "x".repeat(1 << 20));
     assert_eq!(kind_of(vec![send(status), Act::Stall]).await, FailureKind::BadHttp);
+    let at_once = format!("HTTP/1.1 200 OK\r\nX: {}\r\n\r\n", "x".repeat(16 * 1024));
+    assert_eq!(kind_of(vec![send(at_once), Act::Close]).await, FailureKind::BadHttp);
     let fair = format!("HTTP/1.1 200 OK\r\n{}\r\n", "A: b\r\n".repeat(200));
     assert_eq!(once(vec![send(fair), Act::Close]).await.unwrap().headers.len(), 200);
 }

@@ -1,6 +1,7 @@
 //! What the fetcher promises, against servers of our own on loopback that misbehave in every way.
 
 mod access;
+mod against_hyper;
 mod authority;
 mod bodies;
 mod connections;

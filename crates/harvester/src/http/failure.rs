@@ -1,0 +1,47 @@
+//! Why a request has no answer, in the words and by the name that the visit is told by.
+
+use std::io;
+
+use model::{FailureKind, FetchLimits, Hazard, Measure, Met};
+
+use super::bounds::{HEADER_LINES_MAX, INTERIMS_MAX, head_bytes_max};
+
+pub struct HopFailure {
+    pub kind: FailureKind,
+    pub detail: String,
+    /// The server closed before a byte of an answer: on a wire used before, it had not seen the request.
+    pub unanswered: bool,
+    /// By name, where that is more than the kind says.
+    pub met: Option<Met>,
+    /// What came of the answer.
+    pub wire_bytes: u64,
+}
+
+impl HopFailure {
+    /// With the system's own words for it.
+    pub fn because(mut self, error: &io::Error) -> HopFailure {
+        self.detail = format!("{}: {error}", self.detail);
+        self
+    }
+}
+
+pub fn bad_http(detail: String) -> HopFailure {
+    failure(FailureKind::BadHttp, detail)
+}
+
+pub fn failure(kind: FailureKind, detail: String) -> HopFailure {
+    HopFailure { kind, detail, unanswered: false, met: None, wire_bytes: 0 }
+}
+
+/// A head over the limit of bytes or lines.
+pub fn flood(limits: &FetchLimits) -> HopFailure {
+    let (bytes, lines) = (head_bytes_max(limits), HEADER_LINES_MAX);
+    let failure =
+        bad_http(format!("the head is over the limit of {bytes} bytes and {lines} lines"));
+    HopFailure { met: Some(Met::new(Hazard::HeaderFlood, Measure::Refused)), ..failure }
+}
+
+pub fn interim_flood() -> HopFailure {
+    let failure = bad_http(format!("over {INTERIMS_MAX} interim answers came before the answer"));
+    HopFailure { met: Some(Met::new(Hazard::InterimFlood, Measure::Refused)), ..failure }
+}
