@@ -30,6 +30,7 @@ pub(super) fn settle(work: &mut Work<'_>, settlement: &Settlement) -> Result<(),
     for delta in &settlement.deltas {
         SiteAtHand::open(work, delta)?.settle(work, &mut pens, delta)?;
     }
+    pens.updates.flush()?;
     drop(pens);
     admit::admit(work, &settlement.candidates)?;
     count_decisions(work, &settlement.decisions)?;
@@ -93,12 +94,13 @@ impl SiteAtHand {
         }
     }
 
-    fn settle(
+    fn settle<'a>(
         mut self,
         work: &mut Work<'_>,
-        pens: &mut Pens<'_>,
-        delta: &SiteDelta,
+        pens: &mut Pens<'a>,
+        delta: &'a SiteDelta,
     ) -> Result<(), Fault> {
+        pens.updates.begin(self.id)?;
         for page in in_order(&delta.admitted) {
             self.admit(work, &mut pens.admit, page)?;
         }

@@ -5,10 +5,11 @@
 //! payload stays true of every visit folded into it: a visit with the same text but other bytes gets a
 //! row of its own, which then is the one at hand.
 
-use model::{Change, FailureKind, Fingerprint, SiteId, Timestamp, Visit};
+use model::{Change, FailureKind, Fingerprint, SiteId, StoreError, Timestamp, Visit};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::{
+    many::{Blank, Many, ROWS},
     rows::{Fault, millis, stored_fp},
     sqlite::Work,
 };
@@ -17,19 +18,22 @@ use super::{
 /// for a day, 256 visits. A full one is followed by a row that carries the record on.
 const TIMES_BYTES_MAX: usize = 1_024;
 
-/// The statements of every visit, held for a whole settlement.
+/// The statements of every visit, held for a whole settlement, and the new rows that wait for company.
 pub(super) struct History<'a> {
     sql: &'a Connection,
-    insert: CachedStatement<'a>,
+    insert: Many<'a>,
+    waiting: Vec<NewRow<'a>>,
+    /// Of the next new row; `None`: to be asked for.
+    next_seq: Option<i64>,
     load: CachedStatement<'a>,
     extend: CachedStatement<'a>,
     keep_title: CachedStatement<'a>,
 }
 
-const INSERT: &str = "INSERT INTO visits (site, fp, change, status, failure, first, last, wire_bytes, \
+const INTO: &str = "visits (site, fp, change, status, failure, first, last, wire_bytes, \
      body_bytes, payload_digest, content_hash, text_hash, simhash, latency, elapsed, \
-     record_volume, record_offset, record_length, record_id, revisit) VALUES (?1, ?2, ?3, ?4, ?5, \
-     ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
+     record_volume, record_offset, record_length, record_id, revisit)";
+const COLUMNS: usize = 20;
 const LOAD: &str = "SELECT last, times, payload_digest, revisit FROM visits WHERE seq = ?1";
 const EXTEND: &str = "UPDATE visits SET last = ?2, count = count + 1, times = ?3, \
      wire_bytes = wire_bytes + ?4 WHERE seq = ?1";
@@ -41,21 +45,24 @@ impl<'a> History<'a> {
     pub fn new(sql: &'a Connection) -> rusqlite::Result<History<'a>> {
         Ok(History {
             sql,
-            insert: sql.prepare_cached(INSERT)?,
+            insert: Many::new(sql, INTO, COLUMNS, "")?,
+            waiting: Vec::with_capacity(ROWS),
+            next_seq: None,
             load: sql.prepare_cached(LOAD)?,
             extend: sql.prepare_cached(EXTEND)?,
             keep_title: sql.prepare_cached(KEEP_TITLE)?,
         })
     }
 
-    /// Records the visit; the answer is the row that holds the version at hand from now on.
+    /// Records the visit; the answer is the row that holds the version at hand from now on. Of the same page
+    /// nothing may wait ([`History::flush`]).
     pub fn record(
         &mut self,
         work: &mut Work<'_>,
         site: SiteId,
         fp: Fingerprint,
         at_hand: Option<i64>,
-        visit: &Visit,
+        visit: &'a Visit,
     ) -> Result<Option<i64>, Fault> {
         work.counts.visits += 1;
         work.counts.versions += u64::from(visit.change.is_version());
@@ -138,6 +145,9 @@ impl<'a> History<'a> {
 
     /// A new row for the same version, with the record that the full one has.
     fn carry_on(&mut self, run: &Run, visit: &Visit) -> Result<i64, Fault> {
+        // SQLite numbers this one: after those that have their numbers.
+        self.flush()?;
+        self.next_seq = None;
         let seq = self
             .sql
             .prepare_cached(
@@ -160,30 +170,79 @@ impl<'a> History<'a> {
         Ok(seq)
     }
 
-    fn insert(&mut self, site: SiteId, fp: Fingerprint, visit: &Visit) -> Result<i64, Fault> {
-        let seq = self.insert.insert(params![
-            site.0,
-            stored_fp(fp),
-            visit.change as u8,
-            visit.status,
-            visit.failure.map(FailureKind::word),
-            visit.at.0,
-            visit.wire_bytes as i64,
-            visit.body_bytes as i64,
-            digest(visit),
-            visit.content_hash as i64,
-            visit.text_hash as i64,
-            visit.simhash as i64,
-            millis(visit.latency),
-            millis(visit.elapsed),
-            visit.record.map(|record| record.volume),
-            visit.record.map(|record| record.offset as i64),
-            visit.record.map(|record| record.length),
-            visit.record_id.map(|id| id.0.to_be_bytes()),
-            visit.revisit,
-        ])?;
+    fn insert(&mut self, site: SiteId, fp: Fingerprint, visit: &'a Visit) -> Result<i64, Fault> {
+        let seq = match self.next_seq {
+            Some(seq) => seq,
+            None => next_seq(self.sql)?,
+        };
+        self.next_seq = Some(seq + 1);
+        self.waiting.push(NewRow { seq, site, fp, visit });
+        if self.waiting.len() >= ROWS {
+            self.flush()?;
+        }
         Ok(seq)
     }
+
+    pub fn awaits(&self, site: SiteId) -> bool {
+        self.waiting.iter().any(|row| row.site == site)
+    }
+
+    /// Writes the rows that wait.
+    pub fn flush(&mut self) -> Result<(), Fault> {
+        let Some(last) = self.waiting.last().map(|row| row.seq) else { return Ok(()) };
+        self.insert.insert(&self.waiting, NewRow::fill)?;
+        self.waiting.clear();
+        let numbered = self.sql.last_insert_rowid();
+        if numbered != last {
+            let detail = format!("visit {last} was numbered {numbered}");
+            return Err(StoreError::Database { detail }.into());
+        }
+        Ok(())
+    }
+}
+
+/// A row that is to be written, and the number that SQLite will give it.
+struct NewRow<'a> {
+    seq: i64,
+    site: SiteId,
+    fp: Fingerprint,
+    visit: &'a Visit,
+}
+
+impl NewRow<'_> {
+    fn fill(&self, row: &mut Blank<'_, '_>) -> rusqlite::Result<()> {
+        let visit = self.visit;
+        row.put(self.site.0)?;
+        row.put(stored_fp(self.fp))?;
+        row.put(visit.change as u8)?;
+        row.put(visit.status)?;
+        row.put(visit.failure.map(FailureKind::word))?;
+        row.put(visit.at.0)?;
+        row.put(visit.at.0)?;
+        row.put(visit.wire_bytes as i64)?;
+        row.put(visit.body_bytes as i64)?;
+        row.put(digest(visit))?;
+        row.put(visit.content_hash as i64)?;
+        row.put(visit.text_hash as i64)?;
+        row.put(visit.simhash as i64)?;
+        row.put(millis(visit.latency))?;
+        row.put(millis(visit.elapsed))?;
+        row.put(visit.record.map(|record| record.volume))?;
+        row.put(visit.record.map(|record| record.offset as i64))?;
+        row.put(visit.record.map(|record| record.length))?;
+        row.put(visit.record_id.map(|id| id.0.to_be_bytes()))?;
+        row.put(visit.revisit)
+    }
+}
+
+/// As SQLite will number it. (Not we: a number that is given might be none, for which SQLite would make copies of what
+/// an insertion of several rows changes.)
+fn next_seq(sql: &Connection) -> rusqlite::Result<i64> {
+    sql.prepare_cached(
+        "SELECT 1 + max(coalesce((SELECT max(seq) FROM visits), 0), \
+         coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'visits'), 0))",
+    )?
+    .query_row([], |row| row.get(0))
 }
 
 /// The times of all visits of a row, from its `first` and `times` columns. Stops where the bytes make

@@ -22,6 +22,7 @@ mod hazards;
 mod history;
 mod lift;
 mod limits;
+mod many;
 mod memory;
 mod notices;
 mod parts;
