@@ -7,7 +7,7 @@ use model::{
     Fingerprint, Habit, Milestone, Page, Signal, Site, SiteHabit, SiteId, SiteKey, SpiderId,
     Timestamp,
 };
-use rusqlite::{Connection, OptionalExtension, ToSql, params, params_from_iter};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, ToSql, params, params_from_iter};
 
 use super::{
     check_out::{load_site, rouse, stored},
@@ -29,15 +29,15 @@ macro_rules! update_row {
 }
 pub(super) const UPDATE_ROW: &str = update_row!("");
 /// … and the same with what was learned of it. What was announced meanwhile is kept.
-const UPDATE_ROW_AND_HABIT: &str = update_row!(
+pub(super) const UPDATE_ROW_AND_HABIT: &str = update_row!(
     ", shape = ?11, rate = ?12, first = ?13, seen = ?14, changed = ?15, compared = ?16, \
      changes = ?17, recent = ?18, fr_max = ?19, theta = ?20, signals = ?21, sources = ?22, \
      announced = coalesce(max(announced, ?23), announced, ?23), price = ?24"
 );
 
-/// `row` as [`UPDATE_ROW`] has it.
+/// `row` as [`UPDATE_ROW`] has it, `update` is [`UPDATE_ROW_AND_HABIT`].
 pub(super) fn save_with_row(
-    work: &Work<'_>,
+    update: &mut CachedStatement<'_>,
     row: [&dyn ToSql; 10],
     habit: &Habit,
 ) -> Result<(), Fault> {
@@ -57,9 +57,7 @@ pub(super) fn save_with_row(
         &stored(habit.announced),
         &habit.price,
     ];
-    work.sql
-        .prepare_cached(UPDATE_ROW_AND_HABIT)?
-        .execute(params_from_iter(row.into_iter().chain(learned)))?;
+    update.execute(params_from_iter(row.into_iter().chain(learned)))?;
     Ok(())
 }
 

@@ -5,10 +5,11 @@
 //! payload stays true of every visit folded into it: a visit with the same text but other bytes gets a
 //! row of its own, which then is the one at hand.
 
-use model::{Change, FailureKind, Fingerprint, SiteId, Timestamp, Visit};
-use rusqlite::{OptionalExtension, params};
+use model::{Change, FailureKind, Fingerprint, SiteId, StoreError, Timestamp, Visit};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::{
+    many::{Blank, Many, ROWS},
     rows::{Fault, millis, stored_fp},
     sqlite::Work,
 };
@@ -17,51 +18,231 @@ use super::{
 /// for a day, 256 visits. A full one is followed by a row that carries the record on.
 const TIMES_BYTES_MAX: usize = 1_024;
 
-/// Records the visit; the answer is the row that holds the version at hand from now on.
-pub(super) fn record(
-    work: &mut Work<'_>,
-    site: SiteId,
-    fp: Fingerprint,
-    at_hand: Option<i64>,
-    visit: &Visit,
-) -> Result<Option<i64>, Fault> {
-    work.counts.visits += 1;
-    work.counts.versions += u64::from(visit.change.is_version());
-    work.counts.bytes += visit.wire_bytes;
-    if visit.change.folds()
-        && let Some(seq) = at_hand
-        && let Some(run) = Run::load(work, seq)?
-        && run.shows(visit)
-    {
-        return run.extend(work, visit).map(Some);
-    }
-    if visit.change == Change::Gone
-        && let Some(run) = Run::gone(work, site, fp, at_hand, visit.status)?
-    {
-        run.extend(work, visit)?;
-        return Ok(at_hand);
-    }
-    let seq = insert(work, site, fp, visit)?;
-    let shows_content = visit.change.is_version() || visit.change == Change::Unchanged;
-    Ok(if shows_content { Some(seq) } else { at_hand })
+/// The statements of every visit, held for a whole settlement, and the new rows that wait for company.
+pub(super) struct History<'a> {
+    sql: &'a Connection,
+    insert: Many<'a>,
+    waiting: Vec<NewRow<'a>>,
+    /// Of the next new row; `None`: to be asked for.
+    next_seq: Option<i64>,
+    load: CachedStatement<'a>,
+    extend: CachedStatement<'a>,
+    keep_title: CachedStatement<'a>,
 }
 
-/// Before the page has another title: its versions, and what became of them, keep the one they had. Most pages
-/// never have another, so that the rows need no title of their own until then.
-pub(super) fn keep_title(
-    work: &Work<'_>,
+const INTO: &str = "visits (site, fp, change, status, failure, first, last, wire_bytes, \
+     body_bytes, payload_digest, content_hash, text_hash, simhash, latency, elapsed, \
+     record_volume, record_offset, record_length, record_id, revisit)";
+const COLUMNS: usize = 20;
+const LOAD: &str = "SELECT last, times, payload_digest, revisit FROM visits WHERE seq = ?1";
+const EXTEND: &str = "UPDATE visits SET last = ?2, count = count + 1, times = ?3, \
+     wire_bytes = wire_bytes + ?4 WHERE seq = ?1";
+const KEEP_TITLE: &str = "UPDATE visits SET title = f.title FROM page_facts f \
+     WHERE f.site = ?1 AND f.fp = ?2 AND f.title <> ?3 AND visits.site = ?1 AND visits.fp = ?2 \
+     AND visits.title IS NULL AND visits.change IN (0, 1, 6, 7)";
+
+impl<'a> History<'a> {
+    pub fn new(sql: &'a Connection) -> rusqlite::Result<History<'a>> {
+        Ok(History {
+            sql,
+            insert: Many::new(sql, INTO, COLUMNS, "")?,
+            waiting: Vec::with_capacity(ROWS),
+            next_seq: None,
+            load: sql.prepare_cached(LOAD)?,
+            extend: sql.prepare_cached(EXTEND)?,
+            keep_title: sql.prepare_cached(KEEP_TITLE)?,
+        })
+    }
+
+    /// Records the visit; the answer is the row that holds the version at hand from now on. Of the same page
+    /// nothing may wait ([`History::flush`]).
+    pub fn record(
+        &mut self,
+        work: &mut Work<'_>,
+        site: SiteId,
+        fp: Fingerprint,
+        at_hand: Option<i64>,
+        visit: &'a Visit,
+    ) -> Result<Option<i64>, Fault> {
+        work.counts.visits += 1;
+        work.counts.versions += u64::from(visit.change.is_version());
+        work.counts.bytes += visit.wire_bytes;
+        if visit.change.folds()
+            && let Some(seq) = at_hand
+            && let Some(run) = self.load(seq)?
+            && run.shows(visit)
+        {
+            return self.extend(run, visit).map(Some);
+        }
+        if visit.change == Change::Gone
+            && let Some(run) = self.gone(site, fp, at_hand, visit.status)?
+        {
+            self.extend(run, visit)?;
+            return Ok(at_hand);
+        }
+        let seq = self.insert(site, fp, visit)?;
+        let shows_content = visit.change.is_version() || visit.change == Change::Unchanged;
+        Ok(if shows_content { Some(seq) } else { at_hand })
+    }
+
+    /// Before the page has another title: its versions, and what became of them, keep the one they had. Most pages
+    /// never have another, so that the rows need no title of their own until then.
+    pub fn keep_title(&mut self, site: SiteId, fp: Fingerprint, coming: &str) -> Result<(), Fault> {
+        self.keep_title.execute(params![site.0, stored_fp(fp), coming])?;
+        Ok(())
+    }
+
+    fn load(&mut self, seq: i64) -> Result<Option<Run>, Fault> {
+        let run = self
+            .load
+            .query_row([seq], |row| {
+                Ok(Run {
+                    seq,
+                    last: Timestamp(row.get(0)?),
+                    times: row.get::<_, Option<Vec<u8>>>(1)?.unwrap_or_default(),
+                    payload_digest: row.get(2)?,
+                    revisit: row.get(3)?,
+                })
+            })
+            .optional()?;
+        Ok(run)
+    }
+
+    /// The row that says the page is gone, if nothing but failures came after it.
+    fn gone(
+        &mut self,
+        site: SiteId,
+        fp: Fingerprint,
+        at_hand: Option<i64>,
+        status: u16,
+    ) -> Result<Option<Run>, Fault> {
+        let found = self
+            .sql
+            .prepare_cached(
+                "SELECT seq, change, status FROM visits WHERE site = ?1 AND fp = ?2 AND seq > ?3 \
+                 AND change <> 4 ORDER BY seq DESC LIMIT 1",
+            )?
+            .query_row(params![site.0, stored_fp(fp), at_hand.unwrap_or(0)], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, u8>(1)?, row.get::<_, u16>(2)?))
+            })
+            .optional()?;
+        match found {
+            Some((seq, change, said)) if change == Change::Gone as u8 && said == status => {
+                self.load(seq)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn extend(&mut self, mut run: Run, visit: &Visit) -> Result<i64, Fault> {
+        if run.times.len() >= TIMES_BYTES_MAX {
+            return self.carry_on(&run, visit);
+        }
+        pack_time(&mut run.times, run.last, visit.at);
+        self.extend.execute(params![run.seq, visit.at.0, run.times, visit.wire_bytes as i64])?;
+        Ok(run.seq)
+    }
+
+    /// A new row for the same version, with the record that the full one has.
+    fn carry_on(&mut self, run: &Run, visit: &Visit) -> Result<i64, Fault> {
+        // SQLite numbers this one: after those that have their numbers.
+        self.flush()?;
+        self.next_seq = None;
+        let seq = self
+            .sql
+            .prepare_cached(
+                "INSERT INTO visits (site, fp, change, status, first, last, wire_bytes, \
+                 body_bytes, payload_digest, content_hash, text_hash, simhash, latency, elapsed, \
+                 record_volume, record_offset, record_length, record_id, record_date, revisit) \
+                 SELECT site, fp, ?2, ?3, ?4, ?4, ?5, body_bytes, payload_digest, content_hash, \
+                 text_hash, simhash, ?6, ?7, record_volume, record_offset, record_length, \
+                 record_id, coalesce(record_date, first), revisit FROM visits WHERE seq = ?1",
+            )?
+            .insert(params![
+                run.seq,
+                visit.change as u8,
+                visit.status,
+                visit.at.0,
+                visit.wire_bytes as i64,
+                millis(visit.latency),
+                millis(visit.elapsed),
+            ])?;
+        Ok(seq)
+    }
+
+    fn insert(&mut self, site: SiteId, fp: Fingerprint, visit: &'a Visit) -> Result<i64, Fault> {
+        let seq = match self.next_seq {
+            Some(seq) => seq,
+            None => next_seq(self.sql)?,
+        };
+        self.next_seq = Some(seq + 1);
+        self.waiting.push(NewRow { seq, site, fp, visit });
+        if self.waiting.len() >= ROWS {
+            self.flush()?;
+        }
+        Ok(seq)
+    }
+
+    pub fn awaits(&self, site: SiteId) -> bool {
+        self.waiting.iter().any(|row| row.site == site)
+    }
+
+    /// Writes the rows that wait.
+    pub fn flush(&mut self) -> Result<(), Fault> {
+        let Some(last) = self.waiting.last().map(|row| row.seq) else { return Ok(()) };
+        self.insert.insert(&self.waiting, NewRow::fill)?;
+        self.waiting.clear();
+        let numbered = self.sql.last_insert_rowid();
+        if numbered != last {
+            let detail = format!("visit {last} was numbered {numbered}");
+            return Err(StoreError::Database { detail }.into());
+        }
+        Ok(())
+    }
+}
+
+/// A row that is to be written, and the number that SQLite will give it.
+struct NewRow<'a> {
+    seq: i64,
     site: SiteId,
     fp: Fingerprint,
-    coming: &str,
-) -> Result<(), Fault> {
-    work.sql
-        .prepare_cached(
-            "UPDATE visits SET title = f.title FROM page_facts f \
-             WHERE f.site = ?1 AND f.fp = ?2 AND f.title <> ?3 AND visits.site = ?1 \
-             AND visits.fp = ?2 AND visits.title IS NULL AND visits.change IN (0, 1, 6, 7)",
-        )?
-        .execute(params![site.0, stored_fp(fp), coming])?;
-    Ok(())
+    visit: &'a Visit,
+}
+
+impl NewRow<'_> {
+    fn fill(&self, row: &mut Blank<'_, '_>) -> rusqlite::Result<()> {
+        let visit = self.visit;
+        row.put(self.site.0)?;
+        row.put(stored_fp(self.fp))?;
+        row.put(visit.change as u8)?;
+        row.put(visit.status)?;
+        row.put(visit.failure.map(FailureKind::word))?;
+        row.put(visit.at.0)?;
+        row.put(visit.at.0)?;
+        row.put(visit.wire_bytes as i64)?;
+        row.put(visit.body_bytes as i64)?;
+        row.put(digest(visit))?;
+        row.put(visit.content_hash as i64)?;
+        row.put(visit.text_hash as i64)?;
+        row.put(visit.simhash as i64)?;
+        row.put(millis(visit.latency))?;
+        row.put(millis(visit.elapsed))?;
+        row.put(visit.record.map(|record| record.volume))?;
+        row.put(visit.record.map(|record| record.offset as i64))?;
+        row.put(visit.record.map(|record| record.length))?;
+        row.put(visit.record_id.map(|id| id.0.to_be_bytes()))?;
+        row.put(visit.revisit)
+    }
+}
+
+/// As SQLite will number it. (Not we: a number that is given might be none, for which SQLite would make copies of what
+/// an insertion of several rows changes.)
+fn next_seq(sql: &Connection) -> rusqlite::Result<i64> {
+    sql.prepare_cached(
+        "SELECT 1 + max(coalesce((SELECT max(seq) FROM visits), 0), \
+         coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'visits'), 0))",
+    )?
+    .query_row([], |row| row.get(0))
 }
 
 /// The times of all visits of a row, from its `first` and `times` columns. Stops where the bytes make
@@ -104,134 +285,17 @@ struct Run {
 }
 
 impl Run {
-    fn load(work: &Work<'_>, seq: i64) -> Result<Option<Run>, Fault> {
-        let run = work
-            .sql
-            .prepare_cached(
-                "SELECT last, times, payload_digest, revisit FROM visits WHERE seq = ?1",
-            )?
-            .query_row([seq], |row| {
-                Ok(Run {
-                    seq,
-                    last: Timestamp(row.get(0)?),
-                    times: row.get::<_, Option<Vec<u8>>>(1)?.unwrap_or_default(),
-                    payload_digest: row.get(2)?,
-                    revisit: row.get(3)?,
-                })
-            })
-            .optional()?;
-        Ok(run)
-    }
-
-    /// The row that says the page is gone, if nothing but failures came after it.
-    fn gone(
-        work: &Work<'_>,
-        site: SiteId,
-        fp: Fingerprint,
-        at_hand: Option<i64>,
-        status: u16,
-    ) -> Result<Option<Run>, Fault> {
-        let found = work
-            .sql
-            .prepare_cached(
-                "SELECT seq, change, status FROM visits WHERE site = ?1 AND fp = ?2 AND seq > ?3 \
-                 AND change <> 4 ORDER BY seq DESC LIMIT 1",
-            )?
-            .query_row(params![site.0, stored_fp(fp), at_hand.unwrap_or(0)], |row| {
-                Ok((row.get::<_, i64>(0)?, row.get::<_, u8>(1)?, row.get::<_, u16>(2)?))
-            })
-            .optional()?;
-        match found {
-            Some((seq, change, said)) if change == Change::Gone as u8 && said == status => {
-                Run::load(work, seq)
-            }
-            _ => Ok(None),
-        }
-    }
-
     /// A 304 has no payload of its own: the server says it is this one. A visit that archived the payload
     /// whole, where the row has but a revisit, gets a row of its own: later ones may refer to it.
     fn shows(&self, visit: &Visit) -> bool {
         let better = self.revisit && !visit.revisit;
         visit.change == Change::NotModified || (self.payload_digest == digest(visit) && !better)
     }
-
-    fn extend(mut self, work: &Work<'_>, visit: &Visit) -> Result<i64, Fault> {
-        if self.times.len() >= TIMES_BYTES_MAX {
-            return self.carry_on(work, visit);
-        }
-        pack_time(&mut self.times, self.last, visit.at);
-        work.sql
-            .prepare_cached(
-                "UPDATE visits SET last = ?2, count = count + 1, times = ?3, \
-                 wire_bytes = wire_bytes + ?4 WHERE seq = ?1",
-            )?
-            .execute(params![self.seq, visit.at.0, self.times, visit.wire_bytes as i64])?;
-        Ok(self.seq)
-    }
-
-    /// A new row for the same version, with the record that the full one has.
-    fn carry_on(self, work: &Work<'_>, visit: &Visit) -> Result<i64, Fault> {
-        let seq = work
-            .sql
-            .prepare_cached(
-                "INSERT INTO visits (site, fp, change, status, first, last, wire_bytes, \
-                 body_bytes, payload_digest, content_hash, text_hash, simhash, latency, elapsed, \
-                 record_volume, record_offset, record_length, record_id, record_date, revisit) \
-                 SELECT site, fp, ?2, ?3, ?4, ?4, ?5, body_bytes, payload_digest, content_hash, \
-                 text_hash, simhash, ?6, ?7, record_volume, record_offset, record_length, \
-                 record_id, coalesce(record_date, first), revisit FROM visits WHERE seq = ?1",
-            )?
-            .insert(params![
-                self.seq,
-                visit.change as u8,
-                visit.status,
-                visit.at.0,
-                visit.wire_bytes as i64,
-                millis(visit.latency),
-                millis(visit.elapsed),
-            ])?;
-        Ok(seq)
-    }
 }
 
 /// No payload is NULL, not twenty zeros.
 fn digest(visit: &Visit) -> Option<[u8; 20]> {
     (visit.payload_digest != [0; 20]).then_some(visit.payload_digest)
-}
-
-fn insert(work: &Work<'_>, site: SiteId, fp: Fingerprint, visit: &Visit) -> Result<i64, Fault> {
-    let seq = work
-        .sql
-        .prepare_cached(
-            "INSERT INTO visits (site, fp, change, status, failure, first, last, wire_bytes, \
-             body_bytes, payload_digest, content_hash, text_hash, simhash, latency, elapsed, \
-             record_volume, record_offset, record_length, record_id, revisit) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
-             ?17, ?18, ?19)",
-        )?
-        .insert(params![
-            site.0,
-            stored_fp(fp),
-            visit.change as u8,
-            visit.status,
-            visit.failure.map(FailureKind::word),
-            visit.at.0,
-            visit.wire_bytes as i64,
-            visit.body_bytes as i64,
-            digest(visit),
-            visit.content_hash as i64,
-            visit.text_hash as i64,
-            visit.simhash as i64,
-            millis(visit.latency),
-            millis(visit.elapsed),
-            visit.record.map(|record| record.volume),
-            visit.record.map(|record| record.offset as i64),
-            visit.record.map(|record| record.length),
-            visit.record_id.map(|id| id.0.to_be_bytes()),
-            visit.revisit,
-        ])?;
-    Ok(seq)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The Global Frontier on SQLite: every known page by site, lent out under leases with fencing numbers.
 //!
 //! [`sqlite`] owns the connection and the transactions; [`check_out`] lends sites with what is [`due`], [`check_in`] settles
-//! what happened, [`habits`] and [`children`] keep how pages change, [`clock`] mends what a wrong clock put off, [`admit`] takes candidates in, [`history`] keeps visits and folds the unchanged ones,
+//! what happened, [`updates`] page by page, [`habits`] and [`children`] keep how pages change, [`clock`] mends what a wrong clock put off, [`admit`] takes candidates in, [`history`] keeps visits and folds the unchanged ones,
 //! [`tally`] keeps the counters, [`asleep`] and [`limits`] say what is not lent out, [`domains`] counts hosts by domain, [`batches`] lends for long, [`replicas`] puts folded sites to rest, [`forget`] takes out what must
 //! not be kept, [`verify`] counts everything again. `suite` says how any backend must behave.
 
@@ -22,6 +22,7 @@ mod hazards;
 mod history;
 mod lift;
 mod limits;
+mod many;
 mod memory;
 mod notices;
 mod parts;
@@ -33,6 +34,7 @@ mod sqlite;
 mod start;
 mod tally;
 mod traps;
+mod updates;
 mod verify;
 
 #[cfg(test)]
