@@ -29,7 +29,7 @@ use crate::{
     pipeline::{
         adopt::{self, Adopter, Adoptions},
         desk::Desk,
-        gather::GatherStage,
+        gather::{self, GatherStage},
         guards::Guards,
         harvest::{read_seeds, seed_candidate},
         marks::Watch,
@@ -146,6 +146,7 @@ impl House {
             clock: clock.clone(),
             preview: crawl.preview.clone(),
             watch: Arc::new(Watch::new(readings)),
+            nap: gather::NAP,
         };
         Ok(House {
             collection,

@@ -22,13 +22,12 @@ impl Headers {
             if matches!(line[0], b' ' | b'\t') {
                 if let Some((_, value)) = fields.last_mut() {
                     value.push(' ');
-                    value.push_str(text(line).trim());
+                    value.push_str(&trimmed(line));
                 }
                 continue;
             }
             if let Some(colon) = line.iter().position(|&b| b == b':') {
-                let name = text(&line[..colon]).trim().to_owned();
-                fields.push((name, text(&line[colon + 1..]).trim().to_owned()));
+                fields.push((trimmed(&line[..colon]), trimmed(&line[colon + 1..])));
             }
         }
         Headers(fields)
@@ -59,10 +58,13 @@ impl Headers {
     }
 }
 
-fn text(bytes: &[u8]) -> String {
+fn trimmed(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
-        Ok(text) => text.to_owned(),
-        Err(_) => bytes.iter().map(|&b| char::from(b)).collect(),
+        Ok(text) => text.trim().to_owned(),
+        Err(_) => {
+            let text: String = bytes.iter().map(|&b| char::from(b)).collect();
+            text.trim().to_owned()
+        }
     }
 }
 

@@ -1,11 +1,13 @@
 //! Character references (`&amp;`, `&#233;`) in text and attributes. The table is `htmlize`'s; the
-//! five or six that make up nearly all of them are known here, so that ordinary pages never ask for
+//! few that make up nearly all of them are known here, so that ordinary pages never ask for
 //! it.
 
 use std::borrow::Cow;
 
 use memchr::memchr;
 
+/// `&hellip;`.
+const COMMON_BYTES_MAX: usize = 8;
 /// The longest name in the table has 31 letters; with its `&`.
 const NAME_BYTES_MAX: usize = 32;
 
@@ -36,16 +38,28 @@ pub(crate) fn push_decoded(text: &str, mut push: impl FnMut(&str)) {
 
 /// Bytes used and what they stand for.
 fn common(text: &str) -> Option<(usize, &'static str)> {
-    const COMMON: [(&str, &str); 7] = [
-        ("&amp;", "&"),
-        ("&nbsp;", "\u{a0}"),
-        ("&quot;", "\""),
-        ("&#39;", "'"),
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&apos;", "'"),
-    ];
-    COMMON.iter().find(|(name, _)| text.starts_with(name)).map(|&(name, plain)| (name.len(), plain))
+    let start = &text.as_bytes()[..text.len().min(COMMON_BYTES_MAX)];
+    let length = start.iter().position(|&b| b == b';')? + 1;
+    let plain = match &text.as_bytes()[1..length] {
+        b"amp;" => "&",
+        b"nbsp;" => "\u{a0}",
+        b"quot;" => "\"",
+        b"#39;" | b"apos;" => "'",
+        b"lt;" => "<",
+        b"gt;" => ">",
+        b"ndash;" => "\u{2013}",
+        b"mdash;" => "\u{2014}",
+        b"lsquo;" => "\u{2018}",
+        b"rsquo;" => "\u{2019}",
+        b"ldquo;" => "\u{201c}",
+        b"rdquo;" => "\u{201d}",
+        b"laquo;" => "\u{ab}",
+        b"raquo;" => "\u{bb}",
+        b"hellip;" => "\u{2026}",
+        b"copy;" => "\u{a9}",
+        _ => return None,
+    };
+    Some((length, plain))
 }
 
 /// How far a reference can reach from its `&`: all that the standard would look at to decide it.
@@ -87,6 +101,8 @@ mod tests {
             "&#;&#x;&#",
             &long,
             "&#38;amp;",
+            "&amp;&nbsp;&quot;&#39;&apos;&lt;&gt;&ndash;&mdash;&lsquo;&rsquo;&ldquo;&rdquo;",
+            "&laquo;&raquo;&hellip;&copy;&hellip &copyright; &copy&ndash &ld",
         ] {
             assert_eq!(decoded(text), htmlize::unescape(text), "{text}");
         }

@@ -3,6 +3,8 @@
 //! No-break spaces fold like spaces (pages use them for layout), NULs vanish as in the standard's
 //! body. Invariant: the text neither begins nor ends with white space, and never has two in a row.
 
+use memchr::memchr;
+
 use crate::html::Break;
 
 #[derive(Debug)]
@@ -44,8 +46,13 @@ impl FoldedText {
     /// The text since `start`, on one line, of at most `chars_max` characters.
     pub(crate) fn since(&self, start: usize, chars_max: usize) -> String {
         let text = self.out.get(start..).unwrap_or_default().trim_start();
-        let end = text.char_indices().nth(chars_max).map_or(text.len(), |(i, _)| i);
-        text[..end].replace('\n', " ")
+        // A character has a byte or more: a short text need not be counted.
+        let beyond = (text.len() > chars_max).then(|| text.char_indices().nth(chars_max)).flatten();
+        let text = &text[..beyond.map_or(text.len(), |(end, _)| end)];
+        match memchr(b'\n', text.as_bytes()) {
+            Some(_) => text.replace('\n', " "),
+            None => text.to_owned(),
+        }
     }
 
     pub(crate) fn into_string(self) -> String {

@@ -395,5 +395,8 @@ fn fold(text: &str) -> String {
 }
 
 fn cut(text: &str) -> String {
-    text.chars().take(limits::TITLE_CHARS_MAX).collect()
+    match text.char_indices().nth(limits::TITLE_CHARS_MAX) {
+        Some((end, _)) => text[..end].to_owned(),
+        None => text.to_owned(),
+    }
 }

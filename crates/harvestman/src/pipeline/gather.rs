@@ -6,6 +6,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, PoisonError, mpsc::Receiver},
+    thread,
     time::Duration,
 };
 
@@ -48,6 +49,9 @@ const FULL_DISK_RETRY: Duration = Duration::from_secs(2);
 /// Records that a gather thread leaves in memory while more work waits.
 const UNWRITTEN_MAX: usize = 16;
 
+/// As long as five pages of a crawl at full speed take to come, and nothing beside any pause.
+pub const NAP: Duration = Duration::from_millis(1);
+
 /// What all gather threads work with.
 pub struct GatherStage {
     pub archive: Arc<dyn Archive>,
@@ -63,6 +67,9 @@ pub struct GatherStage {
     pub preview: Option<Arc<Preview>>,
     /// What the stages of the crawl are at.
     pub watch: Arc<Watch>,
+    /// How long a thread without work waits for several pages at once: each one that wakes it costs more than the wait.
+    /// Zero under simulated time.
+    pub nap: Duration,
 }
 
 impl GatherStage {
@@ -94,7 +101,12 @@ impl GatherStage {
         *unwritten += 1;
         if *unwritten < UNWRITTEN_MAX {
             // A taken lock means that another thread waits for jobs: there are none.
-            let job = jobs.try_lock().ok().and_then(|jobs| jobs.try_recv().ok());
+            let at_once = || jobs.try_lock().ok().and_then(|jobs| jobs.try_recv().ok());
+            let after_nap = || {
+                thread::sleep(self.nap);
+                at_once()
+            };
+            let job = at_once().or_else(|| (!self.nap.is_zero()).then(after_nap).flatten());
             if job.is_some() {
                 return job;
             }

@@ -207,6 +207,7 @@ impl World {
             clock: self.clock.clone(),
             preview: None,
             watch: Arc::default(),
+            nap: Duration::ZERO,
         }
     }
 

@@ -144,6 +144,7 @@ pub fn crawl_by(
         clock: clock.clone(),
         preview: None,
         watch: Arc::default(),
+        nap: Duration::ZERO,
     });
     let parts = Parts {
         desk: Box::new(frontier),

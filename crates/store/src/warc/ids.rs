@@ -49,15 +49,19 @@ impl RecordIds {
 
 /// `<urn:uuid:…>` as it stands in a record.
 pub fn record_id_text(id: RecordId) -> String {
-    let hex = format!("{:032x}", id.0);
-    format!(
-        "<urn:uuid:{}-{}-{}-{}-{}>",
-        &hex[..8],
-        &hex[8..12],
-        &hex[12..16],
-        &hex[16..20],
-        &hex[20..]
-    )
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(47);
+    text.push_str("<urn:uuid:");
+    for (at, byte) in id.0.to_be_bytes().into_iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        for digit in [byte >> 4, byte & 15] {
+            text.push(char::from(DIGITS[usize::from(digit)]));
+        }
+    }
+    text.push('>');
+    text
 }
 
 /// Reads `<urn:uuid:…>`, with or without the angle brackets.
@@ -121,6 +125,8 @@ mod tests {
         assert_eq!(&text[24..25], "4", "{text}");
         assert!(matches!(&text[29..30], "8" | "9" | "a" | "b"), "{text}");
         assert_eq!(parse_record_id(&text), Some(id));
+        let known = RecordId(0x0123_4567_89ab_cdef_0011_2233_4455_6677);
+        assert_eq!(record_id_text(known), "<urn:uuid:01234567-89ab-cdef-0011-223344556677>");
         assert_eq!(parse_record_id("<urn:uuid:zz>"), None);
         assert_eq!(parse_record_id("urn:uuid:é2345678-1234-1234-1234-12345678901"), None);
     }

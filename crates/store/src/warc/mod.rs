@@ -11,6 +11,7 @@
 //! - nothing here reads a clock: dates are those of the exchanges.
 
 mod archive;
+mod date;
 mod digest;
 mod digest_pair;
 mod disk;
@@ -43,9 +44,9 @@ pub use rebuild::Adopted;
 pub use recover::{Adoption, Cut, Recovery};
 pub use verify::{Problem, Report, Verifier, verify_volume};
 
+pub(crate) use date::date_text;
 pub(crate) use edit::{Edit, Moved, Moves, record_at, rewrite};
 pub(crate) use ids::draw;
-pub(crate) use record::date_text;
 pub(crate) use whole::{made_whole, referring_to};
 
 #[cfg(test)]

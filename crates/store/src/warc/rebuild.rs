@@ -9,12 +9,13 @@ use model::{
 };
 
 use super::{
+    date::parse_date,
     digest::{parse_digest, sha1},
     ids::parse_record_id,
     met,
     pairs::Pair,
     reader::Record,
-    record::{self, NOT_MODIFIED, VISIT_FIELD, purpose_word, stopped_word},
+    record::{NOT_MODIFIED, VISIT_FIELD, purpose_word, stopped_word},
 };
 
 /// A whole record that had no visit yet.
@@ -53,7 +54,7 @@ fn exchange(pair: &Pair) -> Result<Exchange, String> {
     let response = &pair.response;
     let target = response.field("WARC-Target-URI").ok_or("a response without a target")?;
     let url = CrawlUrl::stored(target).map_err(|e| e.to_string())?;
-    let date = response.field("WARC-Date").and_then(record::parse_date);
+    let date = response.field("WARC-Date").and_then(parse_date);
     let http = response.http();
     let entity = http.entity();
     let visit = VisitField::read(response);
@@ -82,7 +83,7 @@ fn kind(record: &Record, payload_digest: [u8; 20]) -> Result<EntryKind, String> 
     if record.kind() != "revisit" {
         return Ok(EntryKind::Response);
     }
-    let date = record.field("WARC-Refers-To-Date").and_then(record::parse_date);
+    let date = record.field("WARC-Refers-To-Date").and_then(parse_date);
     let target = record.field("WARC-Refers-To-Target-URI");
     let earlier = RefersTo {
         target_uri: target.ok_or("a revisit without what it refers to")?.to_owned(),

@@ -14,6 +14,7 @@ use model::{
 
 use super::{
     archive::WarcOptions,
+    date::date_text,
     digest::{digest_text, sha1},
     http,
     ids::{record_id_text, request_id},
@@ -129,16 +130,6 @@ fn said_payload<'a>(entry: &'a ArchiveEntry<'_>) -> &'a [u8; 20] {
             &earlier.payload_digest
         }
     }
-}
-
-/// Milliseconds always, so that a Refers-To-Date is the very text of the date it refers to.
-pub(crate) fn date_text(at: Timestamp) -> String {
-    let moment = jiff::Timestamp::from_millisecond(at.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    format!("{moment:.3}")
-}
-
-pub(super) fn parse_date(text: &str) -> Option<Timestamp> {
-    text.trim().parse::<jiff::Timestamp>().ok().map(|moment| Timestamp(moment.as_millisecond()))
 }
 
 pub(super) fn purpose_word(purpose: Purpose) -> &'static str {

@@ -92,7 +92,7 @@ impl Verifier {
             report.add(record.offset, "it shares a gzip member with another record");
         }
         self.id(record, report, concurrent);
-        if record.field("WARC-Date").and_then(super::record::parse_date).is_none() {
+        if record.field("WARC-Date").and_then(super::date::parse_date).is_none() {
             report.add(record.offset, "it has no readable date");
         }
         match record.kind() {
