@@ -224,6 +224,21 @@ fn a_collection_that_keeps_no_bodies_has_all_pages_and_links_and_hardly_a_volume
 }
 
 #[test]
+fn what_was_archived_cut_is_kept_whole_once_it_may_be_and_comes_again() {
+    let page = PageOptions { validator_share: 0.0, bytes_mean: 2_000.0, ..PageOptions::default() };
+    let pages = PageCount::Fixed(6);
+    let world = World::new(WebOptions { sites: 1, pages, page, ..WebOptions::default() });
+    configure(&world, "[store]\ncontent_bytes_max = 0\n");
+    let home = "http://s0.sim.test/";
+    world.run(&["crawl", "--delay", "0", home]).exits(0);
+    configure(&world, "");
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    assert_eq!(world.status()["run"]["figures"]["versions"], 0, "nothing has changed");
+    world.run(&["show", home, "--html"]).exits(0).says(&["<html"]);
+    world.run(&["check"]).exits(0);
+}
+
+#[test]
 fn a_map_of_links_and_titles_is_that_of_a_crawl_which_takes_the_text_too() {
     let whole = world(1, 30);
     let map = world(1, 30);
