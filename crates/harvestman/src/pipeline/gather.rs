@@ -186,16 +186,18 @@ impl GatherStage {
         events: &Sender<Event>,
     ) -> Result<Filed, StoreError> {
         let cut = self.cut(exchange, page);
-        let (digest, block) = self.digests(exchange, page, cut.is_some());
-        let stored = cut.as_ref().map_or(digest, |cut| sha1(&[&cut.entity]));
-        let (kind, seen) = self.kind_of(exchange, page, Digests { whole: &digest, stored });
+        let digests = Digests::of(exchange, cut.as_ref(), page);
+        let (kind, seen) = self.kind_of(exchange, page, &digests);
         let revisit = !matches!(kind, EntryKind::Response);
         let record_id = self.ids.make();
-        let archived = cut.as_ref().unwrap_or(exchange);
-        let block_digest = block.filter(|_| !revisit);
-        let payload_digest = stored;
-        let entry =
-            ArchiveEntry { exchange: archived, record_id, payload_digest, block_digest, kind };
+        let entry = ArchiveEntry {
+            exchange: cut.as_ref().unwrap_or(exchange),
+            record_id,
+            payload_digest: digests.stored,
+            block_digest: digests.block.filter(|_| !revisit),
+            kind,
+        };
+        let digest = digests.whole;
         let location = when_there_is_room(events, || self.archive.append(&entry))?;
         let is_first = matches!(seen, Seen::New | Seen::Elsewhere(None));
         if is_first && exchange.status == 200 && exchange.stopped.is_none() {
@@ -203,26 +205,6 @@ impl GatherStage {
             payloads.remember(&digest, &exchange.url, exchange.started, exchange.entity.len());
         }
         Ok(Filed { location, record_id, digest, seen, revisit })
-    }
-
-    /// Of the payload and, where all of the answer is likely to be archived, of the block that it becomes. The digest of
-    /// a payload that is archived cut is in no record, and only compared with others: it need not be the dear one.
-    fn digests(
-        &self,
-        exchange: &Exchange,
-        page: Option<&Page>,
-        is_cut: bool,
-    ) -> ([u8; 20], Option<[u8; 20]>) {
-        if is_cut {
-            return (compared(&exchange.entity), None);
-        }
-        let is_known = page.is_some_and(|page| page.last.is_some());
-        if is_known || exchange.status != 200 {
-            return (sha1(&[&exchange.entity]), None);
-        }
-        let block = [&exchange.response_head[..], &exchange.wire_body];
-        let (payload, block) = sha1_pair(&exchange.entity, block);
-        (payload, Some(block))
     }
 
     /// The exchange as it is archived, when it is longer than what is to be kept of a page.
@@ -245,7 +227,7 @@ impl GatherStage {
         &self,
         exchange: &Exchange,
         page: Option<&Page>,
-        Digests { whole: digest, stored }: Digests<'_>,
+        &Digests { whole: ref digest, stored, .. }: &Digests,
     ) -> (EntryKind, Seen) {
         let last = page.and_then(|page| page.last.as_ref());
         if exchange.status == 304
@@ -489,10 +471,39 @@ impl Reading {
     }
 }
 
-/// Of a payload as it came, which tells whether it has changed, and as it is archived.
-struct Digests<'a> {
-    whole: &'a [u8; 20],
+/// The digests of an answer.
+struct Digests {
+    /// Of the payload as it came, which tells whether it has changed.
+    whole: [u8; 20],
+    /// As it is archived.
     stored: [u8; 20],
+    /// Of the block that it becomes, where all of the answer is likely to be archived.
+    block: Option<[u8; 20]>,
+}
+
+impl Digests {
+    /// That of a payload which is archived cut is in no record, and only compared with those of other visits: it need not
+    /// be the dear one. A page keeps to the kind that it has as long as its payload is the same, whatever is kept of it.
+    fn of(exchange: &Exchange, cut: Option<&Exchange>, page: Option<&Page>) -> Digests {
+        let entity = &exchange.entity;
+        let last = page.and_then(|page| page.last.as_ref());
+        let is_cheap = match last {
+            Some(last) => is_compared(&last.payload_digest, entity),
+            None => cut.is_some(),
+        };
+        if is_cheap || cut.is_some() {
+            let whole = if is_cheap { compared(entity) } else { sha1(&[entity]) };
+            let stored = sha1(&[&cut.unwrap_or(exchange).entity]);
+            return Digests { whole, stored, block: None };
+        }
+        if last.is_some() || exchange.status != 200 {
+            let whole = sha1(&[entity]);
+            return Digests { whole, stored: whole, block: None };
+        }
+        let block = [&exchange.response_head[..], &exchange.wire_body];
+        let (whole, block) = sha1_pair(entity, block);
+        Digests { whole, stored: whole, block: Some(block) }
+    }
 }
 
 /// Where an exchange is, and whether its payload was there before.
@@ -511,6 +522,11 @@ fn compared(payload: &[u8]) -> [u8; 20] {
     digest[..16].copy_from_slice(&xxh3_128(payload).to_le_bytes());
     digest[16..].copy_from_slice(&(payload.len() as u32).to_le_bytes());
     digest
+}
+
+/// Whether this is how it was told from others before.
+fn is_compared(digest: &[u8; 20], payload: &[u8]) -> bool {
+    digest[16..] == (payload.len() as u32).to_le_bytes() && *digest == compared(payload)
 }
 
 /// The redirect of a page is a link; that of a part says where the part is, and links of a part are none.

@@ -224,18 +224,24 @@ fn a_collection_that_keeps_no_bodies_has_all_pages_and_links_and_hardly_a_volume
 }
 
 #[test]
-fn what_was_archived_cut_is_kept_whole_once_it_may_be_and_comes_again() {
+fn pages_that_have_not_changed_stay_as_they_were_archived_when_the_limit_changes() {
     let page = PageOptions { validator_share: 0.0, bytes_mean: 2_000.0, ..PageOptions::default() };
     let pages = PageCount::Fixed(6);
-    let world = World::new(WebOptions { sites: 1, pages, page, ..WebOptions::default() });
-    configure(&world, "[store]\ncontent_bytes_max = 0\n");
     let home = "http://s0.sim.test/";
-    world.run(&["crawl", "--delay", "0", home]).exits(0);
-    configure(&world, "");
-    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
-    assert_eq!(world.status()["run"]["figures"]["versions"], 0, "nothing has changed");
-    world.run(&["show", home, "--html"]).exits(0).says(&["<html"]);
-    world.run(&["check"]).exits(0);
+    let none = "[store]\ncontent_bytes_max = 0\n";
+    for (first, then, kept) in [("", none, 0), (none, "", 2)] {
+        let page = page.clone();
+        let world = World::new(WebOptions { sites: 1, pages, page, ..WebOptions::default() });
+        configure(&world, first);
+        world.run(&["crawl", "--delay", "0", home]).exits(0);
+        configure(&world, then);
+        world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+        assert_eq!(world.status()["run"]["figures"]["versions"], 0, "nothing has changed");
+        for when in [&["--html"][..], &["--html", "--at", "now"]] {
+            world.run(&[&["show", home][..], when].concat()).exits(kept);
+        }
+        world.run(&["check"]).exits(0);
+    }
 }
 
 #[test]
