@@ -38,6 +38,7 @@ pub mod change;
 pub mod course;
 mod crew;
 pub mod desk;
+mod digests;
 pub mod door;
 pub mod gather;
 pub mod guards;

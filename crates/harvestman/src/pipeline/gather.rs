@@ -23,12 +23,12 @@ use seeder::{
 };
 use store::{
     directory::Directory,
-    warc::{RecordIds, dechunk, sha1, sha1_pair},
+    warc::{RecordIds, dechunk},
 };
 use tokio::sync::mpsc::Sender;
-use xxhash_rust::xxh3::xxh3_128;
 
 use super::{
+    digests::Digests,
     lesson::Lesson,
     marks::{Bench, Unread, Watch},
     messages::{Content, Event, GatherJob, PageReport, Report, ReportSubject, Subject},
@@ -471,41 +471,6 @@ impl Reading {
     }
 }
 
-/// The digests of an answer.
-struct Digests {
-    /// Of the payload as it came, which tells whether it has changed.
-    whole: [u8; 20],
-    /// As it is archived.
-    stored: [u8; 20],
-    /// Of the block that it becomes, where all of the answer is likely to be archived.
-    block: Option<[u8; 20]>,
-}
-
-impl Digests {
-    /// That of a payload which is archived cut is in no record, and only compared with those of other visits: it need not
-    /// be the dear one. A page keeps to the kind that it has as long as its payload is the same, whatever is kept of it.
-    fn of(exchange: &Exchange, cut: Option<&Exchange>, page: Option<&Page>) -> Digests {
-        let entity = &exchange.entity;
-        let last = page.and_then(|page| page.last.as_ref());
-        let is_cheap = match last {
-            Some(last) => is_compared(&last.payload_digest, entity),
-            None => cut.is_some(),
-        };
-        if is_cheap || cut.is_some() {
-            let whole = if is_cheap { compared(entity) } else { sha1(&[entity]) };
-            let stored = sha1(&[&cut.unwrap_or(exchange).entity]);
-            return Digests { whole, stored, block: None };
-        }
-        if last.is_some() || exchange.status != 200 {
-            let whole = sha1(&[entity]);
-            return Digests { whole, stored: whole, block: None };
-        }
-        let block = [&exchange.response_head[..], &exchange.wire_body];
-        let (whole, block) = sha1_pair(entity, block);
-        Digests { whole, stored: whole, block: Some(block) }
-    }
-}
-
 /// Where an exchange is, and whether its payload was there before.
 pub struct Filed {
     pub location: RecordLocation,
@@ -514,19 +479,6 @@ pub struct Filed {
     pub seen: Seen,
     /// The record is a revisit.
     pub revisit: bool,
-}
-
-/// What tells a payload from others, though not from one that was made to look like it.
-fn compared(payload: &[u8]) -> [u8; 20] {
-    let mut digest = [0; 20];
-    digest[..16].copy_from_slice(&xxh3_128(payload).to_le_bytes());
-    digest[16..].copy_from_slice(&(payload.len() as u32).to_le_bytes());
-    digest
-}
-
-/// Whether this is how it was told from others before.
-fn is_compared(digest: &[u8; 20], payload: &[u8]) -> bool {
-    digest[16..] == (payload.len() as u32).to_le_bytes() && *digest == compared(payload)
 }
 
 /// The redirect of a page is a link; that of a part says where the part is, and links of a part are none.
