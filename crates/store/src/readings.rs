@@ -2,8 +2,9 @@
 //!
 //! A page can end the whole process (a stack that overflows, memory that runs out), and nothing is left that
 //! could tell which one it was, but what was written down before. A slot for each thread that reads, filled
-//! before a page is read and emptied when the thread has no more to read: no sync, since what is asked about is the end of the process and not of the machine, and
-//! the system keeps what was written. Whatever is found in it at the next start was being read at the end.
+//! before a page is read and emptied when the thread has no more to read: no sync, since what is asked about is the end
+//! of the process and not of the machine, and the system keeps what was written. Whatever is found in it at the next start
+//! was being read at the end, or had just been: a page is left alone only after several such ends.
 
 use std::{
     fs::{File, OpenOptions},

@@ -67,8 +67,7 @@ pub fn compare(
             let same_bytes = filed.seen == Seen::Before || filed.digest == last.payload_digest;
             let changed = match notion.by {
                 _ if same_bytes => false,
-                // Also where the digests were made in different ways, as that of a page archived cut is.
-                ChangeBy::Bytes => gathered.content_hash != last.content_hash,
+                ChangeBy::Bytes => true,
                 ChangeBy::Size => exchange.body.len() as u64 != last.body_bytes,
                 ChangeBy::Text => return by_text(last, gathered, !notion.watch.is_empty()),
             };
