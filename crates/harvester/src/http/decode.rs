@@ -10,12 +10,17 @@
 //!   look like text, the text is taken and the coding said to be broken.
 //! - Bytes after the end of a coded stream are passed over, as browsers do; gzip may go on with another
 //!   member, zstd with another frame. The checksum of gzip is held to.
+//! - Of a body that is only gzipped, the first [`HELD_BYTES_MAX`] are held back: when it ends within them, it is undone in
+//!   one go ([`whole_gzip`]). So a limit on the decoded side ends the reading of such a body that much later at most.
 //! - What is wrong with a coding has a name ([`Decoded::met`]).
 //! - Unknown codings (`UTF-8`, `none`, `aws-chunked` are common) are taken to be none.
 
 use model::{Hazard, Headers, Measure, Met};
 
-use super::engine::{Coding, End, Engine};
+use super::{
+    engine::{Coding, End, Engine},
+    whole_gzip,
+};
 
 /// Below this many decoded bytes a ratio says nothing: a page of spaces is no bomb.
 const RATIO_FROM: u64 = 1 << 20;
@@ -29,11 +34,15 @@ const DOUBLING_BYTES: usize = 128 * 1024;
 const ROOM_BYTES: usize = 4 << 20;
 /// What a decoder may put out in one step.
 const STEP_BYTES: usize = 16 * 1024;
+/// As much as a decoder that works piece by piece needs for itself. Nearly all pages are shorter.
+const HELD_BYTES_MAX: usize = 64 * 1024;
 /// The longest beginning that tells a coding and its window: the head of a zstd frame.
 const MARK_BYTES: usize = 18;
 
 pub struct Decoder {
     layers: Vec<Layer>,
+    /// What has come of a body that may be undone in one go; `None` when the layers have begun.
+    held: Option<Vec<u8>>,
     out: Out,
     nested: bool,
     broken: bool,
@@ -83,10 +92,22 @@ impl Decoder {
         let layers = codings.iter().take(CODINGS_MAX).copied().map(Layer::new).collect();
         let out = Out { bytes: Vec::new(), wire: 0, body_bytes_max, ratio_max, bomb: false };
         let nested = codings.len() > CODINGS_MAX;
-        Decoder { layers, out, nested, broken: nested }
+        let held = matches!(codings, [Coding::Gzip]).then(Vec::new);
+        Decoder { layers, held, out, nested, broken: nested }
     }
 
     pub fn push(&mut self, data: &[u8]) -> Flow {
+        let Some(held) = &mut self.held else { return self.pass_on(data) };
+        held.extend_from_slice(data);
+        if held.len() <= HELD_BYTES_MAX {
+            return Flow::Go;
+        }
+        let held = self.held.take().unwrap_or_default();
+        self.pass_on(&held)
+    }
+
+    /// Through the layers.
+    fn pass_on(&mut self, data: &[u8]) -> Flow {
         if self.broken {
             return Flow::Broken;
         }
@@ -103,7 +124,14 @@ impl Decoder {
 
     /// `entity` is all that was pushed.
     pub fn finish(mut self, entity: &[u8]) -> Decoded {
-        let mut end = if self.broken { Flow::Broken } else { Flow::Go };
+        let mut end = match self.held.take() {
+            Some(held) => match whole_gzip::inflate(&held, self.out.whole_max()) {
+                Some(body) => return Decoded { body, end: Flow::Go, met: None },
+                None => self.pass_on(&held),
+            },
+            None if self.broken => Flow::Broken,
+            None => Flow::Go,
+        };
         for place in 0..self.layers.len() {
             if end != Flow::Go {
                 break;
@@ -159,6 +187,11 @@ struct Out {
 }
 
 impl Out {
+    /// Of a body that is undone in one go: what needs no thought about limits.
+    fn whole_max(&self) -> usize {
+        self.body_bytes_max.min(RATIO_FROM) as usize
+    }
+
     fn take(&mut self, data: &[u8]) -> Flow {
         let room = self.body_bytes_max.saturating_sub(self.bytes.len() as u64);
         let fits = usize::try_from(room).unwrap_or(usize::MAX).min(data.len());

@@ -49,6 +49,7 @@ mod socks;
 mod stream;
 mod tape;
 mod tls;
+mod whole_gzip;
 mod wire;
 mod withheld;
 mod written;
