@@ -45,18 +45,16 @@ impl ShortPacker {
         out.resize(start + plain.len() + plain.len() / 8 + 16, 0);
         let mut bits = Bits { out: &mut out[start..], at: 0, held: 0, count: 0 };
         bits.put(LAST_BLOCK_FIXED);
-        // Before the first byte there is nothing.
-        let (mut at, mut said) = (plain.len().min(1), 0);
-        while let Some(four) = plain[at..].first_chunk() {
-            let Some(from) = self.repeated(plain, at, *four) else {
-                at += 1;
-                continue;
-            };
-            bits.put_plain(&plain[said..at]);
-            let length = REPEAT_MIN + same(&plain[from + REPEAT_MIN..], &plain[at + REPEAT_MIN..]);
+        let (mut at, mut said) = (0, 0);
+        for start in word_starts(plain) {
+            let Some(four) = plain[start..].first_chunk().filter(|_| start >= at) else { continue };
+            let Some(from) = self.repeated(plain, start, *four) else { continue };
+            bits.put_plain(&plain[said..start]);
+            let length =
+                REPEAT_MIN + same(&plain[from + REPEAT_MIN..], &plain[start + REPEAT_MIN..]);
             bits.put(LENGTHS[length]);
-            bits.put(distance((at - from) as u32));
-            at += length;
+            bits.put(distance((start - from) as u32));
+            at = start + length;
             said = at;
         }
         bits.put_plain(&plain[said..]);
@@ -75,6 +73,25 @@ impl ShortPacker {
         // Where nothing is known the place is 0, which is looked at like any other: that costs less than to ask.
         (plain[from..].first_chunk() == Some(&four)).then_some(from)
     }
+}
+
+/// Where words begin: behind the bytes below `0`, among which are all that stand between the words of a head but a few.
+/// What is repeated there are names, addresses, dates: whole words. To look at every byte takes twice as long and saves
+/// one byte in fifty.
+fn word_starts(plain: &[u8]) -> impl Iterator<Item = usize> {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
+    let (eights, _) = plain.as_chunks();
+    eights.iter().enumerate().flat_map(|(n, eight)| {
+        let bytes = u64::from_le_bytes(*eight);
+        // The high bit of every byte that is below, and of some behind them that are not, which does no harm.
+        let mut below = bytes.wrapping_sub(ONES * u64::from(b'0')) & !bytes & HIGHS;
+        std::iter::from_fn(move || {
+            let place = below.trailing_zeros() as usize / 8;
+            below &= below.wrapping_sub(1);
+            (place < 8).then_some(n * 8 + place + 1)
+        })
+    })
 }
 
 /// How far the two are the same, as far as that can be said behind [`REPEAT_MIN`] bytes.
@@ -253,15 +270,15 @@ mod tests {
     fn every_length_and_distance_comes_back() {
         comes_back(b"");
         for length in 1..=300 {
-            comes_back(&vec![b'a'; length]);
+            comes_back(&vec![b'/'; length]);
             // All bytes once, then the first ones again.
             let all: Vec<u8> = (0..=255).chain(0..=255).take(256 + length.min(256)).collect();
             comes_back(&all);
         }
-        for gap in 0..SHORT_BYTES_MAX - 16 {
+        for gap in 0..SHORT_BYTES_MAX - 18 {
             let noise = (0..gap as u32).map(|n| (n.wrapping_mul(0x9e37_79b1) >> 24) as u8);
-            let far: Vec<u8> = b"harvest!".iter().copied().chain(noise).collect();
-            comes_back(&[&far[..], b"harvest!"].concat());
+            let far: Vec<u8> = b"-harvest!".iter().copied().chain(noise).collect();
+            comes_back(&[&far[..], b"-harvest!"].concat());
         }
     }
 
