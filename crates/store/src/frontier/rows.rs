@@ -129,7 +129,8 @@ fn habit_from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<Habit> {
 /// The visit at hand with what its page keeps for asking conditionally, and for comparing. A sketch is of the
 /// last visit's text: where the version was seen again since, what it says of restless parts is over, and all
 /// that is told is that there was one. Where the page came back to what it had before, its record is a revisit
-/// (`w` holds the payload), and what sees it again refers to the same.
+/// (`w` holds the payload), and what sees it again refers to the same. The CASE keeps SQLite from looking through the
+/// page's whole history for `w` where there is none to be found.
 pub(super) const LAST_VERSION: &str = "SELECT v.last, f.etag, f.last_modified, v.payload_digest, \
      v.content_hash, v.text_hash, v.record_volume, v.record_offset, v.record_length, \
      coalesce(w.record_date, w.first, v.record_date), \
@@ -139,9 +140,9 @@ pub(super) const LAST_VERSION: &str = "SELECT v.last, f.etag, f.last_modified, v
      EXISTS (SELECT 1 FROM visits g WHERE g.site = v.site AND g.fp = v.fp AND g.seq > v.seq \
      AND g.change = 6), v.count, f.unavailable_after \
      FROM visits v LEFT JOIN page_facts f ON f.site = v.site AND f.fp = v.fp \
-     LEFT JOIN visits w ON v.revisit AND w.seq = (SELECT max(o.seq) FROM visits o \
+     LEFT JOIN visits w ON w.seq = CASE WHEN v.revisit THEN (SELECT max(o.seq) FROM visits o \
      WHERE o.site = v.site AND o.fp = v.fp AND o.payload_digest = v.payload_digest \
-     AND o.revisit = 0 AND o.change IN (0, 1, 2, 7) AND o.record_volume IS NOT NULL) \
+     AND o.revisit = 0 AND o.change IN (0, 1, 2, 7) AND o.record_volume IS NOT NULL) END \
      WHERE v.seq = ?1";
 
 pub(super) fn last_version_from_row(row: &Row<'_>) -> rusqlite::Result<LastVersion> {
