@@ -40,12 +40,14 @@ impl Readings {
     }
 
     pub fn begin(&self, slot: usize, url: &str) {
-        let mut bytes = [0; SLOT_BYTES];
-        let Some(room) = bytes.get_mut(2..2 + url.len()) else { return };
-        room.copy_from_slice(url.as_bytes());
-        let length = u16::try_from(url.len()).unwrap_or(0);
-        bytes[..2].copy_from_slice(&length.to_le_bytes());
-        self.write(slot, &bytes[..2 + url.len()]);
+        let length = u16::try_from(url.len()).unwrap_or(u16::MAX);
+        if usize::from(length) + 2 > SLOT_BYTES {
+            return;
+        }
+        let mut bytes = Vec::with_capacity(2 + url.len());
+        bytes.extend_from_slice(&length.to_le_bytes());
+        bytes.extend_from_slice(url.as_bytes());
+        self.write(slot, &bytes);
     }
 
     pub fn end(&self, slot: usize) {
