@@ -103,7 +103,7 @@ pub struct UrlTraps {
     pub copies_ahead: u32,
     /// Links on copies, and on pages of stopped patterns, are taken no more; or none are.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<Stop>,
+    pub stopped: Option<Box<Stop>>,
     /// Near duplicates one after the other.
     #[serde(skip_serializing_if = "NearRun::is_nothing")]
     pub near_run: NearRun,
@@ -113,7 +113,7 @@ pub struct UrlTraps {
     /// Its near duplicates, whatever their URLs look like, give no more links to patterns that are not known for
     /// other pages.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub worn: Option<Stop>,
+    pub worn: Option<Box<Stop>>,
     /// What the user lifted is left alone: patterns, and [`UrlTraps::SITE`] for the site as a whole.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lifted: Vec<String>,
@@ -135,12 +135,12 @@ impl UrlTraps {
     /// All stops, as (pattern, stop); that of the site as [`UrlTraps::SITE`], that of its near duplicates by their
     /// word.
     pub fn stops(&self) -> impl Iterator<Item = (&str, &Stop)> {
-        let site = self.stopped.iter().map(|stop| (UrlTraps::SITE, stop));
-        let worn = self.worn.iter().map(|stop| (Hazard::NearDuplicates.word(), stop));
+        let site = self.stopped.iter().map(|stop| (UrlTraps::SITE, &**stop));
+        let worn = self.worn.iter().map(|stop| (Hazard::NearDuplicates.word(), &**stop));
         let of = |note: &'_ PatternNote| note.stopped.is_some() || note.worn.is_some();
         let patterns = self.patterns.iter().filter(move |note| of(note)).flat_map(|note| {
             let stops = note.stopped.iter().chain(&note.worn);
-            stops.map(|stop| (note.text.as_str(), stop))
+            stops.map(|stop| (note.text.as_str(), &**stop))
         });
         site.chain(worn).chain(patterns)
     }
@@ -150,9 +150,9 @@ impl UrlTraps {
     pub fn forget_worn(&mut self) -> Vec<(String, Stop)> {
         let word = Hazard::NearDuplicates.word().to_owned();
         let mut worn: Vec<(String, Stop)> =
-            self.worn.take().map(|stop| (word, stop)).into_iter().collect();
+            self.worn.take().map(|stop| (word, *stop)).into_iter().collect();
         for note in &mut self.patterns {
-            worn.extend(note.worn.take().map(|stop| (note.text.clone(), stop)));
+            worn.extend(note.worn.take().map(|stop| (note.text.clone(), *stop)));
         }
         worn
     }
@@ -161,9 +161,10 @@ impl UrlTraps {
     /// them any more, and seen anew. Gives back what was stopped.
     pub fn forget_dead_ends(&mut self) -> Vec<(String, Stop)> {
         let mut ends = self.forget_worn();
-        let is_end = |stop: &mut Stop| matches!(stop.hazard, Hazard::Counter | Hazard::Variants);
+        let is_end =
+            |stop: &mut Box<Stop>| matches!(stop.hazard, Hazard::Counter | Hazard::Variants);
         for note in &mut self.patterns {
-            ends.extend(note.stopped.take_if(is_end).map(|stop| (note.text.clone(), stop)));
+            ends.extend(note.stopped.take_if(is_end).map(|stop| (note.text.clone(), *stop)));
             (note.barren, note.near_row, note.thin_row) = (0, 0, 0);
         }
         (self.near_run, self.thin_run) = Default::default();
@@ -183,7 +184,7 @@ impl UrlTraps {
         let mut lifted = Vec::new();
         if wanted(UrlTraps::SITE) {
             let stop = self.stopped.take();
-            lifted.extend(stop.map(|stop| (UrlTraps::SITE.to_owned(), stop)));
+            lifted.extend(stop.map(|stop| (UrlTraps::SITE.to_owned(), *stop)));
             self.copies_ahead = 0;
         }
         if wanted(Hazard::NearDuplicates.word()) {
@@ -191,7 +192,7 @@ impl UrlTraps {
         }
         for note in self.patterns.iter_mut().filter(|note| wanted(&note.text)) {
             let stops = [note.stopped.take(), note.worn.take()];
-            lifted.extend(stops.into_iter().flatten().map(|stop| (note.text.clone(), stop)));
+            lifted.extend(stops.into_iter().flatten().map(|stop| (note.text.clone(), *stop)));
         }
         let idle = self.tokens.extract_if(.., |token| wanted(&token.place.to_string()));
         lifted.extend(idle.map(|token| (token.place.to_string(), token.to_stop())));
@@ -306,11 +307,12 @@ pub struct PatternNote {
     /// How often it was stopped for its copies and a page of another content came then.
     #[serde(skip_serializing_if = "is_zero")]
     pub doubts: u32,
+    /// In boxes, both: most patterns are never stopped, and there are thousands of notes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<Stop>,
+    pub stopped: Option<Box<Stop>>,
     /// Near duplicates lead to no more of it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub worn: Option<Stop>,
+    pub worn: Option<Box<Stop>>,
 }
 
 fn is_zero(count: &u32) -> bool {

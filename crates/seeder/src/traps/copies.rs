@@ -112,7 +112,7 @@ pub(super) fn explain(traps: &mut UrlTraps, text: &str) -> Option<Stop> {
     let stop = note.stopped.take_if(|stop| stop.hazard == Hazard::ManyDuplicates)?;
     (note.same, note.copies) = (0, 0);
     note.contents.clear();
-    Some(stop)
+    Some(*stop)
 }
 
 /// The name has its own stop now.
@@ -157,7 +157,7 @@ pub(super) fn look_again(
     note.doubts = note.doubts.saturating_add(1);
     note.contents.clear();
     note.names.clear();
-    note.stopped.take()
+    note.stopped.take().map(|stop| *stop)
 }
 
 /// Whether a URL that is refused for this is taken all the same, as the so many-th: ever fewer, for there may be no

@@ -118,7 +118,7 @@ pub fn note_page(traps: &mut UrlTraps, url: &CrawlUrl, bearing: Bearing) -> Note
     let mut cleared = Vec::new();
     if bearing == Bearing::Own {
         let stop = note.worn.take_if(|stop| stop.held_back > 0);
-        cleared.extend(stop.map(|stop| (note.text.clone(), stop)));
+        cleared.extend(stop.map(|stop| (note.text.clone(), *stop)));
     }
     let is_first = own(note) == 0 && note.near.max(note.thin_row) <= 1;
     let again = note.near > 1;
@@ -127,7 +127,7 @@ pub fn note_page(traps: &mut UrlTraps, url: &CrawlUrl, bearing: Bearing) -> Note
     step(&mut traps.thin_run, is_near || bearing == Bearing::Thin, is_first, bearing);
     if traps.near_run.is_nothing() && traps.thin_run.is_nothing() {
         let stop = traps.worn.take().filter(|stop| stop.held_back > 0);
-        cleared.extend(stop.map(|stop| (Hazard::NearDuplicates.word().to_owned(), stop)));
+        cleared.extend(stop.map(|stop| (Hazard::NearDuplicates.word().to_owned(), *stop)));
     }
     // What was held back comes; what was not followed need not be looked for again.
     cleared.iter_mut().for_each(|(_, stop)| stop.referrers.clear());
@@ -327,7 +327,7 @@ pub fn note_refusal(
     };
     let Some((slot, pages)) = slot else { return false };
     let is_first = slot.is_none();
-    slot.get_or_insert_with(|| notes::stop(near, pages, url, now));
+    slot.get_or_insert_with(|| Box::new(notes::stop(near, pages, url, now)));
     notes::note_refusal(traps, objection, url, Some(referrer));
     is_first
 }

@@ -94,7 +94,8 @@ pub fn objection_to(
     {
         return Some(objection);
     }
-    let leads_astray = |stop: &&Stop| stop.all || led_by.is_none_or(|by| is_stopped(traps, by));
+    let leads_astray =
+        |stop: &&Box<Stop>| stop.all || led_by.is_none_or(|by| is_stopped(traps, by));
     site.filter(leads_astray).and_then(|stop| refuse(stop.hazard, UrlTraps::SITE))
 }
 
@@ -171,11 +172,11 @@ pub fn note_held_back(traps: &mut UrlTraps, rule: &str) {
 fn stop_for<'a>(traps: &'a mut UrlTraps, objection: &TrapObjection) -> Option<&'a mut Stop> {
     let is_near = objection.hazard == Hazard::NearDuplicates;
     match objection.pattern.as_str() {
-        UrlTraps::SITE => traps.stopped.as_mut(),
-        word if is_near && word == Hazard::NearDuplicates.word() => traps.worn.as_mut(),
+        UrlTraps::SITE => traps.stopped.as_deref_mut(),
+        word if is_near && word == Hazard::NearDuplicates.word() => traps.worn.as_deref_mut(),
         pattern => {
             let note = find(&mut traps.patterns, pattern)?;
-            if is_near { note.worn.as_mut() } else { note.stopped.as_mut() }
+            if is_near { note.worn.as_deref_mut() } else { note.stopped.as_deref_mut() }
         }
     }
 }
@@ -237,11 +238,11 @@ pub(super) fn stop_pattern(
         return false;
     }
     let Some(note) = note(traps, text) else { return false };
-    note.stopped = Some(stop(hazard, note.taken, example, now));
+    note.stopped = Some(Box::new(stop(hazard, note.taken, example, now)));
     note.listed = 0;
     if is_crowded(traps) && traps.stopped.is_none() {
         let taken = traps.patterns.iter().map(|note| note.taken.max(note.pages)).sum();
-        traps.stopped = Some(stop(hazard, taken, example, now));
+        traps.stopped = Some(Box::new(stop(hazard, taken, example, now)));
     }
     true
 }
@@ -262,7 +263,7 @@ pub(super) fn stop_site(
     if is_lifted(traps, UrlTraps::SITE) || traps.stopped.is_some() {
         return false;
     }
-    traps.stopped = Some(Stop { all, ..stop(hazard, taken, example, now) });
+    traps.stopped = Some(Box::new(Stop { all, ..stop(hazard, taken, example, now) }));
     true
 }
 
@@ -287,7 +288,7 @@ pub(super) fn stop(hazard: Hazard, taken: u32, example: &CrawlUrl, since: Timest
 }
 
 fn stop_of<'a>(traps: &'a UrlTraps, text: &str) -> Option<&'a Stop> {
-    traps.patterns.iter().find(|note| note.text == text)?.stopped.as_ref()
+    traps.patterns.iter().find(|note| note.text == text)?.stopped.as_deref()
 }
 
 fn find<'a>(patterns: &'a mut [PatternNote], text: &str) -> Option<&'a mut PatternNote> {

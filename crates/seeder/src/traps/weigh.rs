@@ -79,7 +79,7 @@ impl Page<'_> {
         }
         let stop = note.stopped.take_if(|stop| stop.hazard == Hazard::Counter)?;
         (note.barren, note.doubts) = (0, note.doubts.saturating_add(1));
-        Some(stop)
+        Some(*stop)
     }
 
     /// Of the text without its digits, and of what is shown.
