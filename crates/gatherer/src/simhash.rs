@@ -30,22 +30,56 @@ impl WordPrints {
 
     /// The same; `tell` is told each word without digits, by its hash, and each word with digits as it stands.
     pub fn telling(text: &str, mut tell: impl FnMut(Heard<'_>)) -> WordPrints {
-        let mut counters = Counters::default();
-        let mut shingle = Shingle::default();
-        let mut skeleton = 0u64;
-        each_word(&text.as_bytes()[..text.len().min(READ_MAX)], |heard| {
-            let word = match heard {
-                Heard::Word(word) | Heard::Rest(word) => word,
-                Heard::Digits(_) => return tell(heard),
+        let mut listener = Listener::default();
+        let mut rest = &text.as_bytes()[..text.len().min(READ_MAX)];
+        while !rest.is_empty() {
+            rest = match short_word(rest) {
+                Some((word, behind)) => {
+                    if word != 0 {
+                        tell(Heard::Word(word));
+                        listener.hear(word);
+                    }
+                    behind
+                }
+                None => each_word_of_next(rest, &mut |heard| {
+                    listener.hear_any(heard);
+                    if !matches!(heard, Heard::Rest(_)) {
+                        tell(heard);
+                    }
+                }),
             };
-            if matches!(heard, Heard::Word(_)) {
-                tell(heard);
-            }
-            skeleton = (skeleton.rotate_left(9) ^ word).wrapping_mul(WORD_FACTOR);
-            shingle.push(word, &mut counters);
-        });
-        shingle.finish(&mut counters);
-        WordPrints { simhash: counters.majority(), skeleton }
+        }
+        listener.finish()
+    }
+}
+
+/// Makes the prints of the words it hears.
+#[derive(Default)]
+struct Listener {
+    counters: Counters,
+    shingle: Shingle,
+    skeleton: u64,
+}
+
+impl Listener {
+    /// A word by its hash.
+    #[inline(always)]
+    fn hear(&mut self, word: u64) {
+        self.skeleton = (self.skeleton.rotate_left(9) ^ word).wrapping_mul(WORD_FACTOR);
+        self.shingle.push(word, &mut self.counters);
+    }
+
+    /// Not worth a place in the loop over short words.
+    #[inline(never)]
+    fn hear_any(&mut self, heard: Heard<'_>) {
+        if let Heard::Word(word) | Heard::Rest(word) = heard {
+            self.hear(word);
+        }
+    }
+
+    fn finish(mut self) -> WordPrints {
+        self.shingle.finish(&mut self.counters);
+        WordPrints { simhash: self.counters.majority(), skeleton: self.skeleton }
     }
 }
 
@@ -76,25 +110,40 @@ pub fn simhash_distance(one: u64, other: u64) -> u32 {
 /// without end are mostly text.
 const READ_MAX: usize = 256 << 10;
 
-/// Hands each word to `push`: its hash without digits, where there is anything else, and as it stands if it has any.
-fn each_word<'a>(bytes: &'a [u8], mut push: impl FnMut(Heard<'a>)) {
-    let mut rest = bytes;
-    while let Some((word, plain, behind)) = next_word(rest) {
-        rest = behind;
-        match plain {
-            Some(0) => {}
-            Some(hash) => push(Heard::Word(hash)),
-            None => {
-                let is_whole = !word.iter().any(u8::is_ascii_digit);
-                if !is_whole {
-                    push(Heard::Digits(word));
-                }
-                let hashes = unspaced_words(word).map(hash_word).filter(|&hash| hash != 0);
-                let heard = if is_whole { Heard::Word } else { Heard::Rest };
-                hashes.for_each(|hash| push(heard(hash)));
+/// The hash of the next word and what stands behind it, where the word is shorter than eight bytes, needs no closer look
+/// and is not at the end: four of five. 0 where two spaces follow each other.
+#[inline(always)]
+fn short_word(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let eight = u64::from_le_bytes(*bytes.first_chunk()?);
+    let space = first_space(eight);
+    let piece = eight & (space & space.wrapping_neg()).wrapping_sub(1) >> 7;
+    if space == 0 || odd_bytes(piece) != 0 {
+        return None;
+    }
+    let length = (space.trailing_zeros() / 8) as usize;
+    let word = if length > 0 { add_piece(0, piece) } else { 0 };
+    Some((word, &bytes[length + 1..]))
+}
+
+/// Hands the next word to `push`: its hash without digits, where there is anything else, and as it stands if it has any.
+/// What stands behind it.
+#[inline(never)]
+fn each_word_of_next<'a>(bytes: &'a [u8], push: &mut dyn FnMut(Heard<'a>)) -> &'a [u8] {
+    let Some((word, plain, behind)) = next_word(bytes) else { return &[] };
+    match plain {
+        Some(0) => {}
+        Some(hash) => push(Heard::Word(hash)),
+        None => {
+            let is_whole = !word.iter().any(u8::is_ascii_digit);
+            if !is_whole {
+                push(Heard::Digits(word));
             }
+            let hashes = unspaced_words(word).map(hash_word).filter(|&hash| hash != 0);
+            let heard = if is_whole { Heard::Word } else { Heard::Rest };
+            hashes.for_each(|hash| push(heard(hash)));
         }
     }
+    behind
 }
 
 /// The bytes before the next space, their hash unless they need a closer look (a digit, an unspaced script),
@@ -353,8 +402,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{
-        Counters, Heard, READ_MAX, WordPrints, each_word, has_words, hash_word, is_space, simhash,
-        simhash_distance, unspaced_words,
+        Counters, Heard, READ_MAX, WordPrints, each_word_of_next, has_words, hash_word, is_space,
+        short_word, simhash, simhash_distance, unspaced_words,
     };
 
     /// A number in letters, for digits do not count.
@@ -497,11 +546,19 @@ mod tests {
         fn words_hashed_by_eights_are_those_hashed_byte_by_byte(
             text in "[ a-zA-Z0-9:?é漢\u{10348}\n\u{0}]{0,60}|([a-z]{0,17}[ \n]){0,6}",
         ) {
-            let mut found = Vec::new();
-            each_word(text.as_bytes(), |heard| match heard {
-                Heard::Word(word) | Heard::Rest(word) => found.push(word),
-                Heard::Digits(word) => assert!(word.iter().any(u8::is_ascii_digit)),
-            });
+            let (mut found, mut rest) = (Vec::new(), text.as_bytes());
+            while !rest.is_empty() {
+                rest = match short_word(rest) {
+                    Some((word, behind)) => {
+                        found.extend(Some(word).filter(|&word| word != 0));
+                        behind
+                    }
+                    None => each_word_of_next(rest, &mut |heard| match heard {
+                        Heard::Word(word) | Heard::Rest(word) => found.push(word),
+                        Heard::Digits(word) => assert!(word.iter().any(u8::is_ascii_digit)),
+                    }),
+                };
+            }
             let words = text.as_bytes().split(|&b| is_space(b)).flat_map(unspaced_words);
             let expected: Vec<u64> = words.map(hash_word).filter(|&hash| hash != 0).collect();
             prop_assert_eq!(found, expected);
