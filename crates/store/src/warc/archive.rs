@@ -15,11 +15,13 @@ use std::{
 use model::{Archive, ArchiveEntry, Mark, RecordId, RecordLocation, StoreError, Timestamp, limits};
 
 use super::{
+    compression::Compression,
     disk::{Disk, RealDisk, is_full},
     encode::{self, Packed},
     ids::RecordIds,
     ledger::Ledger,
     names,
+    press::Press,
     recover::{self, Recovery},
     volume::{Volume, WriteTrouble},
 };
@@ -38,6 +40,8 @@ pub struct WarcOptions {
     pub volume_bytes_max: u64,
     /// Begins the names of volumes; for people.
     pub prefix: String,
+    /// Of volumes that are begun from now on.
+    pub compression: Compression,
 }
 
 impl Default for WarcOptions {
@@ -49,6 +53,7 @@ impl Default for WarcOptions {
             robots: "obey (RFC 9309)".to_owned(),
             volume_bytes_max: limits::VOLUME_BYTES_MAX,
             prefix: "harvest".to_owned(),
+            compression: Compression::default(),
         }
     }
 }
@@ -67,6 +72,8 @@ struct State {
     /// Begun by the first append that needs it, so that no run leaves an empty volume behind.
     volume: Option<Volume>,
     next_number: u32,
+    /// How the records of the volume are packed, or of the next one while there is none.
+    press: Arc<Press>,
     poisoned: Option<String>,
 }
 
@@ -74,6 +81,8 @@ enum Placed {
     At(RecordLocation),
     /// The volume of this number has no room for the pair.
     VolumeFull(u32),
+    /// The volume packs otherwise.
+    PackAnew,
 }
 
 impl WarcArchive {
@@ -97,17 +106,24 @@ impl WarcArchive {
         fs::create_dir_all(folder).map_err(|e| StoreError::io("create", folder, e))?;
         let ledger = Arc::new(Mutex::new(Ledger::resume(&mark)));
         let (recovery, next_number) = recover::recover(&*disk, folder, &mark, ledger.clone())?;
-        let state = Mutex::new(State { volume: None, next_number, poisoned: None });
+        let press = Arc::new(Press::new(options.compression));
+        let state = State { volume: None, next_number, press, poisoned: None };
         let archive = WarcArchive {
             folder: folder.to_owned(),
             options,
             disk,
             syncing: Mutex::new(()),
-            state,
+            state: Mutex::new(state),
             ledger,
             ids: RecordIds::from_system(),
         };
         Ok((archive, recovery))
+    }
+
+    /// Packs so from the next volume on.
+    #[cfg(test)]
+    pub(crate) fn pack_with(&self, press: Press) {
+        self.locked().press = Arc::new(press);
     }
 
     /// A new id for the response or revisit of an entry.
@@ -115,17 +131,28 @@ impl WarcArchive {
         self.ids.make()
     }
 
-    fn place(&self, packed: &Packed<'_>, now: Timestamp) -> Result<Placed, StoreError> {
+    fn place(
+        &self,
+        press: &Arc<Press>,
+        packed: &Packed<'_>,
+        now: Timestamp,
+    ) -> Result<Placed, StoreError> {
         let mut state = self.state()?;
         if state.volume.is_none() {
             let volume = self.begin_volume(&mut state, now)?;
             state.volume = Some(volume);
         }
+        if !Arc::ptr_eq(press, &state.press) {
+            return Ok(Placed::PackAnew);
+        }
         let volume = state.volume.as_mut().expect("a volume was begun just above");
         if volume.is_full_for(packed.bytes.len(), self.options.volume_bytes_max) {
             return Ok(Placed::VolumeFull(volume.number));
         }
-        let length = u32::try_from(packed.bytes.len() - packed.response_at).map_err(|_| {
+        let length = u32::try_from(packed.bytes.len() - packed.response_at).ok();
+        // What is longer could be written, but would not be read again.
+        let bytes_max = press.plain_bytes_max();
+        let length = length.filter(|_| packed.plain_bytes <= bytes_max).ok_or_else(|| {
             StoreError::io("archive a record over 4 GB in", volume.path(), too_large())
         })?;
         let (number, path) = (volume.number, volume.path().to_owned());
@@ -144,8 +171,9 @@ impl WarcArchive {
         let number = state.next_number;
         // Never tried twice, whatever becomes of it: a number stands for one file for ever.
         state.next_number += 1;
-        let sealed = names::sealed_path(&self.folder, &self.options.prefix, number);
-        let path = names::open_path(&sealed);
+        let compression = state.press.compression();
+        let name = names::sealed_name(&self.options.prefix, number, compression);
+        let path = names::open_path(&self.folder.join(&name));
         let created = self.disk.create(&path);
         let file = created.map_err(|e| state.trouble("create", &path, e.into()))?;
         if let Err(e) = self.disk.sync_folder(&self.folder) {
@@ -153,9 +181,8 @@ impl WarcArchive {
             let _ = self.disk.remove(&path);
             return Err(state.trouble("sync", &self.folder, e.into()));
         }
-        let name = names::sealed_name(&self.options.prefix, number);
-        let warcinfo = encode::pack_warcinfo(&self.options, &name, self.ids.make(), now);
-        Ok(Volume::new(number, path, file, &warcinfo))
+        let head = encode::pack_head(&state.press, &self.options, &name, self.ids.make(), now);
+        Ok(Volume::new(number, path, file, &head))
     }
 
     /// Seals the open volume, if it is still the one meant (`None`: whichever it is). Others may begin
@@ -209,14 +236,15 @@ impl WarcArchive {
 
 impl Archive for WarcArchive {
     fn append(&self, entry: &ArchiveEntry<'_>) -> Result<RecordLocation, StoreError> {
-        encode::pack(entry, |packed| {
-            loop {
-                match self.place(&packed, entry.exchange.started)? {
-                    Placed::At(location) => return Ok(location),
-                    Placed::VolumeFull(number) => self.seal_volume(Some(number))?,
-                }
+        loop {
+            let press = self.state()?.press.clone();
+            let place = |packed: Packed<'_>| self.place(&press, &packed, entry.exchange.started);
+            match encode::pack(&press, entry, place)? {
+                Placed::At(location) => return Ok(location),
+                Placed::VolumeFull(number) => self.seal_volume(Some(number))?,
+                Placed::PackAnew => {}
             }
-        })
+        }
     }
 
     fn flush(&self) -> Result<(), StoreError> {
