@@ -33,8 +33,10 @@ mod reader;
 mod rebuild;
 mod record;
 mod recover;
+mod repack;
 mod room;
 mod short;
+mod train;
 mod unpacked;
 mod verify;
 mod volume;
@@ -57,6 +59,7 @@ pub(crate) use date::date_text;
 pub(crate) use edit::{Edit, Moved, Moves, record_at, rewrite};
 pub(crate) use ids::draw;
 pub(crate) use press::Press;
+pub(crate) use repack::without_dictionary;
 pub(crate) use whole::{made_whole, referring_to};
 
 #[cfg(test)]

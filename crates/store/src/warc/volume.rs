@@ -58,6 +58,10 @@ impl Volume {
         self.written + self.buffer.len() as u64
     }
 
+    pub(super) fn pairs(&self) -> u64 {
+        self.pairs
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

@@ -1,5 +1,5 @@
 //! Promises of volumes packed with zstd: frames and dictionaries that other people's tools read, dictionaries
-//! that stand in them, bounds, and collections of both kinds.
+//! that are learned, bounds, and collections of both kinds.
 
 use std::{
     fs,
@@ -88,6 +88,57 @@ fn the_program_zstd_reads_a_volume_given_the_dictionary_in_it() {
     for (a, b) in theirs.iter().zip(&ours) {
         assert_eq!((&a.fields, &a.block), (&b.fields, &b.block));
     }
+}
+
+#[test]
+fn a_dictionary_is_learned_from_the_first_volume_and_every_later_one_has_it_in_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, _) = Way::Zstd.open(folder.path(), Way::Zstd.options());
+    let places = fill(&archive, 0..2_500);
+    archive.seal().unwrap();
+    let files = volumes(folder.path());
+    assert_eq!(files.len(), 2, "the first was sealed early");
+    let has_pages = |at: usize| Press::of(&files[at]).unwrap().pages().len();
+    assert!(has_pages(0) == 0 && has_pages(1) >= 200, "{} {}", has_pages(0), has_pages(1));
+    let (first, last) = (places[0], places[2_499]);
+    assert!(last.length * 4 < first.length * 3, "{last:?} {first:?}");
+    // One alone can be read, and by its own bytes.
+    let second = records(&fs::read(&files[1].path).unwrap());
+    assert!(second.len() > 900 && second.iter().all(|record| record.own_member));
+    drop(archive);
+
+    // A later run goes on with it, also after some pages in the other kind.
+    for way in [Way::Zstd, Way::Gzip, Way::Zstd] {
+        let mark = Mark { volume: 9, ..Mark::default() };
+        let (archive, _) = open(folder.path(), way.options(), mark);
+        fill(&archive, 0..10);
+        archive.seal().unwrap();
+    }
+    let files = volumes(folder.path());
+    let pages = |at: usize| Press::of(&files[at]).unwrap().pages().to_vec();
+    assert_eq!(files.len(), 5);
+    assert_eq!((pages(2), pages(3), pages(4)), (pages(1), vec![], pages(1)));
+    let mut verifier = Verifier::default();
+    assert!(files.iter().all(|file| verifier.volume(&file.path).unwrap().is_sound()));
+    let reader = Volumes::new(folder.path());
+    for (number, place) in places.iter().enumerate().step_by(97) {
+        let record = reader.read_at(*place).unwrap();
+        let url = format!("http://site.example/{number}");
+        assert_eq!(record.field("WARC-Target-URI"), Some(url.as_str()));
+    }
+}
+
+#[test]
+fn few_pages_teach_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let (archive, _) = Way::Zstd.open(folder.path(), Way::Zstd.options());
+        fill(&archive, 0..90);
+        archive.seal().unwrap();
+    }
+    let files = volumes(folder.path());
+    assert_eq!(files.len(), 2);
+    assert!(files.iter().all(|file| *Press::of(file).unwrap() == Press::Zstd(None)));
 }
 
 #[test]
