@@ -104,7 +104,14 @@ def warc():
     block = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"
     head = "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.org/\r\n"
     head += "WARC-Date: 2025-01-02T03:04:05Z\r\nWARC-Record-ID: <urn:uuid:12345678-1234-4321-8765-123456789abc>\r\n"
-    yield text(f"{head}Content-Type: application/http;msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n") + block + b"\r\n\r\n"
+    record = text(f"{head}Content-Type: application/http;msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n") + block + b"\r\n\r\n"
+    yield record
+    # A zstd frame with one block as it is (RFC 8878, 3.1.1), alone, and behind a skippable frame and a dictionary that is none.
+    sizes = len(record).to_bytes(4, "little") + (len(record) << 3 | 1).to_bytes(3, "little")
+    frame = b"\x28\xb5\x2f\xfd\xa0" + sizes + record
+    yield frame + frame
+    yield frame + b"\x50\x2a\x4d\x18\x02\0\0\0ab" + frame
+    yield b"\x5d\x2a\x4d\x18\x08\0\0\0\x37\xa4\x30\xec\x01\x80\0\0" + frame
     yield from files("warc")
 
 

@@ -30,5 +30,10 @@ fuzz::target!(|data: &[u8]| {
         assert!(pairs.whole_to() <= data.len() as u64);
         let middle = data.len() / 2;
         let _ = WarcReader::starting_at(&data[middle..], middle as u64).count();
+        // What a frame of zstd holds, and its dictionary: the first bytes are hard to find.
+        for begin in [&b"\x28\xb5\x2f\xfd"[..], b"\x5d\x2a\x4d\x18"] {
+            let frame = [begin, data].concat();
+            let _ = WarcReader::new(&frame[..]).keep_at_most(KEPT).count();
+        }
     });
 });

@@ -416,6 +416,7 @@ fn warc(config: &Config) -> WarcOptions {
         user_agent: config.etiquette.user_agent_line(),
         operator: config.etiquette.contact.clone().unwrap_or_default(),
         volume_bytes_max: config.store.volume_bytes_max,
+        compression: config.store.compression,
         ..WarcOptions::default()
     }
 }

@@ -7,7 +7,8 @@
 //!    ([`volumes`]): nobody else loses a readable version.
 //! 2. One transaction removes the rows, leaves the tombstones and writes the [`journal`]. From here on it is
 //!    forgotten for everybody who asks; what follows is about its bytes.
-//! 3. Volumes that hold records of it are written anew without them, some at a time, and then the link
+//! 3. Volumes whose dictionary was trained on it are written anew without that ([`unlearn`]); then those that
+//!    hold records of it without them, some at a time, and then the link
 //!    segments ([`links`]). A file is written beside the old one and synced; one transaction moves the rows'
 //!    offsets and names the file; then it takes the old one's place. A file that is named but not yet in
 //!    place is put there by whoever opens the collection next ([`journal::put_in_place`]).
@@ -18,6 +19,7 @@
 mod journal;
 mod links;
 mod targets;
+mod unlearn;
 mod volumes;
 
 #[cfg(test)]
@@ -101,6 +103,7 @@ pub fn forget(
     (work.removed.sites, work.removed.pages, work.removed.visits) =
         (rows.sites, rows.pages, rows.visits);
     (work.progress)(Step::Rows)?;
+    work.unlearn(&mut found)?;
     work.remove(found, &journal)?;
     work.sweep()
 }
@@ -151,6 +154,7 @@ pub fn finish(
     if let Journal::Removing { .. } = journal {
         let mut found = work.look()?;
         work.make_whole(&mut found)?;
+        work.unlearn(&mut found)?;
         work.remove(found, &journal)?;
     }
     work.sweep()?;

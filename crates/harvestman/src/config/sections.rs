@@ -6,6 +6,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use seeder::{NoticeRules, Sitemaps};
+use store::warc::Compression;
 
 use super::value::Value;
 
@@ -183,6 +184,7 @@ pub struct Reject {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Store {
     pub volume_bytes_max: u64,
+    pub compression: Compression,
     pub content_bytes_max: Option<u64>,
     /// A rule for old versions, as it is written.
     pub keep: Option<String>,
@@ -408,6 +410,10 @@ impl Values {
     pub fn store(&mut self) -> Store {
         Store {
             volume_bytes_max: self.size("store.volume_bytes_max"),
+            compression: match self.text("store.compression").as_str() {
+                "zstd" => Compression::Zstd,
+                _ => Compression::Gzip,
+            },
             content_bytes_max: self.size_or_none("store.content_bytes_max"),
             keep: self.text_or_none("store.keep"),
             versions_bytes_max: self.size_or_none("store.versions_bytes_max"),

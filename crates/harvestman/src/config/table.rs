@@ -34,6 +34,8 @@ pub const FREQUENCY_ON: &[&str] = &["pages", "seeds"];
 
 pub const REPLICAS: &[&str] = &["off", "report", "fold"];
 
+pub const COMPRESSIONS: &[&str] = &["gzip", "zstd"];
+
 pub const CHANGES: &[&str] = &["text", "bytes", "size"];
 
 pub static KEYS: &[Key] = &[
@@ -413,6 +415,9 @@ pub static KEYS: &[Key] = &[
     Key::new("store.volume_bytes_max", Kind::Size { min: 1_000_000 }, "\"1GB\"")
         .doc("A volume is sealed at this size and the next one begun.")
         .example("\"100MB\""),
+    Key::new("store.compression", Kind::OneOf(COMPRESSIONS), "\"gzip\"")
+        .doc("How new volumes are packed: gzip, which every tool reads, or zstd, which takes less room and less time.")
+        .example("\"zstd\""),
     Key::none("store.content_bytes_max", Kind::Size { min: 0 })
         .doc("Most bytes of a body to archive; what is beyond is parsed, then cut and marked as cut. 0 keeps no bodies, only what was asked and the heads of the answers.")
         .example("\"300KB\""),

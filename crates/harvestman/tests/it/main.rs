@@ -17,6 +17,7 @@ mod changes;
 mod check;
 mod coming_back;
 mod commands;
+mod compression;
 mod config;
 mod courtesy;
 mod directory;

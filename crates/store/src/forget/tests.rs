@@ -10,15 +10,27 @@ use model::{
 };
 
 use super::*;
-use crate::{links::LinkReader, warc::sha1};
+use crate::{
+    links::LinkReader,
+    warc::{sha1, tests::in_turn},
+};
 
 pub(crate) const START: Timestamp = Timestamp(1_790_000_000_000);
 const GONE: &str = "gone.example";
 
 #[test]
 fn stopped_at_any_step_it_comes_to_the_same_end() {
+    stopped_at_any_step(false);
+}
+
+#[test]
+fn it_does_so_in_volumes_of_every_kind_and_their_dictionaries_forget_too() {
+    stopped_at_any_step(true);
+}
+
+fn stopped_at_any_step(every_kind: bool) {
     let made = tempfile::tempdir().unwrap();
-    build(made.path());
+    build(made.path(), every_kind);
     let whole = copy_of(made.path());
     let removed = run(whole.path(), usize::MAX).unwrap();
     let end = state(whole.path());
@@ -55,7 +67,7 @@ fn stopped_at_any_step_it_comes_to_the_same_end() {
 #[test]
 fn records_that_nobody_has_settled_move_with_the_mark() {
     let made = tempfile::tempdir().unwrap();
-    build(made.path());
+    build(made.path(), false);
     let collection = Collection::open(made.path()).unwrap();
     let mut frontier = SqliteFrontier::open(&collection.database()).unwrap();
     let marks = frontier.marks().unwrap().archive.unwrap();
@@ -166,8 +178,9 @@ fn is_clean(folder: &Path) {
     }
 }
 
-/// Three sites of six pages in several volumes; `a` and `b` have a page whose payload `gone` had first.
-fn build(folder: &Path) {
+/// Three sites of six pages in several volumes, of one kind or of all; `a` and `b` have a page whose payload
+/// `gone` had first.
+fn build(folder: &Path, every_kind: bool) {
     let collection = Collection::create(folder).unwrap();
     let mut frontier = SqliteFrontier::open(&collection.database()).unwrap();
     let (archive, _) = open_archive(&collection, Default::default());
@@ -177,6 +190,11 @@ fn build(folder: &Path) {
     frontier.admit(&seeds, START).unwrap();
     let leases = frontier.check_out(&check_out()).unwrap();
     for n in 0..18 {
+        if every_kind && n % 3 == 0 {
+            let pages = ["http://a.example/page-0", "http://gone.example/page-0"];
+            archive.seal().unwrap();
+            archive.pack_with(in_turn(n / 3, &pages));
+        }
         let lease = leases.iter().find(|lease| lease.site.key.as_str() == sites[n % 3]).unwrap();
         let shared = n / 3 == 1;
         let url = format!("http://{}/page-{}", sites[n % 3], n / 3);

@@ -8,6 +8,7 @@ use std::{
     fs::File,
     io::BufReader,
     path::PathBuf,
+    sync::Arc,
 };
 
 use model::StoreError;
@@ -15,21 +16,21 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Step, Work, journal};
 use crate::warc::{
-    Edit, Moved, Moves, ReadError, Record, VolumeFileName, Volumes, WarcReader, made_whole,
+    Edit, Moved, Moves, Press, ReadError, Record, VolumeFileName, Volumes, WarcReader, made_whole,
     record_at, referring_to, rewrite,
 };
 
 /// What the volumes hold of the targets.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    volumes: Vec<FoundIn>,
+    pub(super) volumes: Vec<FoundIn>,
     /// Responses that go, by target and date: what others may refer to.
     payloads: HashMap<u64, (usize, u64)>,
 }
 
 #[derive(Debug)]
-struct FoundIn {
-    name: VolumeFileName,
+pub(super) struct FoundIn {
+    pub(super) name: VolumeFileName,
     /// Records that go.
     goes: Vec<Edit>,
     /// Revisits of others that refer to what goes, and to what.
@@ -38,7 +39,7 @@ struct FoundIn {
 
 /// Volumes written anew before their rows follow: at most so many gigabytes lie there twice, and the
 /// visits are looked through once for all of them.
-const VOLUMES_AT_ONCE: usize = 16;
+pub(super) const VOLUMES_AT_ONCE: usize = 16;
 /// How often reading is told of.
 const TOLD_EVERY: u64 = 16 << 20;
 
@@ -115,8 +116,8 @@ impl Work<'_> {
         let goes = found.volumes.iter().flat_map(|volume| &volume.goes);
         (self.removed.records, self.removed.bytes) =
             goes.fold((0, 0), |(records, bytes), edit| (records + 1, bytes + edit.length));
-        let touched = |volume: &&FoundIn| !volume.goes.is_empty() || !volume.referrers.is_empty();
-        self.removed.volumes_rewritten = found.volumes.iter().filter(touched).count() as u64;
+        let touched = found.volumes.iter().filter(|volume| volume.is_touched());
+        self.removed.volumes_rewritten = touched.count() as u64;
         let heirs = found.volumes.iter().flat_map(|volume| &volume.referrers);
         let heirs: HashSet<u64> = heirs.map(|(_, key)| *key).collect();
         self.removed.made_whole =
@@ -137,10 +138,11 @@ impl Work<'_> {
                 let edits: Vec<Edit> = volume.referrers.iter().map(|(edit, _)| *edit).collect();
                 let keys: HashMap<u64, u64> =
                     volume.referrers.iter().map(|(edit, key)| (edit.offset, *key)).collect();
-                let path = &volume.name.path;
+                let (path, press) = (&volume.name.path, Press::of(&volume.name)?);
                 let moved = rewrite(path, &journal::beside(path), &edits, |edit| {
                     let record = record_at(path, edit.offset)?;
-                    let (bytes, is_whole) = heirs.write(&record, keys[&edit.offset], found)?;
+                    let key = keys[&edit.offset];
+                    let (bytes, is_whole) = heirs.write(&press, &record, key, found)?;
                     if is_whole {
                         whole.insert((volume.name.number, edit.offset));
                     }
@@ -175,7 +177,7 @@ impl Work<'_> {
     }
 
     /// Rows and files change together: what was named is put in place after a crash as well.
-    fn switch(
+    pub(super) fn switch(
         &mut self,
         moves: &BTreeMap<u32, Moves>,
         whole: &HashSet<(u32, u64)>,
@@ -196,13 +198,24 @@ impl Work<'_> {
     }
 }
 
+impl FoundIn {
+    /// It has to be written anew for its records.
+    pub(super) fn is_touched(&self) -> bool {
+        !self.goes.is_empty() || !self.referrers.is_empty()
+    }
+}
+
 impl Found {
     /// Places in a volume that was written anew.
-    fn follow(&mut self, at: usize, moves: &BTreeMap<u32, Moves>) {
+    pub(super) fn follow(&mut self, at: usize, moves: &BTreeMap<u32, Moves>) {
         let volume = &mut self.volumes[at];
         let Some(moves) = moves.get(&volume.name.number) else { return };
         for edit in &mut volume.goes {
-            edit.offset = moved(moves, edit.offset);
+            match moves.of(edit.offset) {
+                Moved::To(offset) => edit.offset = offset,
+                Moved::Anew { offset, length } => *edit = Edit { offset, length },
+                Moved::Gone => {}
+            }
         }
         for (index, offset) in self.payloads.values_mut() {
             if *index == at {
@@ -229,21 +242,23 @@ impl Heirs {
     /// The revisit anew, and whether it is whole now.
     fn write(
         &mut self,
+        press: &Arc<Press>,
         revisit: &Record,
         key: u64,
         found: &Found,
     ) -> Result<(Vec<u8>, bool), StoreError> {
         if let Some((uri, date)) = self.by_payload.get(&key) {
-            return Ok((referring_to(revisit, Some((uri, date))), false));
+            return Ok((referring_to(press, revisit, Some((uri, date))), false));
         }
         let original = found.payloads.get(&key).map(|(at, offset)| {
             let volume = &found.volumes[*at];
             record_at(&volume.name.path, *offset)
         });
-        let whole = original.transpose()?.and_then(|original| made_whole(revisit, &original));
+        let whole =
+            original.transpose()?.and_then(|original| made_whole(press, revisit, &original));
         let Some(bytes) = whole else {
             // What it refers to is not there: it had no payload before either.
-            return Ok((referring_to(revisit, None), false));
+            return Ok((referring_to(press, revisit, None), false));
         };
         let field = |name| revisit.field(name).unwrap_or_default().to_owned();
         self.by_payload.insert(key, (field("WARC-Target-URI"), field("WARC-Date")));

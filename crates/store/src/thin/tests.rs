@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     forget::tests::{START, append, candidate, check_out, copy_of, delta, exchange, open_archive},
     frontier::SqliteFrontier,
-    warc::{Verifier, Volumes, sha1},
+    warc::{Verifier, Volumes, sha1, tests::in_turn},
 };
 
 const DAY: i64 = 86_400_000;
@@ -30,7 +30,8 @@ fn end() -> Timestamp {
     Timestamp(START.0 + DAYS * DAY)
 }
 
-/// A page with a version a day, each seen again by a 304, and another that shares a payload with it.
+/// A page with a version a day, each seen again by a 304, and another that shares a payload with it; in volumes
+/// of every kind.
 fn build(folder: &Path) {
     build_seen_again(folder, 1);
 }
@@ -81,6 +82,7 @@ fn build_seen_again(folder: &Path, times: i64) {
         }
         if day % 9 == 8 {
             archive.seal().unwrap();
+            archive.pack_with(in_turn(day as usize / 9, &[PAGE]));
         }
     }
     archive.seal().unwrap();

@@ -4,7 +4,8 @@
 //! now and then the writing of a block, never a sync. `syncing` is held from the moment a sync begins
 //! until its outcome is known to `state`: the kernel reports a lost page to one caller only, so no two
 //! syncs of a volume may run beside each other, and none may return before a failed one has poisoned
-//! the archive.
+//! the archive. Packing and training a dictionary are done under no lock: when the volume has changed
+//! meanwhile, the entry is packed again.
 
 use std::{
     fs, io,
@@ -15,12 +16,15 @@ use std::{
 use model::{Archive, ArchiveEntry, Mark, RecordId, RecordLocation, StoreError, Timestamp, limits};
 
 use super::{
+    compression::Compression,
     disk::{Disk, RealDisk, is_full},
     encode::{self, Packed},
     ids::RecordIds,
     ledger::Ledger,
-    names,
+    names::{self, Volumes},
+    press::Press,
     recover::{self, Recovery},
+    train::{BYTES_WANTED, PAIRS_WANTED, train},
     volume::{Volume, WriteTrouble},
 };
 
@@ -38,6 +42,8 @@ pub struct WarcOptions {
     pub volume_bytes_max: u64,
     /// Begins the names of volumes; for people.
     pub prefix: String,
+    /// Of volumes that are begun from now on.
+    pub compression: Compression,
 }
 
 impl Default for WarcOptions {
@@ -49,6 +55,7 @@ impl Default for WarcOptions {
             robots: "obey (RFC 9309)".to_owned(),
             volume_bytes_max: limits::VOLUME_BYTES_MAX,
             prefix: "harvest".to_owned(),
+            compression: Compression::default(),
         }
     }
 }
@@ -67,13 +74,23 @@ struct State {
     /// Begun by the first append that needs it, so that no run leaves an empty volume behind.
     volume: Option<Volume>,
     next_number: u32,
+    /// How the records of the volume are packed, or of the next one while there is none.
+    press: Arc<Press>,
+    /// Trained meanwhile; for the next volume.
+    next_press: Option<Arc<Press>>,
+    /// The volume that was learned from last, or is just being.
+    learned_from: u32,
     poisoned: Option<String>,
 }
 
 enum Placed {
     At(RecordLocation),
+    /// The same, and now the volume is worth learning from.
+    AndLearn(RecordLocation),
     /// The volume of this number has no room for the pair.
     VolumeFull(u32),
+    /// The volume packs otherwise.
+    PackAnew,
 }
 
 impl WarcArchive {
@@ -97,17 +114,25 @@ impl WarcArchive {
         fs::create_dir_all(folder).map_err(|e| StoreError::io("create", folder, e))?;
         let ledger = Arc::new(Mutex::new(Ledger::resume(&mark)));
         let (recovery, next_number) = recover::recover(&*disk, folder, &mark, ledger.clone())?;
-        let state = Mutex::new(State { volume: None, next_number, poisoned: None });
+        let press = first_press(folder, options.compression)?;
+        let (volume, next_press, poisoned) = (None, None, None);
+        let state = State { volume, next_number, press, next_press, learned_from: 0, poisoned };
         let archive = WarcArchive {
             folder: folder.to_owned(),
             options,
             disk,
             syncing: Mutex::new(()),
-            state,
+            state: Mutex::new(state),
             ledger,
             ids: RecordIds::from_system(),
         };
         Ok((archive, recovery))
+    }
+
+    /// Packs so from the next volume on.
+    #[cfg(test)]
+    pub(crate) fn pack_with(&self, press: Press) {
+        self.locked().press = Arc::new(press);
     }
 
     /// A new id for the response or revisit of an entry.
@@ -115,17 +140,29 @@ impl WarcArchive {
         self.ids.make()
     }
 
-    fn place(&self, packed: &Packed<'_>, now: Timestamp) -> Result<Placed, StoreError> {
+    fn place(
+        &self,
+        press: &Arc<Press>,
+        packed: &Packed<'_>,
+        now: Timestamp,
+    ) -> Result<Placed, StoreError> {
         let mut state = self.state()?;
         if state.volume.is_none() {
             let volume = self.begin_volume(&mut state, now)?;
             state.volume = Some(volume);
         }
+        if !Arc::ptr_eq(press, &state.press) {
+            return Ok(Placed::PackAnew);
+        }
+        let ends = state.ends_early();
         let volume = state.volume.as_mut().expect("a volume was begun just above");
-        if volume.is_full_for(packed.bytes.len(), self.options.volume_bytes_max) {
+        if ends || volume.is_full_for(packed.bytes.len(), self.options.volume_bytes_max) {
             return Ok(Placed::VolumeFull(volume.number));
         }
-        let length = u32::try_from(packed.bytes.len() - packed.response_at).map_err(|_| {
+        let length = u32::try_from(packed.bytes.len() - packed.response_at).ok();
+        // What is longer could be written, but would not be read again.
+        let bytes_max = press.plain_bytes_max();
+        let length = length.filter(|_| packed.plain_bytes <= bytes_max).ok_or_else(|| {
             StoreError::io("archive a record over 4 GB in", volume.path(), too_large())
         })?;
         let (number, path) = (volume.number, volume.path().to_owned());
@@ -134,18 +171,23 @@ impl WarcArchive {
                 let offset = start + packed.response_at as u64;
                 let location = RecordLocation { volume: number, offset, length };
                 self.ledger().appended(location, start);
-                Ok(Placed::At(location))
+                let learn = state.begin_lesson();
+                Ok(if learn { Placed::AndLearn(location) } else { Placed::At(location) })
             }
             Err(trouble) => Err(state.trouble("write", &path, trouble)),
         }
     }
 
     fn begin_volume(&self, state: &mut State, now: Timestamp) -> Result<Volume, StoreError> {
+        if let Some(next) = state.next_press.take() {
+            state.press = next;
+        }
         let number = state.next_number;
         // Never tried twice, whatever becomes of it: a number stands for one file for ever.
         state.next_number += 1;
-        let sealed = names::sealed_path(&self.folder, &self.options.prefix, number);
-        let path = names::open_path(&sealed);
+        let compression = state.press.compression();
+        let name = names::sealed_name(&self.options.prefix, number, compression);
+        let path = names::open_path(&self.folder.join(&name));
         let created = self.disk.create(&path);
         let file = created.map_err(|e| state.trouble("create", &path, e.into()))?;
         if let Err(e) = self.disk.sync_folder(&self.folder) {
@@ -153,9 +195,17 @@ impl WarcArchive {
             let _ = self.disk.remove(&path);
             return Err(state.trouble("sync", &self.folder, e.into()));
         }
-        let name = names::sealed_name(&self.options.prefix, number);
-        let warcinfo = encode::pack_warcinfo(&self.options, &name, self.ids.make(), now);
-        Ok(Volume::new(number, path, file, &warcinfo))
+        let head = encode::pack_head(&state.press, &self.options, &name, self.ids.make(), now);
+        Ok(Volume::new(number, path, file, &head))
+    }
+
+    /// Trains a dictionary for the next volume on what is written of this one. Nobody waits for it but the
+    /// thread that does it, and if nothing comes of it there is no dictionary.
+    fn learn(&self, number: u32) {
+        let volume = Volumes::new(&self.folder).find(number).ok().flatten();
+        if let Some(dictionary) = volume.and_then(|volume| train(&volume)) {
+            self.locked().next_press = Some(Arc::new(Press::Zstd(Some(dictionary))));
+        }
     }
 
     /// Seals the open volume, if it is still the one meant (`None`: whichever it is). Others may begin
@@ -209,14 +259,19 @@ impl WarcArchive {
 
 impl Archive for WarcArchive {
     fn append(&self, entry: &ArchiveEntry<'_>) -> Result<RecordLocation, StoreError> {
-        encode::pack(entry, |packed| {
-            loop {
-                match self.place(&packed, entry.exchange.started)? {
-                    Placed::At(location) => return Ok(location),
-                    Placed::VolumeFull(number) => self.seal_volume(Some(number))?,
+        loop {
+            let press = self.state()?.press.clone();
+            let place = |packed: Packed<'_>| self.place(&press, &packed, entry.exchange.started);
+            match encode::pack(&press, entry, place)? {
+                Placed::At(location) => return Ok(location),
+                Placed::AndLearn(location) => {
+                    self.learn(location.volume);
+                    return Ok(location);
                 }
+                Placed::VolumeFull(number) => self.seal_volume(Some(number))?,
+                Placed::PackAnew => {}
             }
-        })
+        }
     }
 
     fn flush(&self) -> Result<(), StoreError> {
@@ -262,6 +317,24 @@ impl Archive for WarcArchive {
 }
 
 impl State {
+    /// A volume without a dictionary ends when one is there, so that what follows profits from it.
+    fn ends_early(&self) -> bool {
+        let begun = self.volume.as_ref().is_some_and(|volume| volume.pairs() > 0);
+        begun && self.next_press.is_some() && self.press.dictionary().is_none()
+    }
+
+    /// Whether this is the moment to learn from the volume: once for each.
+    fn begin_lesson(&mut self) -> bool {
+        let Some(volume) = &self.volume else { return false };
+        let ripe = volume.pairs() >= PAIRS_WANTED || volume.end() >= BYTES_WANTED;
+        let learns = self.press.compression() == Compression::Zstd;
+        if !ripe || !learns || self.learned_from == volume.number {
+            return false;
+        }
+        self.learned_from = volume.number;
+        true
+    }
+
     /// A full disk passes; anything else ends all writing.
     fn trouble(&mut self, doing: &'static str, path: &Path, trouble: WriteTrouble) -> StoreError {
         match trouble {
@@ -281,6 +354,26 @@ impl From<io::Error> for WriteTrouble {
     fn from(error: io::Error) -> WriteTrouble {
         if is_full(&error) { WriteTrouble::Full } else { WriteTrouble::Failed(error) }
     }
+}
+
+/// With the dictionary of the last volumes, or one trained on them: at the start nobody waits yet.
+fn first_press(folder: &Path, compression: Compression) -> Result<Arc<Press>, StoreError> {
+    /// A short run may have left one that is too small to learn from.
+    const LOOKED_AT: usize = 3;
+    let none = Arc::new(Press::new(compression));
+    if compression == Compression::Gzip {
+        return Ok(none);
+    }
+    let volumes = Volumes::new(folder).list()?;
+    let pressed = volumes.iter().rev().take(LOOKED_AT).find_map(|volume| {
+        let press = Press::of(volume).ok()?;
+        // Where nobody knows which pages are in a dictionary, it must not spread.
+        if !press.pages().is_empty() {
+            return Some(press);
+        }
+        Some(Arc::new(Press::Zstd(Some(train(volume)?))))
+    });
+    Ok(pressed.unwrap_or(none))
 }
 
 fn too_large() -> io::Error {

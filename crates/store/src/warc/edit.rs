@@ -1,15 +1,20 @@
 //! A sealed volume written anew, beside the old one, with some of its records left out or replaced.
 //!
-//! What stays is copied as it is, gzip member by gzip member: nothing is packed again. [`Moves`] says where
+//! What stays is copied as it is, member by member: nothing is packed again. [`Moves`] says where
 //! each record of the old file lies in the new one.
 
 use std::{
     fs::File,
-    io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write},
+    io::{self, BufReader, BufWriter, Read, Write},
     path::Path,
 };
 
 use model::StoreError;
+
+use super::{
+    opened::reader_at,
+    reader::{ReadError, Record},
+};
 
 /// A place of the old file and what takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,20 +109,15 @@ pub(crate) fn rewrite(
 }
 
 /// One record of a volume, whole.
-pub(crate) fn record_at(path: &Path, offset: u64) -> Result<super::Record, StoreError> {
-    let read = |e| StoreError::io("read", path, e);
-    let mut file = File::open(path).map_err(read)?;
-    file.seek(SeekFrom::Start(offset)).map_err(read)?;
-    match super::WarcReader::starting_at(BufReader::new(file), offset).next() {
-        Some(Ok(record)) => Ok(record),
-        Some(Err(super::ReadError::Io(e))) => Err(read(e)),
-        other => {
-            let detail = other.and_then(Result::err).map_or_else(
-                || format!("it ends before the record at {offset}"),
-                |damage| damage.to_string(),
-            );
-            Err(StoreError::Corrupt { path: path.to_owned(), detail })
-        }
+pub(crate) fn record_at(path: &Path, offset: u64) -> Result<Record, StoreError> {
+    let mut reader = reader_at(path, offset).map_err(|e| StoreError::io("read", path, e))?;
+    reader.next().unwrap_or(Err(ReadError::Torn { offset })).map_err(|e| read_error(path, e))
+}
+
+pub(super) fn read_error(path: &Path, error: ReadError) -> StoreError {
+    match error {
+        ReadError::Io(e) => StoreError::io("read", path, e),
+        damage => StoreError::Corrupt { path: path.to_owned(), detail: damage.to_string() },
     }
 }
 

@@ -1,73 +1,85 @@
-//! Records into gzip members, outside every lock, with the thread's own compressor.
-//!
-//! What arrived compressed goes into stored deflate blocks: a second compression would cost the time of
-//! the first and gain nothing. The rest is compressed at level 1 (measured: ratio 0.38 on HTML), what is short by a
-//! packer of its own.
+//! Records packed for a volume, outside every lock, with the thread's own compressors: what is put into
+//! gzip members is in `member.rs`, what into zstd frames in `frame.rs`.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, sync::Arc};
 
-use libdeflater::{CompressionLvl, Compressor};
 use model::{ArchiveEntry, EntryKind, Headers, RecordId, Timestamp};
 
 use super::{
-    archive::WarcOptions,
-    record,
-    short::{SHORT_BYTES_MAX, ShortPacker},
+    archive::WarcOptions, frame::FramePacker, member::MemberPacker, press::Press, record,
+    room::Room,
 };
 
-/// One entry's members, request first.
+/// One entry's records, request first.
 pub(super) struct Packed<'a> {
     pub(super) bytes: &'a [u8],
-    /// Where in `bytes` the response's member begins.
+    /// Where in `bytes` the response begins.
     pub(super) response_at: usize,
+    /// Of the response before it was packed.
+    pub(super) plain_bytes: u64,
 }
 
 /// Packs the entry and lends the bytes to `then`.
-pub(super) fn pack<T>(entry: &ArchiveEntry<'_>, then: impl FnOnce(Packed<'_>) -> T) -> T {
+pub(super) fn pack<T>(
+    press: &Arc<Press>,
+    entry: &ArchiveEntry<'_>,
+    then: impl FnOnce(Packed<'_>) -> T,
+) -> T {
     DESK.with_borrow_mut(|desk| {
-        desk.clear();
-        desk.add(Level::Fast, |plain| record::request(plain, entry));
-        let response_at = desk.packed_len;
-        desk.add(level(entry), |plain| record::response(plain, entry));
-        let result = then(Packed { bytes: &desk.packed[..desk.packed_len], response_at });
+        desk.packed.clear();
+        desk.add(press, Level::Fast, |plain| record::request(plain, entry));
+        let response_at = desk.packed.len();
+        desk.add(press, level(entry), |plain| record::response(plain, entry));
+        let plain_bytes = desk.plain.len() as u64;
+        let result = then(Packed { bytes: desk.packed.bytes(), response_at, plain_bytes });
         desk.shrink();
         result
     })
 }
 
-pub(super) fn pack_warcinfo(
+/// What a volume begins with: its dictionary, if it has one, and a warcinfo.
+pub(super) fn pack_head(
+    press: &Arc<Press>,
     options: &WarcOptions,
     file: &str,
     id: RecordId,
     now: Timestamp,
 ) -> Vec<u8> {
+    // Not the thread's own desk, which may be lending its bytes just now.
     let mut desk = Desk::new();
-    desk.add(Level::Fast, |plain| record::warcinfo(plain, options, file, id, now));
-    desk.packed.truncate(desk.packed_len);
-    desk.packed
+    desk.add(press, Level::Fast, |plain| {
+        record::warcinfo(plain, options, file, press.pages(), id, now);
+    });
+    let mut head = press.preamble();
+    head.extend_from_slice(desk.packed.bytes());
+    head
 }
 
 /// A record of these fields (Content-Length among them) and this block, packed.
-pub(super) fn pack_record(fields: &[(&str, String)], block: &[&[u8]], compressed: bool) -> Vec<u8> {
-    let mut desk = Desk::new();
-    let level = if compressed { Level::Stored } else { Level::Fast };
-    desk.add(level, |plain| record::from_fields(plain, fields, block));
-    desk.packed.truncate(desk.packed_len);
-    desk.packed
+pub(super) fn pack_record(
+    press: &Arc<Press>,
+    fields: &[(&str, String)],
+    block: &[&[u8]],
+    compressed: bool,
+) -> Vec<u8> {
+    DESK.with_borrow_mut(|desk| {
+        desk.packed.clear();
+        let level = if compressed { Level::Stored } else { Level::Fast };
+        desk.add(press, level, |plain| record::from_fields(plain, fields, block));
+        let packed = desk.packed.bytes().to_vec();
+        desk.shrink();
+        packed
+    })
 }
 
 /// A thread's working space; kept between records, because setting up a compressor costs more than a
 /// small record.
 struct Desk {
     plain: Vec<u8>,
-    /// Only the first `packed_len` bytes count: clearing would mean zeroing them again for each record.
-    packed: Vec<u8>,
-    packed_len: usize,
-    short: ShortPacker,
-    /// A short member, before it stands behind the others.
-    member: Vec<u8>,
-    fast: Compressor,
-    stored: Compressor,
+    packed: Room,
+    members: MemberPacker,
+    /// Made for this way of packing; each volume may have a dictionary of its own.
+    frames: Option<(Arc<Press>, FramePacker)>,
 }
 
 /// Space kept by a thread after a large record.
@@ -78,68 +90,55 @@ thread_local! {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Level {
+pub(super) enum Level {
     Fast,
+    /// As it is, or nearly: it arrived compressed.
     Stored,
 }
 
 impl Desk {
     fn new() -> Desk {
-        let level = |level| CompressionLvl::new(level).unwrap_or_default();
         Desk {
             plain: Vec::new(),
-            packed: Vec::new(),
-            packed_len: 0,
-            short: ShortPacker::new(),
-            member: Vec::new(),
-            fast: Compressor::new(level(1)),
-            stored: Compressor::new(level(0)),
+            packed: Room::default(),
+            members: MemberPacker::new(),
+            frames: None,
         }
     }
 
-    fn clear(&mut self) {
-        self.packed_len = 0;
-    }
-
-    fn add(&mut self, level: Level, write: impl FnOnce(&mut Vec<u8>)) {
+    fn add(&mut self, press: &Arc<Press>, level: Level, write: impl FnOnce(&mut Vec<u8>)) {
         self.plain.clear();
         write(&mut self.plain);
-        if level == Level::Fast && self.plain.len() <= SHORT_BYTES_MAX {
-            return self.add_short();
-        }
-        let compressor = match level {
-            Level::Fast => &mut self.fast,
-            Level::Stored => &mut self.stored,
-        };
-        let bound = compressor.gzip_compress_bound(self.plain.len());
-        make_room(&mut self.packed, self.packed_len + bound);
-        self.packed_len += compressor
-            .gzip_compress(&self.plain, &mut self.packed[self.packed_len..])
-            .expect("the compressor itself said that this is room enough");
-    }
-
-    fn add_short(&mut self) {
-        self.member.clear();
-        self.short.pack(&self.plain, &mut self.member);
-        let (start, end) = (self.packed_len, self.packed_len + self.member.len());
-        make_room(&mut self.packed, end);
-        self.packed[start..end].copy_from_slice(&self.member);
-        self.packed_len = end;
-    }
-
-    fn shrink(&mut self) {
-        for space in [&mut self.plain, &mut self.packed] {
-            if space.capacity() > DESK_BYTES_MAX {
-                *space = Vec::new();
+        match &**press {
+            Press::Gzip => self.members.pack(&self.plain, level, &mut self.packed),
+            Press::Zstd(_) => {
+                let frames = frames_for(&mut self.frames, press);
+                frames.pack(&self.plain, level, &mut self.packed);
             }
         }
     }
+
+    fn shrink(&mut self) {
+        if self.plain.capacity() > DESK_BYTES_MAX {
+            self.plain = Vec::new();
+        }
+        self.packed.shrink(DESK_BYTES_MAX);
+    }
 }
 
-fn make_room(space: &mut Vec<u8>, bytes: usize) {
-    if space.len() < bytes {
-        space.resize(bytes, 0);
+fn frames_for<'a>(
+    kept: &'a mut Option<(Arc<Press>, FramePacker)>,
+    press: &Arc<Press>,
+) -> &'a mut FramePacker {
+    if kept.as_ref().is_some_and(|(of, _)| !Arc::ptr_eq(of, press)) {
+        *kept = None;
     }
+    let (_, packer) = kept.get_or_insert_with(|| {
+        let dictionary = press.dictionary().map(|dictionary| &dictionary.bytes[..]);
+        let packer = FramePacker::new(dictionary);
+        (press.clone(), packer.expect("dictionaries are tried before they are used"))
+    });
+    packer
 }
 
 fn level(entry: &ArchiveEntry<'_>) -> Level {

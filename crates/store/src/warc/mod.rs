@@ -4,35 +4,46 @@
 //! (any WARC file, record by record) and [`Verifier`] (what `check` asks).
 //!
 //! Invariants:
-//! - one gzip member per record; a request and its response (or revisit) lie behind each other;
-//! - a volume is named `….warc.gz.open` while it grows, and is synced before it gets its final name,
+//! - one gzip member or zstd frame per record, of one kind in a volume; a request and its response (or revisit) lie behind each other;
+//! - a volume is named `….warc.gz.open` or `….warc.zst.open` while it grows, and is synced before it gets its final name,
 //!   so a sealed volume is whole;
 //! - an open volume is written only in whole pairs, so that a crash tears at most its tail;
 //! - nothing here reads a clock: dates are those of the exchanges.
 
 mod archive;
+mod compression;
 mod date;
+mod dictionary;
 mod digest;
 mod digest_pair;
 mod disk;
 mod edit;
 mod encode;
+mod frame;
 mod http;
 mod ids;
 mod ledger;
+mod member;
 mod met;
 mod names;
+mod opened;
 mod pairs;
+mod press;
 mod reader;
 mod rebuild;
 mod record;
 mod recover;
+mod repack;
+mod room;
 mod short;
+mod train;
+mod unpacked;
 mod verify;
 mod volume;
 mod whole;
 
 pub use archive::{WarcArchive, WarcOptions};
+pub use compression::Compression;
 pub use digest::{digest_text, parse_digest, sha1};
 pub use digest_pair::sha1_pair;
 pub use http::{HttpParts, dechunk};
@@ -47,7 +58,9 @@ pub use verify::{Problem, Report, Verifier, verify_volume};
 pub(crate) use date::date_text;
 pub(crate) use edit::{Edit, Moved, Moves, record_at, rewrite};
 pub(crate) use ids::draw;
+pub(crate) use press::Press;
+pub(crate) use repack::without_dictionary;
 pub(crate) use whole::{made_whole, referring_to};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,34 +1,40 @@
 //! Volumes by number: what their files are called, and how one is found again.
 //!
-//! `harvest-000001.warc.gz.open` while it grows, `harvest-000001.warc.gz` once sealed. The prefix is for
-//! people and may change between runs; the number is what the database names.
+//! `harvest-000001.warc.gz.open` while it grows, `harvest-000001.warc.gz` once sealed, or `.warc.zst` where
+//! that was chosen. The prefix and the ending may change between runs; the number is what the database names.
 
 use std::{
     fs::{self, File},
-    io::{self, BufReader, Seek, SeekFrom},
+    io,
     path::{Path, PathBuf},
 };
 
 use model::{RecordLocation, StoreError};
 
-use super::reader::{ReadError, Record, WarcReader};
+use super::{
+    compression::Compression,
+    opened::Unpackers,
+    reader::{ReadError, Record},
+};
 
 /// A folder of volumes, for reading: also while another process writes it.
 #[derive(Clone, Debug)]
 pub struct Volumes {
     folder: PathBuf,
+    unpackers: Unpackers,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeFileName {
     pub number: u32,
     pub sealed: bool,
+    pub compression: Compression,
     pub path: PathBuf,
 }
 
 impl Volumes {
     pub fn new(folder: impl Into<PathBuf>) -> Volumes {
-        Volumes { folder: folder.into() }
+        Volumes { folder: folder.into(), unpackers: Unpackers::default() }
     }
 
     /// All volumes in the order they were written; other files are passed over. A folder that is not
@@ -42,9 +48,7 @@ impl Volumes {
         let mut found = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|e| StoreError::io("list", &self.folder, e))?;
-            if let Some((number, sealed)) = entry.file_name().to_str().and_then(parse_name) {
-                found.push(VolumeFileName { number, sealed, path: entry.path() });
-            }
+            found.extend(VolumeFileName::of(entry.path()));
         }
         found.sort_by(|a, b| (a.number, a.sealed, &a.path).cmp(&(b.number, b.sealed, &b.path)));
         Ok(found)
@@ -56,12 +60,15 @@ impl Volumes {
 
     /// The response (or revisit) record at this place.
     pub fn read_at(&self, location: RecordLocation) -> Result<Record, StoreError> {
-        let (path, mut file) = self.open_volume(location.volume)?;
-        file.seek(SeekFrom::Start(location.offset))
-            .map_err(|e| StoreError::io("read", &path, e))?;
-        let mut reader = WarcReader::starting_at(BufReader::new(file), location.offset);
+        let (volume, file) = self.open_volume(location.volume)?;
+        let opened = self.unpackers.reader(&volume, file, location.offset);
+        let path = volume.path;
+        let (mut reader, key) = opened.map_err(|e| StoreError::io("read", &path, e))?;
         match reader.next() {
-            Some(Ok(record)) => Ok(record),
+            Some(Ok(record)) => {
+                self.unpackers.keep(key, reader);
+                Ok(record)
+            }
             Some(Err(ReadError::Io(e))) => Err(StoreError::io("read", path, e)),
             Some(Err(damage)) => Err(StoreError::Corrupt { path, detail: damage.to_string() }),
             None => Err(StoreError::Corrupt {
@@ -72,12 +79,12 @@ impl Volumes {
     }
 
     /// Tries again when the volume was sealed between looking and opening.
-    fn open_volume(&self, number: u32) -> Result<(PathBuf, File), StoreError> {
+    pub(super) fn open_volume(&self, number: u32) -> Result<(VolumeFileName, File), StoreError> {
         let mut last = self.folder.clone();
         for _ in 0..3 {
             let Some(volume) = self.find(number)? else { break };
             match File::open(&volume.path) {
-                Ok(file) => return Ok((volume.path, file)),
+                Ok(file) => return Ok((volume, file)),
                 Err(e) if e.kind() == io::ErrorKind::NotFound => last = volume.path,
                 Err(e) => return Err(StoreError::io("open", volume.path, e)),
             }
@@ -86,18 +93,20 @@ impl Volumes {
     }
 }
 
-pub(super) fn sealed_path(folder: &Path, prefix: &str, number: u32) -> PathBuf {
-    folder.join(sealed_name(prefix, number))
+impl VolumeFileName {
+    /// `None` for other files.
+    fn of(path: PathBuf) -> Option<VolumeFileName> {
+        let (number, sealed, compression) = parse_name(path.file_name()?.to_str()?)?;
+        Some(VolumeFileName { number, sealed, compression, path })
+    }
 }
 
-pub(super) fn sealed_name(prefix: &str, number: u32) -> String {
+pub(super) fn sealed_name(prefix: &str, number: u32, compression: Compression) -> String {
     // A prefix from a configuration file must not lead out of the folder.
     let prefix: String =
         prefix.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).collect();
-    if prefix.is_empty() {
-        return format!("{number:06}.warc.gz");
-    }
-    format!("{prefix}-{number:06}.warc.gz")
+    let (between, ending) = (if prefix.is_empty() { "" } else { "-" }, compression.ending());
+    format!("{prefix}{between}{number:06}{ending}")
 }
 
 pub(super) fn open_path(sealed: &Path) -> PathBuf {
@@ -111,16 +120,15 @@ pub(super) fn final_path(open: &Path) -> PathBuf {
     open.with_extension("")
 }
 
-fn parse_name(name: &str) -> Option<(u32, bool)> {
-    let (stem, sealed) = match name.strip_suffix(".warc.gz") {
-        Some(stem) => (stem, true),
-        None => (name.strip_suffix(".warc.gz.open")?, false),
-    };
+fn parse_name(name: &str) -> Option<(u32, bool, Compression)> {
+    let (sealed, name) = name.strip_suffix(".open").map_or((true, name), |name| (false, name));
+    let ended = |kind: Compression| name.strip_suffix(kind.ending()).map(|stem| (stem, kind));
+    let (stem, compression) = Compression::ALL.into_iter().find_map(ended)?;
     let digits = stem.rsplit('-').next().unwrap_or(stem);
     if digits.len() < 6 || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    digits.parse().ok().map(|number| (number, sealed))
+    digits.parse().ok().map(|number| (number, sealed, compression))
 }
 
 #[cfg(test)]
@@ -129,24 +137,31 @@ mod tests {
 
     #[test]
     fn names_and_numbers_go_both_ways() {
-        for (prefix, name) in [
-            ("harvest", "harvest-000012.warc.gz"),
-            ("", "000012.warc.gz"),
-            ("../my crawl/x", "mycrawlx-000012.warc.gz"),
+        for (prefix, name, kind) in [
+            ("harvest", "harvest-000012.warc.gz", Compression::Gzip),
+            ("", "000012.warc.gz", Compression::Gzip),
+            ("../my crawl/x", "mycrawlx-000012.warc.zst", Compression::Zstd),
         ] {
-            let sealed = sealed_path(Path::new("volumes"), prefix, 12);
-            assert_eq!(sealed, Path::new("volumes").join(name));
-            assert_eq!(parse_name(name), Some((12, true)));
+            assert_eq!(sealed_name(prefix, 12, kind), name);
+            assert_eq!(parse_name(name), Some((12, true, kind)));
+            let sealed = Path::new("volumes").join(name);
             let open = open_path(&sealed);
-            assert_eq!(parse_name(open.file_name().unwrap().to_str().unwrap()), Some((12, false)));
+            let open_name = open.file_name().unwrap().to_str().unwrap();
+            assert_eq!(parse_name(open_name), Some((12, false, kind)));
             assert_eq!(final_path(&open), sealed);
         }
     }
 
     #[test]
     fn other_files_are_no_volumes() {
-        for name in ["a.warc.gz", "x-12.warc.gz", "x-000001.warc", "x-99999999999.warc.gz", "notes"]
-        {
+        for name in [
+            "a.warc.gz",
+            "x-12.warc.zst",
+            "x-000001.warc",
+            "x-99999999999.warc.gz",
+            "x-000001.warc.zst.rewritten",
+            "notes",
+        ] {
             assert_eq!(parse_name(name), None, "{name}");
         }
         assert!(Volumes::new("no such folder").list().unwrap().is_empty());

@@ -30,7 +30,11 @@ impl Pair {
 impl<R: BufRead> Pairs<R> {
     /// `input` stands at `offset` of its file.
     pub fn starting_at(input: R, offset: u64) -> Pairs<R> {
-        let reader = WarcReader::starting_at(input, offset);
+        Pairs::of(WarcReader::starting_at(input, offset), offset)
+    }
+
+    /// `reader` stands at `offset` of its file.
+    pub(super) fn of(reader: WarcReader<R>, offset: u64) -> Pairs<R> {
         Pairs { reader, request: None, whole_to: offset, records: 0 }
     }
 

@@ -1,4 +1,5 @@
-//! Reads WARC files record by record: ours and other people's, gzip members or plain, from any offset.
+//! Reads WARC files record by record: ours and other people's, gzip members, zstd frames or plain, from any
+//! offset.
 //!
 //! Never panics and never holds more than [`BLOCK_BYTES_MAX`] of a block, whatever the bytes say. What
 //! writers commonly get wrong is taken (bare line feeds, missing or extra empty lines, several records
@@ -8,10 +9,14 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use bytes::Bytes;
-use flate2::bufread::GzDecoder;
 use model::Headers;
 
-use super::http::HttpParts;
+use super::{
+    dictionary::{may_begin_skippable, read_skippable},
+    frame::Unpacker,
+    http::HttpParts,
+    unpacked::Unpacked,
+};
 
 /// Blocks are kept up to here; the rest is passed over and the record says so. Far above any body limit
 /// in use, far below the memory of a small machine.
@@ -21,11 +26,11 @@ const FIELDS_BYTES_MAX: u64 = 256 << 10;
 
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// Where its gzip member (or, in a plain file, the record) begins.
+    /// Where its gzip member or zstd frame (or, in a plain file, the record) begins.
     pub offset: u64,
     /// Bytes it takes in the file, up to where the next one begins.
     pub length: u64,
-    /// It has its gzip member (or place in a plain file) to itself: it can be read at `offset`.
+    /// It has its member or frame (or place in a plain file) to itself: it can be read at `offset`.
     pub own_member: bool,
     /// `1.1`.
     pub version: String,
@@ -50,6 +55,8 @@ pub enum ReadError {
 pub struct WarcReader<R> {
     source: Source<R>,
     block_bytes_max: u64,
+    /// Between two frames; has the dictionary of the file.
+    unpacker: Option<Unpacker>,
 }
 
 impl Record {
@@ -77,10 +84,21 @@ impl<R: BufRead> WarcReader<R> {
         WarcReader::starting_at(input, 0)
     }
 
-    /// `input` stands at `offset` of its file; offsets of records are counted from there.
+    /// `input` stands at `offset` of its file; offsets of records are counted from there. A dictionary is seen
+    /// only from the beginning of a file.
     pub fn starting_at(input: R, offset: u64) -> WarcReader<R> {
         let source = Source::Between(Counted { input, position: offset });
-        WarcReader { source, block_bytes_max: BLOCK_BYTES_MAX }
+        WarcReader { source, block_bytes_max: BLOCK_BYTES_MAX, unpacker: None }
+    }
+
+    /// With what was made for this file before: from the middle of it a dictionary cannot be seen.
+    pub(super) fn unpack_with(mut self, unpacker: Option<Unpacker>) -> WarcReader<R> {
+        self.unpacker = unpacker;
+        self
+    }
+
+    pub(super) fn into_unpacker(self) -> Option<Unpacker> {
+        self.unpacker
     }
 
     #[must_use]
@@ -97,7 +115,16 @@ impl<R: BufRead> WarcReader<R> {
                     let start = input.position;
                     match input.fill_buf().map_err(|e| Failure::of(e, start))?.first() {
                         None => return Ok(None),
-                        Some(0x1f) => self.source = Source::member(input),
+                        Some(0x1f) => self.source = Source::member(Unpacked::gzip(input), start),
+                        Some(0x28) => {
+                            let frame = Unpacked::zstd(input, self.unpacker.take());
+                            let frame = frame.map_err(|e| Failure::of(e, start))?;
+                            self.source = Source::member(frame, start);
+                        }
+                        Some(&first) if may_begin_skippable(first) => {
+                            self.pass_skippable(&mut input).map_err(|e| Failure::of(e, start))?;
+                            self.source = Source::Between(input);
+                        }
                         Some(_) => return self.read_plain(input),
                     }
                 }
@@ -108,6 +135,15 @@ impl<R: BufRead> WarcReader<R> {
                 }
             }
         }
+    }
+
+    /// Only at the beginning of a file does a dictionary count.
+    fn pass_skippable(&mut self, input: &mut Counted<R>) -> io::Result<()> {
+        let first = input.position == 0;
+        if let Some(dictionary) = read_skippable(input)?.filter(|_| first) {
+            self.unpacker = Some(Unpacker::new(&dictionary)?);
+        }
+        Ok(())
     }
 
     fn read_plain(&mut self, mut input: Counted<R>) -> Result<Option<Record>, Failure> {
@@ -128,11 +164,13 @@ impl<R: BufRead> WarcReader<R> {
         skip_blank(&mut member.plain).map_err(|e| Failure::of(e, offset))?;
         // At the end of a member the decoder has compared its checksum.
         let at_end = member.plain.fill_buf().map_err(|e| Failure::of(e, offset))?.is_empty();
-        let length = member.plain.get_ref().get_ref().position - offset;
+        let length = member.plain.get_ref().input().position - offset;
         let own = at_end && member.records == 0;
         member.records += 1;
         self.source = if at_end {
-            Source::Between(member.plain.into_inner().into_inner())
+            let (input, unpacker) = member.plain.into_inner().into_parts();
+            self.unpacker = unpacker.or(self.unpacker.take());
+            Source::Between(input)
         } else {
             Source::Member(Box::new(member))
         };
@@ -149,22 +187,22 @@ impl<R: BufRead> Iterator for WarcReader<R> {
 }
 
 enum Source<R> {
-    /// At the beginning of a member, or anywhere in a plain file.
+    /// At the beginning of a member or frame, or anywhere in a plain file.
     Between(Counted<R>),
     Member(Box<Member<R>>),
     Ended,
 }
 
+/// A gzip member or zstd frame.
 struct Member<R> {
     start: u64,
     records: u32,
-    plain: BufReader<GzDecoder<Counted<R>>>,
+    plain: BufReader<Unpacked<Counted<R>>>,
 }
 
 impl<R: BufRead> Source<R> {
-    fn member(input: Counted<R>) -> Source<R> {
-        let start = input.position;
-        let plain = BufReader::with_capacity(32 << 10, GzDecoder::new(input));
+    fn member(plain: Unpacked<Counted<R>>, start: u64) -> Source<R> {
+        let plain = BufReader::with_capacity(32 << 10, plain);
         Source::Member(Box::new(Member { start, records: 0, plain }))
     }
 }

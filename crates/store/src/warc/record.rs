@@ -22,6 +22,8 @@ use super::{
 };
 
 pub(super) const VISIT_FIELD: &str = "Harvestman-Visit";
+/// In the block of a warcinfo: a page that the volume's dictionary was trained on.
+pub(super) const DICTIONARY_PAGE: &str = "dictionary-page";
 pub(super) const SAME_PAYLOAD: &str =
     "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 pub(super) const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
@@ -31,6 +33,7 @@ pub(super) fn warcinfo(
     out: &mut Vec<u8>,
     options: &WarcOptions,
     file: &str,
+    dictionary_pages: &[String],
     id: RecordId,
     now: Timestamp,
 ) {
@@ -52,6 +55,9 @@ pub(super) fn warcinfo(
         if !value.is_empty() {
             block.push_str(&format!("{name}: {value}\r\n"));
         }
+    }
+    for url in dictionary_pages {
+        block.push_str(&format!("{DICTIONARY_PAGE}: {url}\r\n"));
     }
     begin(out, "warcinfo", id, now);
     field(out, "WARC-Filename", file);

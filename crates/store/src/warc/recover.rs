@@ -17,11 +17,13 @@ use std::{
 use model::{Mark, StoreError};
 
 use super::{
+    compression::Compression,
     disk::Disk,
     ledger::Ledger,
     names::{VolumeFileName, Volumes, final_path},
+    opened::reader_at,
     pairs::Pairs,
-    reader::{ReadError, WarcReader},
+    reader::ReadError,
     rebuild::Adopted,
 };
 
@@ -157,8 +159,10 @@ impl Found<'_> {
         let path = &volume.path;
         let is_cut = |&&(number, offset): &&(u32, u64)| number == volume.number && offset >= at;
         let settled = self.mark.above.iter().filter(is_cut).count();
+        let read = |e| StoreError::io("read", path, e);
         let worth = settled > 0
-            || whole_record_after(path, at).map_err(|e| StoreError::io("read", path, e))?;
+            || whole_record_after(volume, at).map_err(read)?
+            || has_lost_beginning(volume, at).map_err(read)?;
         if !worth {
             return Ok(None);
         }
@@ -224,10 +228,9 @@ impl Adoption {
         let Some(volume) = self.todo.pop_front() else { return Ok(false) };
         let at_mark = volume.number == self.mark.volume;
         let start = if at_mark { self.mark.offset } else { 0 };
-        let io = |e| StoreError::io("read", &volume.path, e);
-        let mut file = File::open(&volume.path).map_err(io)?;
-        file.seek(SeekFrom::Start(start)).map_err(io)?;
-        self.current = Some((volume, Pairs::starting_at(BufReader::new(file), start)));
+        let reader = reader_at(&volume.path, start);
+        let reader = reader.map_err(|e| StoreError::io("read", &volume.path, e))?;
+        self.current = Some((volume, Pairs::of(reader, start)));
         Ok(true)
     }
 
@@ -251,9 +254,7 @@ fn lock(ledger: &Mutex<Ledger>) -> MutexGuard<'_, Ledger> {
 /// How far the volume is whole, and how many records it has from `start` on.
 fn scan(path: &Path, start: u64) -> Result<(u64, u64), StoreError> {
     let io = |e| StoreError::io("read", path, e);
-    let mut file = File::open(path).map_err(io)?;
-    file.seek(SeekFrom::Start(start)).map_err(io)?;
-    let mut pairs = Pairs::starting_at(BufReader::with_capacity(1 << 20, file), start);
+    let mut pairs = Pairs::of(reader_at(path, start).map_err(io)?, start);
     loop {
         match pairs.next() {
             Some(Ok(_)) => {}
@@ -266,28 +267,51 @@ fn scan(path: &Path, start: u64) -> Result<(u64, u64), StoreError> {
 
 /// Whether a whole response or revisit lies somewhere behind a torn place. The member at `at` itself is
 /// not meant: a request whose response is missing is whole too, and worth nothing.
-fn whole_record_after(path: &Path, at: u64) -> io::Result<bool> {
-    /// A torn record of stored gzip data may hold many beginnings that lead nowhere.
-    const TRIES_MAX: u32 = 1_000;
-    let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
-    file.seek(SeekFrom::Start(at))?;
-    let (mut window, mut tries) = ([0u8; 3], 0);
-    for (position, byte) in (at..).zip(file.bytes()) {
-        window = [window[1], window[2], byte?];
-        if window == [0x1f, 0x8b, 0x08] && position >= at + 2 && tries < TRIES_MAX {
-            tries += 1;
-            if is_response_at(path, position - 2)? {
-                return Ok(true);
-            }
+fn whole_record_after(volume: &VolumeFileName, at: u64) -> io::Result<bool> {
+    /// A torn record of stored data may hold many beginnings that lead nowhere.
+    const TRIES_MAX: usize = 1_000;
+    for beginning in beginnings(volume, at)?.take(TRIES_MAX) {
+        if is_response_at(&volume.path, beginning?)? {
+            return Ok(true);
         }
     }
     Ok(false)
 }
 
+/// Whether more than one record lies behind `at` in a volume whose beginning cannot be read. Without the
+/// dictionary that stood there nobody can say what they are.
+fn has_lost_beginning(volume: &VolumeFileName, at: u64) -> io::Result<bool> {
+    if volume.compression == Compression::Gzip {
+        return Ok(false);
+    }
+    let first = reader_at(&volume.path, 0)?.next();
+    let lost = matches!(first, Some(Err(ReadError::Torn { .. } | ReadError::Damaged { .. })));
+    Ok(lost && beginnings(volume, at)?.nth(1).is_some())
+}
+
+/// Where from `at` on something begins as a member or frame does.
+fn beginnings(
+    volume: &VolumeFileName,
+    at: u64,
+) -> io::Result<impl Iterator<Item = io::Result<u64>>> {
+    let magic = volume.compression.magic();
+    let mut file = BufReader::with_capacity(1 << 20, File::open(&volume.path)?);
+    file.seek(SeekFrom::Start(at))?;
+    let mut window = VecDeque::with_capacity(magic.len());
+    Ok((at + 1..).zip(file.bytes()).filter_map(move |(behind, byte)| {
+        if window.len() == magic.len() {
+            window.pop_front();
+        }
+        match byte {
+            Ok(byte) => window.push_back(byte),
+            Err(e) => return Some(Err(e)),
+        }
+        window.iter().eq(magic).then(|| Ok(behind - magic.len() as u64))
+    }))
+}
+
 fn is_response_at(path: &Path, offset: u64) -> io::Result<bool> {
-    let mut file = File::open(path)?;
-    file.seek(SeekFrom::Start(offset))?;
-    let first = WarcReader::starting_at(BufReader::new(file), offset).next();
+    let first = reader_at(path, offset)?.next();
     Ok(matches!(first, Some(Ok(record)) if matches!(record.kind(), "response" | "revisit")))
 }
 

@@ -89,7 +89,7 @@ impl Verifier {
 
     fn record(&mut self, record: &Record, report: &mut Report, concurrent: &mut Concurrent) {
         if !record.own_member {
-            report.add(record.offset, "it shares a gzip member with another record");
+            report.add(record.offset, "it shares its compressed member with another record");
         }
         self.id(record, report, concurrent);
         if record.field("WARC-Date").and_then(super::date::parse_date).is_none() {

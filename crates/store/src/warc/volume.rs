@@ -41,21 +41,25 @@ pub(super) enum WriteTrouble {
 }
 
 impl Volume {
-    /// A new volume that begins with `warcinfo`.
+    /// A new volume that begins with `head`.
     pub(super) fn new(
         number: u32,
         path: PathBuf,
         file: Arc<dyn VolumeFile>,
-        warcinfo: &[u8],
+        head: &[u8],
     ) -> Volume {
         let mut buffer = Vec::with_capacity(BLOCK_BYTES + BLOCK_BYTES / 4);
-        buffer.extend_from_slice(warcinfo);
+        buffer.extend_from_slice(head);
         Volume { number, path, file, written: 0, synced: 0, buffer, full: false, pairs: 0 }
     }
 
     /// Where the next pair will begin.
     pub(super) fn end(&self) -> u64 {
         self.written + self.buffer.len() as u64
+    }
+
+    pub(super) fn pairs(&self) -> u64 {
+        self.pairs
     }
 
     pub(super) fn path(&self) -> &Path {

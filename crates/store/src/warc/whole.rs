@@ -3,16 +3,23 @@
 //! The first of them gets the payload and becomes the response it once was on the wire; those behind it
 //! refer to that one from then on. Ids, dates, heads and visit fields stay as they were.
 
+use std::sync::Arc;
+
 use super::{
     digest::{digest_text, parse_digest, sha1},
     encode::{arrived_compressed, pack_record},
+    press::Press,
     reader::Record,
     record::VISIT_FIELD,
 };
 
 /// The revisit as a whole response, with the payload of `original`, packed. `None` when that is another
 /// payload than the revisit speaks of: wrong content is worse than none.
-pub(crate) fn made_whole(revisit: &Record, original: &Record) -> Option<Vec<u8>> {
+pub(crate) fn made_whole(
+    press: &Arc<Press>,
+    revisit: &Record,
+    original: &Record,
+) -> Option<Vec<u8>> {
     let said = revisit.field("WARC-Payload-Digest").and_then(parse_digest)?;
     let entity = original.http().entity();
     if original.cut || sha1(&[&entity]) != said {
@@ -39,11 +46,16 @@ pub(crate) fn made_whole(revisit: &Record, original: &Record) -> Option<Vec<u8>>
         };
         fields.push((name, value));
     }
-    Some(pack_record(&fields, &[&parts.head, &body], arrived_compressed(&parts.headers)))
+    let compressed = arrived_compressed(&parts.headers);
+    Some(pack_record(press, &fields, &[&parts.head, &body], compressed))
 }
 
 /// The revisit with another record to refer to, or none, packed.
-pub(crate) fn referring_to(revisit: &Record, heir: Option<(&str, &str)>) -> Vec<u8> {
+pub(crate) fn referring_to(
+    press: &Arc<Press>,
+    revisit: &Record,
+    heir: Option<(&str, &str)>,
+) -> Vec<u8> {
     let mut fields = Vec::new();
     for (name, value) in revisit.fields.iter() {
         let value = match (name, heir) {
@@ -56,7 +68,7 @@ pub(crate) fn referring_to(revisit: &Record, heir: Option<(&str, &str)>) -> Vec<
         };
         fields.push((name, value.to_owned()));
     }
-    pack_record(&fields, &[&revisit.block], false)
+    pack_record(press, &fields, &[&revisit.block], false)
 }
 
 /// `purpose=… [stopped=…] [payload=…] connect=…`: before the timings.
@@ -81,11 +93,15 @@ fn in_one_chunk(entity: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use bytes::Bytes;
     use model::Headers;
 
     use super::*;
     use crate::warc::WarcReader;
+
+    static GZIP: LazyLock<Arc<Press>> = LazyLock::new(|| Arc::new(Press::Gzip));
 
     fn record(head: &str, fields: &[(&str, &str)], block: &[u8]) -> Record {
         let mut all = Headers::new();
@@ -127,7 +143,8 @@ mod tests {
             "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
         ] {
-            let whole = read(&made_whole(&revisit(head, &digest), &original).unwrap());
+            let whole = made_whole(&GZIP, &revisit(head, &digest), &original);
+            let whole = read(&whole.unwrap());
             assert_eq!(whole.kind(), "response");
             assert_eq!(whole.field("WARC-Target-URI"), Some("http://a.example/"));
             assert_eq!(&whole.http().entity()[..], b"hello");
@@ -146,18 +163,19 @@ mod tests {
     fn another_payload_is_never_put_into_a_revisit() {
         let original = record("HTTP/1.1 200 OK\r\n\r\n", &[], b"something else");
         let digest = digest_text(&sha1(&[b"hello"]));
-        assert!(made_whole(&revisit("HTTP/1.1 200 OK\r\n\r\n", &digest), &original).is_none());
+        let revisit = revisit("HTTP/1.1 200 OK\r\n\r\n", &digest);
+        assert!(made_whole(&GZIP, &revisit, &original).is_none());
     }
 
     #[test]
     fn a_reference_is_turned_and_its_old_name_is_gone() {
         let old = revisit("HTTP/1.1 200 OK\r\n\r\n", "sha1:x");
         let heir = ("http://b.example/", "2025-06-01T00:00:00.000Z");
-        let turned = read(&referring_to(&old, Some(heir)));
+        let turned = read(&referring_to(&GZIP, &old, Some(heir)));
         assert_eq!(turned.field("WARC-Refers-To-Target-URI"), Some(heir.0));
         assert_eq!(turned.field("WARC-Refers-To-Date"), Some(heir.1));
         assert_eq!((turned.kind(), &turned.block), ("revisit", &old.block));
-        let bare = read(&referring_to(&old, None));
+        let bare = read(&referring_to(&GZIP, &old, None));
         assert!(!format!("{:?}", bare.fields).contains("Refers-To"));
     }
 }

@@ -1,14 +1,17 @@
 //! What survives: cuts at every byte, a failure at every operation, a full disk.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use model::{Archive, Mark, RecordId, StoreError};
 
 use super::{
     super::{Adopted, RecordIds, Verifier, Volumes, WarcArchive, volume::WAITING_BYTES_MAX},
     sample::{
-        Fault, TestDisk, not_modified, open, options, page, response, same_again, scratch,
-        small_volumes,
+        Fault, TestDisk, Way, not_modified, open, options, page, response, same_again, scratch,
     },
 };
 
@@ -24,8 +27,8 @@ fn all_sound(folder: &Path) -> bool {
 }
 
 /// A volume of four pairs that was never sealed, with the ids and ends of its pairs.
-fn left_open(folder: &Path) -> (Vec<u8>, Vec<(RecordId, u64)>) {
-    let (archive, _) = open(folder, options(), Mark::default());
+fn left_open(way: Way, folder: &Path) -> (Vec<u8>, Vec<(RecordId, u64)>) {
+    let (archive, _) = way.open(folder, way.options());
     let first = page(1);
     let samples = [first.clone(), same_again(&first), page(2), not_modified(&first)];
     let ends = samples.iter().map(|sample| {
@@ -35,26 +38,34 @@ fn left_open(folder: &Path) -> (Vec<u8>, Vec<(RecordId, u64)>) {
     });
     let ends = ends.collect();
     archive.sync().unwrap();
-    (fs::read(folder.join("harvest-000001.warc.gz.open")).unwrap(), ends)
+    (fs::read(open_volume(way, folder)).unwrap(), ends)
+}
+
+fn open_volume(way: Way, folder: &Path) -> PathBuf {
+    folder.join(format!("{}.open", way.first_volume()))
 }
 
 #[test]
 fn a_volume_cut_at_any_byte_keeps_exactly_its_whole_pairs() {
+    Way::ALL.into_iter().for_each(cut_at_any_byte);
+}
+
+fn cut_at_any_byte(way: Way) {
     let origin = scratch();
-    let (bytes, ends) = left_open(origin.path());
+    let (bytes, ends) = left_open(way, origin.path());
     for cut in 0..=bytes.len() {
         let folder = scratch();
-        let path = folder.path().join("harvest-000001.warc.gz.open");
+        let path = open_volume(way, folder.path());
         fs::write(&path, &bytes[..cut]).unwrap();
         let (_, recovery) = open(folder.path(), options(), Mark::default());
         let whole: Vec<_> = ends.iter().filter(|(_, end)| *end <= cut as u64).collect();
         let whole_to = whole.last().map_or(0, |(_, end)| *end);
-        assert_eq!(recovery.cut_bytes(), cut as u64 - whole_to, "cut at {cut}");
+        assert_eq!(recovery.cut_bytes(), cut as u64 - whole_to, "{way:?} cut at {cut}");
         assert!(recovery.warnings.is_empty(), "{:?}", recovery.warnings);
         let back: Vec<_> = recovery.adopt.map(|a| a.unwrap().record_id).collect();
         let expected: Vec<_> = whole.iter().map(|(id, _)| *id).collect();
-        assert_eq!(back, expected, "cut at {cut}");
-        let sealed = folder.path().join("harvest-000001.warc.gz");
+        assert_eq!(back, expected, "{way:?} cut at {cut}");
+        let sealed = folder.path().join(way.first_volume());
         assert_eq!(sealed.exists(), !whole.is_empty());
         assert!(whole.is_empty() || fs::read(&sealed).unwrap() == bytes[..whole_to as usize]);
         assert!(!path.exists());
@@ -63,37 +74,56 @@ fn a_volume_cut_at_any_byte_keeps_exactly_its_whole_pairs() {
 
 #[test]
 fn below_the_mark_nothing_is_read_and_above_it_settled_records_are_passed_over() {
-    let origin = scratch();
-    let (mut bytes, ends) = left_open(origin.path());
-    bytes[100] ^= 0xff;
-    let path = origin.path().join("harvest-000001.warc.gz.open");
-    fs::write(&path, &bytes[..bytes.len() - 3]).unwrap();
-    let mark = Mark { volume: 1, offset: ends[0].1, above: vec![] };
-    let back: Vec<_> = adopted(origin.path(), mark).iter().map(|a| a.record_id).collect();
-    assert_eq!(back, [ends[1].0, ends[2].0]);
+    for way in Way::ALL {
+        let origin = scratch();
+        let (mut bytes, ends) = left_open(way, origin.path());
+        let settled = ends[0].1;
+        bytes[settled as usize - 20] ^= 0xff;
+        fs::write(open_volume(way, origin.path()), &bytes[..bytes.len() - 3]).unwrap();
+        let mark = Mark { volume: 1, offset: settled, above: vec![] };
+        let back: Vec<_> = adopted(origin.path(), mark).iter().map(|a| a.record_id).collect();
+        assert_eq!(back, [ends[1].0, ends[2].0], "{way:?}");
+    }
 }
 
 #[test]
 fn whole_records_behind_damage_are_kept_aside_and_told() {
-    let origin = scratch();
-    let (mut bytes, ends) = left_open(origin.path());
-    let broken = ends[0].1 as usize + 200;
-    bytes[broken] ^= 0xff;
-    fs::write(origin.path().join("harvest-000001.warc.gz.open"), &bytes).unwrap();
-    let (_, recovery) = open(origin.path(), options(), Mark::default());
-    let cut = &recovery.cuts[0];
-    assert_eq!((cut.at, cut.bytes), (ends[0].1, bytes.len() as u64 - ends[0].1));
-    assert_eq!(fs::read(cut.saved.as_ref().unwrap()).unwrap(), bytes[ends[0].1 as usize..]);
-    assert_eq!(recovery.warnings.len(), 1);
-    assert_eq!(recovery.adopt.count(), 1);
+    for way in Way::ALL {
+        let origin = scratch();
+        let (mut bytes, ends) = left_open(way, origin.path());
+        let broken = (ends[0].1 + ends[1].1) as usize / 2;
+        bytes[broken] ^= 0xff;
+        fs::write(open_volume(way, origin.path()), &bytes).unwrap();
+        let (_, recovery) = open(origin.path(), options(), Mark::default());
+        let cut = &recovery.cuts[0];
+        assert_eq!((cut.at, cut.bytes), (ends[0].1, bytes.len() as u64 - ends[0].1), "{way:?}");
+        assert_eq!(fs::read(cut.saved.as_ref().unwrap()).unwrap(), bytes[ends[0].1 as usize..]);
+        assert_eq!(recovery.warnings.len(), 1);
+        assert_eq!(recovery.adopt.count(), 1);
+    }
+}
+
+#[test]
+fn a_volume_whose_dictionary_is_lost_is_kept_aside_and_told() {
+    for (settled, lost) in [(0, 0..2_000), (0, 8..2_000), (0, 600..2_050), (1, 600..2_050)] {
+        let origin = scratch();
+        let (mut bytes, ends) = left_open(Way::Dictionary, origin.path());
+        bytes[lost].fill(0);
+        fs::write(open_volume(Way::Dictionary, origin.path()), &bytes).unwrap();
+        let offset = if settled == 0 { 0 } else { ends[0].1 };
+        let mark = Mark { volume: 1, offset, above: vec![] };
+        let (_, recovery) = open(origin.path(), options(), mark);
+        let saved = recovery.cuts[0].saved.as_ref().expect("a copy");
+        assert_eq!(fs::read(saved).unwrap(), bytes[offset as usize..]);
+        assert_eq!(recovery.warnings.len(), 1);
+    }
 }
 
 #[test]
 fn a_volume_shorter_than_its_mark_is_told_and_never_written_again() {
     let folder = scratch();
-    let (bytes, ends) = left_open(folder.path());
-    let path = folder.path().join("harvest-000001.warc.gz.open");
-    fs::write(&path, &bytes[..ends[1].1 as usize + 10]).unwrap();
+    let (bytes, ends) = left_open(Way::Gzip, folder.path());
+    fs::write(open_volume(Way::Gzip, folder.path()), &bytes[..ends[1].1 as usize + 10]).unwrap();
     let mark = Mark { volume: 1, offset: ends[3].1, above: vec![] };
     let (archive, recovery) = open(folder.path(), options(), mark);
     assert_eq!(recovery.warnings.len(), 1);
@@ -120,10 +150,11 @@ struct Run {
 }
 
 /// Twelve pages in small volumes, synced every two, sealed at the end; a full disk is tried again.
-fn run(folder: &Path, disk: TestDisk, ids: &RecordIds) -> Run {
+fn run(way: Way, folder: &Path, disk: TestDisk, ids: &RecordIds) -> Run {
     let mut run = Run::default();
-    let opened =
-        WarcArchive::open_on(Arc::new(disk), folder, small_volumes(2_500), Mark::default());
+    // A dictionary takes its part of each.
+    let bytes = if way == Way::Dictionary { 3_500 } else { 2_500 };
+    let opened = way.open_on(disk, folder, way.small_volumes(bytes));
     let Ok((archive, _)) = opened else { return run };
     for number in 0..12 {
         let id = ids.make();
@@ -154,12 +185,13 @@ fn patiently(mut attempt: impl FnMut() -> Result<(), StoreError>) -> Result<(), 
 #[test]
 fn whatever_operation_fails_what_was_synced_is_there_and_nothing_is_torn() {
     let ids = RecordIds::from_seed(1);
-    for fault in [Fault::Full, Fault::Broken, Fault::Death] {
+    let faults = [Fault::Full, Fault::Broken, Fault::Death];
+    for (way, fault) in Way::ALL.into_iter().flat_map(|way| faults.map(|fault| (way, fault))) {
         for fail_at in 1.. {
             let folder = scratch();
             let disk = TestDisk::failing(fail_at, fault);
-            let run = run(folder.path(), disk.clone(), &ids);
-            let context = format!("{fault:?} at operation {fail_at}");
+            let run = run(way, folder.path(), disk.clone(), &ids);
+            let context = format!("{way:?}, {fault:?} at operation {fail_at}");
             let back: Vec<_> =
                 adopted(folder.path(), Mark::default()).iter().map(|a| a.record_id).collect();
             assert!(back.starts_with(&run.synced), "{context}");
@@ -177,12 +209,17 @@ fn whatever_operation_fails_what_was_synced_is_there_and_nothing_is_torn() {
 
 #[test]
 fn recovery_can_fail_anywhere_and_be_tried_again() {
+    Way::ALL.into_iter().for_each(recovery_fails_anywhere);
+}
+
+fn recovery_fails_anywhere(way: Way) {
     let origin = scratch();
-    let (bytes, ends) = left_open(origin.path());
+    let (bytes, ends) = left_open(way, origin.path());
+    let ending = way.first_volume().trim_start_matches("harvest-000001");
     for fault in [Fault::Full, Fault::Broken, Fault::Death] {
         for fail_at in 1.. {
             let folder = scratch();
-            let name = |number: u32| folder.path().join(format!("x-{number:06}.warc.gz.open"));
+            let name = |number: u32| folder.path().join(format!("x-{number:06}{ending}.open"));
             fs::write(name(1), &bytes[..bytes.len() - 1]).unwrap();
             fs::write(name(2), &bytes[..10]).unwrap();
             let disk = TestDisk::failing(fail_at, fault);
@@ -195,7 +232,7 @@ fn recovery_can_fail_anywhere_and_be_tried_again() {
             assert_eq!(first.is_err(), disk.has_failed());
             let back: Vec<_> =
                 adopted(folder.path(), Mark::default()).iter().map(|a| a.record_id).collect();
-            assert_eq!(back, [ends[0].0, ends[1].0, ends[2].0], "{fault:?} at {fail_at}");
+            assert_eq!(back, [ends[0].0, ends[1].0, ends[2].0], "{way:?}, {fault:?} at {fail_at}");
             assert!(all_sound(folder.path()));
             if !disk.has_failed() {
                 break;

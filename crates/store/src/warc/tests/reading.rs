@@ -2,12 +2,12 @@
 
 use std::{fs, path::Path, sync::OnceLock};
 
-use model::{Archive, Mark, RecordLocation};
+use model::{Archive, RecordLocation};
 use proptest::prelude::*;
 
 use super::{
     super::{ReadError, Record, Volumes, WarcReader, verify_volume},
-    sample::{every_kind, open, options, page, same_again},
+    sample::{Way, every_kind, page, same_again},
 };
 
 fn read(bytes: &[u8]) -> (Vec<Record>, Option<ReadError>) {
@@ -22,15 +22,19 @@ fn read(bytes: &[u8]) -> (Vec<Record>, Option<ReadError>) {
 }
 
 fn volume() -> &'static [u8] {
-    static VOLUME: OnceLock<Vec<u8>> = OnceLock::new();
-    VOLUME.get_or_init(|| {
+    packed(Way::Gzip)
+}
+
+fn packed(way: Way) -> &'static [u8] {
+    static VOLUMES: [OnceLock<Vec<u8>>; 3] = [const { OnceLock::new() }; 3];
+    VOLUMES[way as usize].get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
-        let (archive, _) = open(folder.path(), options(), Mark::default());
+        let (archive, _) = way.open(folder.path(), way.options());
         for sample in [page(1), page(2), same_again(&page(1))] {
             archive.append(&sample.entry(archive.record_id())).unwrap();
         }
         archive.seal().unwrap();
-        fs::read(folder.path().join("harvest-000001.warc.gz")).unwrap()
+        fs::read(folder.path().join(way.first_volume())).unwrap()
     })
 }
 
@@ -44,19 +48,21 @@ fn plain() -> Vec<u8> {
 
 #[test]
 fn a_file_cut_anywhere_gives_the_records_before_the_cut() {
-    let (all, error) = read(volume());
-    assert!(error.is_none());
-    assert_eq!(all.len(), 7);
-    for cut in 0..volume().len() {
-        let (records, error) = read(&volume()[..cut]);
-        let whole = all.iter().filter(|record| record.end() <= cut as u64).count();
-        assert_eq!(records.len(), whole, "cut at {cut}");
-        let between = cut == 0 || all.iter().any(|record| record.end() == cut as u64);
-        assert_eq!(
-            matches!(error, Some(ReadError::Torn { .. })),
-            !between,
-            "cut at {cut}: {error:?}"
-        );
+    for way in Way::ALL {
+        let volume = packed(way);
+        let (all, error) = read(volume);
+        assert!(error.is_none(), "{way:?} {error:?}");
+        assert_eq!(all.len(), 7);
+        for cut in 0..volume.len() {
+            let (records, error) = read(&volume[..cut]);
+            let whole = all.iter().filter(|record| record.end() <= cut as u64).count();
+            assert_eq!(records.len(), whole, "{way:?} cut at {cut}");
+            let starts = [0, all[0].offset];
+            let between = starts.contains(&(cut as u64))
+                || all.iter().any(|record| record.end() == cut as u64);
+            let torn = matches!(error, Some(ReadError::Torn { .. }));
+            assert_eq!(torn, !between, "{way:?} cut at {cut}: {error:?}");
+        }
     }
 }
 
@@ -85,15 +91,18 @@ fn records_that_share_a_member_are_read_and_said_to() {
 
 #[test]
 fn damage_is_told_and_never_mistaken_for_an_end() {
-    let mut zeros = volume().to_vec();
-    zeros.extend([0; 4096]);
-    assert!(
-        matches!(read(&zeros), (records, Some(ReadError::Damaged { .. })) if records.len() == 7)
-    );
-    let mut flipped = volume().to_vec();
-    let middle = flipped.len() / 2;
-    flipped[middle] ^= 0x10;
-    assert!(matches!(read(&flipped).1, Some(ReadError::Damaged { .. } | ReadError::Torn { .. })));
+    for way in Way::ALL {
+        let mut zeros = packed(way).to_vec();
+        zeros.extend([0; 4096]);
+        let (records, error) = read(&zeros);
+        assert!(matches!(error, Some(ReadError::Damaged { .. })), "{way:?} {error:?}");
+        assert_eq!(records.len(), 7);
+        let mut flipped = packed(way).to_vec();
+        let middle = (records[3].offset + records[3].length / 2) as usize;
+        flipped[middle] ^= 0x10;
+        let error = read(&flipped).1;
+        assert!(matches!(error, Some(ReadError::Damaged { .. } | ReadError::Torn { .. })));
+    }
     let endless = b"WARC/1.1\r\nContent-Length: 18446744073709551615\r\n\r\nabc";
     assert!(matches!(read(endless).1, Some(ReadError::Torn { offset: 0 })));
     assert!(matches!(read(&[b'x'; 1000]).1, Some(ReadError::Damaged { offset: 0, .. })));
@@ -101,17 +110,23 @@ fn damage_is_told_and_never_mistaken_for_an_end() {
 
 #[test]
 fn long_blocks_are_kept_in_part() {
-    let reader = WarcReader::new(volume()).keep_at_most(50);
-    let records: Vec<_> = reader.map(Result::unwrap).collect();
-    assert_eq!(records.len(), 7);
-    assert!(records.iter().all(|record| record.block.len() <= 50));
-    assert!(records[0].cut);
+    for way in Way::ALL {
+        let reader = WarcReader::new(packed(way)).keep_at_most(50);
+        let records: Vec<_> = reader.map(Result::unwrap).collect();
+        assert_eq!(records.len(), 7);
+        assert!(records.iter().all(|record| record.block.len() <= 50));
+        assert!(records[0].cut);
+    }
 }
 
 #[test]
 fn a_record_is_found_while_its_volume_is_open_and_after_it_is_sealed() {
+    Way::ALL.into_iter().for_each(found_while_open_and_sealed);
+}
+
+fn found_while_open_and_sealed(way: Way) {
     let folder = tempfile::tempdir().unwrap();
-    let (archive, _) = open(folder.path(), options(), Mark::default());
+    let (archive, _) = way.open(folder.path(), way.options());
     let volumes = Volumes::new(folder.path());
     let samples = every_kind();
     let places: Vec<_> =
@@ -189,9 +204,9 @@ proptest! {
     fn no_bytes_make_the_reader_panic(
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
         cut in any::<prop::sample::Index>(),
-        packed in any::<bool>(),
+        way in prop::option::of(prop::sample::select(Way::ALL.to_vec())),
     ) {
-        let mut bytes = if packed { volume().to_vec() } else { plain() };
+        let mut bytes = way.map_or_else(plain, |way| packed(way).to_vec());
         for (at, byte) in &changes {
             let at = at.index(bytes.len());
             bytes[at] = *byte;
@@ -202,7 +217,7 @@ proptest! {
             prop_assert!(record.end() <= bytes.len() as u64);
             let _ = record.http().entity();
         }
-        // Every mutation of a gzip member is caught by its checksum; only fields of plain ones may lie.
+        // Every mutation of a member is caught by its checksum; only fields of plain ones may lie.
         let rebuilt = super::super::Pairs::starting_at(&bytes[..], 0)
             .map_while(Result::ok)
             .filter(|pair| super::super::Adopted::from_pair(1, pair).is_ok())

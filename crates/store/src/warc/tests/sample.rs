@@ -4,7 +4,7 @@ use std::{
     io,
     path::Path,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -13,13 +13,15 @@ use std::{
 use bytes::Bytes;
 use model::{
     ArchiveEntry, CrawlUrl, EntryKind, Exchange, Hazard, Headers, Mark, Measure, Met, Purpose,
-    RecordId, RefersTo, Stopped, Timestamp, Timing,
+    RecordId, RefersTo, Stopped, StoreError, Timestamp, Timing,
 };
 
 use super::super::{
-    WarcArchive, WarcOptions, dechunk,
+    Compression, Press, WarcArchive, WarcOptions, dechunk,
     digest::sha1,
     disk::{Disk, RealDisk, VolumeFile},
+    press::Dictionary,
+    record,
     recover::Recovery,
 };
 
@@ -172,6 +174,75 @@ pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     packed
 }
 
+/// The ways to pack a volume: every promise holds for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Gzip,
+    Zstd,
+    /// With a dictionary, a small one.
+    Dictionary,
+}
+
+impl Way {
+    pub(super) const ALL: [Way; 3] = [Way::Gzip, Way::Zstd, Way::Dictionary];
+
+    pub(super) fn options(self) -> WarcOptions {
+        let compression = if self == Way::Gzip { Compression::Gzip } else { Compression::Zstd };
+        WarcOptions { compression, ..options() }
+    }
+
+    pub(super) fn small_volumes(self, bytes: u64) -> WarcOptions {
+        WarcOptions { volume_bytes_max: bytes, ..self.options() }
+    }
+
+    /// What the first volume is called.
+    pub(super) fn first_volume(self) -> &'static str {
+        if self == Way::Gzip { "harvest-000001.warc.gz" } else { "harvest-000001.warc.zst" }
+    }
+
+    pub(super) fn open(self, folder: &Path, options: WarcOptions) -> (WarcArchive, Recovery) {
+        self.open_on(TestDisk::sound(), folder, options).unwrap()
+    }
+
+    pub(super) fn open_on(
+        self,
+        disk: TestDisk,
+        folder: &Path,
+        options: WarcOptions,
+    ) -> Result<(WarcArchive, Recovery), StoreError> {
+        let opened = WarcArchive::open_on(Arc::new(disk), folder, options, Mark::default())?;
+        if self == Way::Dictionary {
+            opened.0.pack_with(Press::Zstd(Some(dictionary())));
+        }
+        Ok(opened)
+    }
+}
+
+/// Of 2 KB: tests cut volumes at every byte.
+pub(super) fn dictionary() -> Dictionary {
+    static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
+    let bytes = BYTES.get_or_init(|| {
+        let text = |number: u32| {
+            let mut out = Vec::new();
+            let sample = page(number);
+            record::response(&mut out, &sample.entry(RecordId(u128::from(number) << 64)));
+            out
+        };
+        let samples: Vec<_> = (0..500).map(text).collect();
+        ::zstd::dict::from_samples(&samples, 2_048).unwrap()
+    });
+    Dictionary::new(bytes.clone(), vec!["http://site.example/0".to_owned()]).unwrap()
+}
+
+/// One that ends with the names of these pages.
+pub(super) fn dictionary_of(pages: &[&str]) -> Dictionary {
+    let (pages, mut bytes) = (pages.iter().map(|url| (*url).to_owned()), dictionary().bytes);
+    let pages: Vec<String> = pages.collect();
+    let (at, names) = (bytes.len() - pages.concat().len(), pages.concat());
+    bytes[at..].copy_from_slice(names.as_bytes());
+    Dictionary::new(bytes, pages).unwrap()
+}
+
 pub(super) fn options() -> WarcOptions {
     WarcOptions {
         software: "Harvestman/0.1.0".to_owned(),
@@ -179,10 +250,6 @@ pub(super) fn options() -> WarcOptions {
         operator: "Nobody\r\nat: all".to_owned(),
         ..WarcOptions::default()
     }
-}
-
-pub(super) fn small_volumes(bytes: u64) -> WarcOptions {
-    WarcOptions { volume_bytes_max: bytes, ..options() }
 }
 
 pub(super) fn open(folder: &Path, options: WarcOptions, mark: Mark) -> (WarcArchive, Recovery) {
