@@ -106,7 +106,8 @@ impl Contest {
 
     /// Everybody by turns, so that what else happens on the machine meets all of them.
     fn table(&self, place: &Place<'_>, cores: Cores) -> anyhow::Result<String> {
-        let mut entrants = vec![Entrant::Lean, Entrant::Everything, Entrant::Floor];
+        let mut entrants =
+            vec![Entrant::Lean, Entrant::EverythingZstd, Entrant::Everything, Entrant::Floor];
         entrants.extend(place.wanted_peers().map(Entrant::Peer));
         let score = |entrant: &Entrant| Score {
             title: entrant.title(place),
@@ -126,7 +127,7 @@ impl Contest {
 impl Score {
     /// The whole crawler, not only its client.
     fn is_ours(&self) -> bool {
-        matches!(self.entrant, Entrant::Lean | Entrant::Everything)
+        matches!(self.entrant, Entrant::Lean | Entrant::Everything | Entrant::EverythingZstd)
     }
 
     /// One more, unless it makes no sense.

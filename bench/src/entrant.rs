@@ -14,6 +14,8 @@ use crate::{
 pub enum Entrant {
     /// Our crawler with all it does for a page: archive, database, text, hashes, language, links.
     Everything,
+    /// The same with volumes packed by zstd.
+    EverythingZstd,
     /// Links and titles, as the crawlers of others take them: no bodies are kept, no text is taken. Requests and heads
     /// are archived, and pages and links written down, all the same.
     Lean,
@@ -35,6 +37,7 @@ impl Entrant {
     pub fn name(self) -> &'static str {
         match self {
             Entrant::Everything => "harvestman, everything on",
+            Entrant::EverythingZstd => "harvestman, everything on, zstd",
             Entrant::Lean => "harvestman, links and titles",
             Entrant::Floor => "fetch only",
             Entrant::Peer(peer) => peer.name,
@@ -61,6 +64,11 @@ impl Entrant {
     ) -> anyhow::Result<Result<Job, String>> {
         Ok(match self {
             Entrant::Everything => Ok(ours(place, server, course)?),
+            Entrant::EverythingZstd => {
+                let mut job = ours(place, server, course)?;
+                job.environment("HARVESTMAN_STORE_COMPRESSION", "zstd");
+                Ok(job)
+            }
             Entrant::Lean => {
                 let mut job = ours(place, server, course)?;
                 job.environment("HARVESTMAN_STORE_CONTENT_BYTES_MAX", "0");
