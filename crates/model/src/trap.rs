@@ -427,12 +427,12 @@ mod tests {
     fn lifting_frees_what_was_asked_for_and_remembers_it() {
         let note = |text: &str| PatternNote {
             text: text.to_owned(),
-            stopped: Some(stop()),
+            stopped: Some(Box::new(stop())),
             ..PatternNote::default()
         };
         let mut traps = UrlTraps {
             patterns: vec![note("/a?*"), note("/b?*")],
-            stopped: Some(stop()),
+            stopped: Some(Box::new(stop())),
             ..UrlTraps::default()
         };
         assert_eq!(traps.lift(Some("/a?*")).len(), 1);
@@ -448,7 +448,7 @@ mod tests {
     fn what_near_duplicates_wore_out_is_lifted_by_its_pattern_by_its_word_or_with_the_site() {
         let note = |text: &str| PatternNote {
             text: text.to_owned(),
-            worn: Some(Stop { hazard: Hazard::NearDuplicates, ..stop() }),
+            worn: Some(Box::new(Stop { hazard: Hazard::NearDuplicates, ..stop() })),
             ..PatternNote::default()
         };
         let patterns = vec![note("/a?n=*"), note("/b?n=*")];

@@ -27,7 +27,7 @@ fn address(n: usize) -> String {
 
 fn note(n: u32, stopped: Option<Stop>) -> PatternNote {
     let text = format!("/part-{}/*", "x".repeat(n as usize));
-    PatternNote { text, near: 12, stopped, ..PatternNote::default() }
+    PatternNote { text, near: 12, stopped: stopped.map(Box::new), ..PatternNote::default() }
 }
 
 fn stop() -> Stop {

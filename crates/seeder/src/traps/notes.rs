@@ -75,7 +75,7 @@ pub fn objection_to(
     {
         return refuse(hazard, hazard.word());
     }
-    let site = traps.stopped.as_ref().filter(|stop| !waits || stop.all);
+    let site = traps.stopped.as_deref().filter(|stop| !waits || stop.all);
     if site.is_none() && traps.patterns.iter().all(|note| note.stopped.is_none()) {
         return None;
     }
@@ -94,8 +94,7 @@ pub fn objection_to(
     {
         return Some(objection);
     }
-    let leads_astray =
-        |stop: &&Box<Stop>| stop.all || led_by.is_none_or(|by| is_stopped(traps, by));
+    let leads_astray = |stop: &&Stop| stop.all || led_by.is_none_or(|by| is_stopped(traps, by));
     site.filter(leads_astray).and_then(|stop| refuse(stop.hazard, UrlTraps::SITE))
 }
 

@@ -74,7 +74,8 @@ fn print_button() -> IdleToken {
 fn no_longer_worn() -> Scene {
     let worn = Some(stop(Hazard::NearDuplicates, &["/picture?n=10"]));
     let text = PATTERN.to_owned();
-    let note = PatternNote { text, near: 12, unlike: 1, worn, ..Default::default() };
+    let note =
+        PatternNote { text, near: 12, unlike: 1, worn: worn.map(Box::new), ..Default::default() };
     let (patterns, tokens) = (vec![note], vec![print_button()]);
     let refused = vec![
         refused("trap: variants at ?print=1", "/p/59?print=1"),
@@ -134,8 +135,11 @@ fn a_page_under_another_spelling_is_told_by_the_part_that_makes_no_difference() 
 #[test]
 fn a_page_that_was_held_back_by_filters_is_told_so_when_its_own_have_borne_fruit_since() {
     let stop = stop(Hazard::Variants, &["/shop?b=1&c=2"]);
-    let family =
-        PatternNote { text: "/shop?*".to_owned(), stopped: Some(stop), ..Default::default() };
+    let family = PatternNote {
+        text: "/shop?*".to_owned(),
+        stopped: Some(Box::new(stop)),
+        ..Default::default()
+    };
     let own = Pattern::of(&url("/shop?a=1&b=2")).text;
     let fruitful = PatternNote { text: own, fruit: 3, idle: 0, ..Default::default() };
     let traps = UrlTraps { patterns: vec![family, fruitful], ..UrlTraps::default() };
