@@ -4,7 +4,7 @@ use std::io;
 
 use model::{FailureKind, FetchLimits, Hazard, Measure, Met};
 
-use super::bounds::{HEADER_LINES_MAX, INTERIMS_MAX, head_bytes_max};
+use super::bounds::{HEADER_LINES_MAX, INTERIMS_MAX, head_bytes_max, wire_bytes_max};
 
 pub struct HopFailure {
     pub kind: FailureKind,
@@ -31,6 +31,16 @@ pub fn bad_http(detail: String) -> HopFailure {
 
 pub fn failure(kind: FailureKind, detail: String) -> HopFailure {
     HopFailure { kind, detail, unanswered: false, met: None, wire_bytes: 0 }
+}
+
+/// A head that does not fit. Where it is our own limit on the bytes of the crawl that it does not fit into, the server did
+/// nothing wrong.
+pub fn over_long(limits: &FetchLimits) -> HopFailure {
+    let left = wire_bytes_max(limits);
+    if left < limits.head_bytes_max {
+        return bad_http(format!("the head is longer than the {left} bytes left to the crawl"));
+    }
+    flood(limits)
 }
 
 /// A head over the limit of bytes or lines.

@@ -29,7 +29,7 @@ use super::{
         head_bytes_max, wire_bytes_max,
     },
     chunks::Step,
-    failure::{HopFailure, bad_http, failure, flood, interim_flood},
+    failure::{HopFailure, bad_http, failure, flood, interim_flood, over_long},
     framing::{Framing, Said},
     head::{refused, unwanted},
     intake::{Bodies, Event, Intake},
@@ -124,7 +124,7 @@ impl Hop<'_> {
                 return Poll::Ready(Err(interim_flood()));
             }
             if self.tape.is_full() {
-                return Poll::Ready(Err(flood(self.limits)));
+                return Poll::Ready(Err(over_long(self.limits)));
             }
             match self.tape.poll_fill(cx, &mut self.wire.stream) {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(self.no_head())),
@@ -176,7 +176,7 @@ impl Hop<'_> {
             return Err(interim_flood());
         }
         if at.end > head_bytes_max(self.limits) {
-            return Err(flood(self.limits));
+            return Err(over_long(self.limits));
         }
         let headers = Headers::parse(&received[at.clone()]);
         let lengths = lengths::lengths(&headers);

@@ -24,7 +24,7 @@ use crate::http::{
         DRAIN_BYTES_MAX, DRAIN_TIME, FRAMING_BYTES_MAX, HEADER_LINES_MAX, INTERIMS_MAX,
         framed_body_max, head_bytes_max, wire_bytes_max,
     },
-    failure::{HopFailure, bad_http, failure, flood, interim_flood},
+    failure::{HopFailure, bad_http, failure, flood, interim_flood, over_long},
     head::unwanted,
     hop::Answer,
     intake::{Event, Intake},
@@ -52,7 +52,9 @@ pub async fn run(
     if response_head.len() > head_bytes_max(hop.limits) || headers.len() > HEADER_LINES_MAX {
         // A head is packed on the wire: of a limit on bytes it takes what it says.
         let wire_bytes = response_head.len().min(wire_bytes_max(hop.limits)) as u64;
-        return Err(HopFailure { wire_bytes, ..flood(hop.limits) });
+        let too_many = headers.len() > HEADER_LINES_MAX;
+        let failure = if too_many { flood(hop.limits) } else { over_long(hop.limits) };
+        return Err(HopFailure { wire_bytes, ..failure });
     }
     let body = response.into_body();
     let length = if body.is_end_stream() { Some(0) } else { said_length(&headers) };

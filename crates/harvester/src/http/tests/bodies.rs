@@ -324,6 +324,8 @@ async fn an_answer_is_cut_at_its_last_byte_on_the_wire() {
         check(&exchange, &body, None);
         let half = FetchLimits { wire_bytes_max: Some(10), ..limits() };
         let failure = once_within(vec![send(&answer)], half).await.unwrap_err();
-        assert_eq!(failure.kind, FailureKind::BadHttp);
+        // Our limit, and nothing that the server did.
+        assert_eq!((failure.kind, failure.met), (FailureKind::BadHttp, None));
+        assert!(failure.detail.contains("10 bytes left"), "{}", failure.detail);
     }
 }
