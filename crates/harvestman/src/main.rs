@@ -38,12 +38,13 @@ fn take_long_turns() {
 }
 
 /// The allocator keeps what was freed for a second before the system gets it back, in which a crawl frees some thousand
-/// bodies: with five hundred sites a tenth of all memory. For a fiftieth of a second is long enough to be used again.
+/// bodies: with five hundred sites a twentieth of all memory. A twentieth of one is long enough to be used again; much less
+/// would have the system clear pages anew that are wanted at once, which some machines make dear.
 fn give_memory_back_soon() {
     /// It has no name in Rust, but the one behind it has; its default tells whether it still is the one that is meant.
     const PURGE_DELAY: libmimalloc_sys::mi_option_t = libmimalloc_sys::mi_option_use_numa_nodes - 1;
     const DEFAULT_MS: std::ffi::c_long = 1_000;
-    const OURS_MS: std::ffi::c_long = 20;
+    const OURS_MS: std::ffi::c_long = 50;
     #[allow(unsafe_code)]
     // SAFETY: a number in the allocator's table of settings, read and written before there are threads.
     unsafe {

@@ -416,7 +416,7 @@ pub static KEYS: &[Key] = &[
         .doc("A volume is sealed at this size and the next one begun.")
         .example("\"100MB\""),
     Key::new("store.compression", Kind::OneOf(COMPRESSIONS), "\"gzip\"")
-        .doc("How new volumes are packed: gzip, which every tool reads, or zstd, which takes less room and less time.")
+        .doc("How new volumes are packed: gzip, which every tool reads, or zstd, which takes a third less room.")
         .example("\"zstd\""),
     Key::none("store.content_bytes_max", Kind::Size { min: 0 })
         .doc("Most bytes of a body to archive; what is beyond is parsed, then cut and marked as cut. 0 keeps no bodies, only what was asked and the heads of the answers.")
