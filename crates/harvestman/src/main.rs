@@ -38,7 +38,7 @@ fn take_long_turns() {
 }
 
 /// The allocator keeps what was freed for a second before the system gets it back, in which a crawl frees some thousand
-/// bodies: with five hundred sites a twentieth of all memory. A twentieth of one is long enough to be used again; much less
+/// bodies: with five hundred sites a twentieth of all memory. 50 ms are long enough to be used again; much less
 /// would have the system clear pages anew that are wanted at once, which some machines make dear.
 fn give_memory_back_soon() {
     /// It has no name in Rust, but the one behind it has; its default tells whether it still is the one that is meant.

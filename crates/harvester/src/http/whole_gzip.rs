@@ -1,4 +1,4 @@
-//! A gzip body undone in one go, as most of them can be: three times as fast as piece by piece.
+//! A gzip body undone in one go, as most of them can be: a crawl of gzipped pages takes a sixth less time by it.
 //!
 //! Only what is beyond doubt: one member, whole, that ends where the body ends and says how long its content is. Whatever
 //! is odd about a body (cut, damaged, several members, something behind, large) is for [`super::decode::Decoder`] to go

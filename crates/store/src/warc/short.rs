@@ -76,8 +76,8 @@ impl ShortPacker {
 }
 
 /// Where words begin: behind the bytes below `0`, among which are all that stand between the words of a head but a few.
-/// What is repeated there are names, addresses, dates: whole words. To look at every byte takes twice as long and saves
-/// one byte in fifty.
+/// What is repeated there are names, addresses, dates: whole words. To look at every byte takes a third more
+/// instructions and saves some thirty bytes of a request.
 fn word_starts(plain: &[u8]) -> impl Iterator<Item = usize> {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
