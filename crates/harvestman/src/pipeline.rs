@@ -48,6 +48,7 @@ pub mod lesson;
 pub mod marks;
 pub mod messages;
 pub mod notices;
+mod pace;
 pub mod payloads;
 mod poison;
 pub mod preview;
@@ -72,6 +73,7 @@ use desk::Desk;
 use gather::GatherStage;
 use harvest::{Ended, Harvest, Plan, Planning, Saved, State, UNSETTLED_MAX};
 use messages::Event;
+use pace::Pace;
 use spiders::Spiders;
 use survey::Surveys;
 use tally::{Progress, Tally};
@@ -162,7 +164,7 @@ pub async fn crawl(
         run: parts.run,
         clock: parts.clock.clone(),
         events: events.clone(),
-        settle_every: parts.settle_every,
+        pace: Pace::new(parts.settle_every),
         spiders: parts.spiders.clone(),
         surveys: Surveys::default(),
         watch: watch.clone(),

@@ -43,10 +43,14 @@ pub const KNOWN_IN_MEMORY_MAX: u64 = 200_000;
 pub const PAGES_IN_HAND_MAX: usize = 200_000;
 /// The writer commits at the latest after this long …
 pub const SETTLE_EVERY: Duration = Duration::from_secs(1);
-/// … or this many pages. Rows lie by site and fingerprint, so that a small commit writes a page of the database for
+/// … or this long, where commits take much of its time: what others see in the database is no older.
+pub const SETTLE_EVERY_MAX: Duration = Duration::from_secs(5);
+/// … or after this many pages. Rows lie by site and fingerprint, so that a small commit writes a page of the database for
 /// nearly each of them, and the row of a site for each page; a large one few for many. A crash costs no more for it,
-/// as what was archived is adopted. At some 3 KB a page it is 6 MB of memory.
+/// as what was archived is adopted. At some 3 KB a page it is 6 MB of memory …
 pub const SETTLE_PAGES: usize = 2_000;
+/// … and 18 MB where they are of very many sites.
+pub const SETTLE_PAGES_MAX: usize = 6_000;
 /// Breakdowns after which a page is left alone, and such pages after which a site is (VN's operators took a site
 /// that crashed its crawler three times out by hand).
 pub const BREAKDOWNS_MAX: u32 = 3;

@@ -62,9 +62,9 @@ pub use requests::{read_seeds, seed_candidate};
 
 /// A pass ends when nothing is due within this time: short waits (a retry, a pause) are sat out.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Check-ins that may wait for the writer before no more visits are begun: those of the commit that is being written and
-/// as many again, so that nobody waits for a commit that is on time.
-pub const UNSETTLED_MAX: usize = 2 * limits::SETTLE_PAGES;
+/// Check-ins that may wait for the writer before no more visits are begun: those of the largest commit, and as many
+/// again as most have, so that nobody waits for a commit that is on time.
+pub const UNSETTLED_MAX: usize = limits::SETTLE_PAGES_MAX + limits::SETTLE_PAGES;
 /// How often leases are looked over, and the display and the run's row are refreshed, where somebody looks.
 pub const BEAT: Duration = Duration::from_millis(500);
 const DAY: Duration = Duration::from_secs(86_400);
@@ -158,6 +158,8 @@ pub struct State {
     checking_out: bool,
     /// The last check-out brought as many sites as one may: there are more.
     filling: bool,
+    /// When it was last asked for.
+    asked: Timestamp,
     /// Ask the frontier again at this moment.
     check_at: Option<Timestamp>,
     next_due: Option<Timestamp>,

@@ -146,7 +146,7 @@ fn check_ins_go_on_while_a_batch_is_chosen() {
         run: None,
         clock: world.clock.clone(),
         events,
-        settle_every: Duration::ZERO,
+        pace: Pace::new(Duration::ZERO),
         spiders: parts.spiders,
         surveys: Surveys::in_pieces_of(1),
         watch: Arc::default(),

@@ -1,6 +1,7 @@
 //! The writer: the one thread that changes the database.
 //!
-//! It groups the check-ins that wait into one transaction, every second or 2,000 pages. Volumes and link
+//! It groups the check-ins that wait into one transaction, every second or 2,000 pages, or less often where many sites
+//! are in it (`pace.rs`). Volumes and link
 //! segments are on disk before the commit that names them. A full disk makes it wait and try again; any
 //! other failure ends the crawl, because after a failed write only a restart knows what is on disk.
 
@@ -18,7 +19,7 @@ use std::{
 use foldhash::fast::RandomState;
 use model::{
     Archive, Busy, Clock, Fingerprint, NewPage, Page, Settlement, SiteDelta, SiteId, StoreError,
-    Timestamp, limits,
+    Timestamp,
 };
 use store::{control::SpiderChange, links::LinkWriter, runs::RunId};
 use tokio::sync::mpsc::Sender;
@@ -29,6 +30,7 @@ use super::{
     desk::Desk,
     marks::Watch,
     messages::{Event, Order, REFUSED, Settle},
+    pace::Pace,
     spiders::Spiders,
     survey::Surveys,
 };
@@ -49,8 +51,7 @@ pub struct Writer {
     pub run: Option<RunId>,
     pub clock: Arc<dyn Clock>,
     pub events: Sender<Event>,
-    /// Longest wait of a check-in for company; zero under simulated time.
-    pub settle_every: Duration,
+    pub pace: Pace,
     pub spiders: Arc<Spiders>,
     /// Batches that are being chosen.
     pub surveys: Surveys,
@@ -131,7 +132,10 @@ impl Writer {
     fn patience(&self, batch: &Batch) -> Duration {
         match batch.since {
             _ if !self.surveys.is_empty() => Duration::ZERO,
-            Some(since) => self.settle_every.saturating_sub(self.clock.now().since(since)),
+            Some(since) => {
+                let waited = self.clock.now().since(since);
+                self.pace.patience().saturating_sub(waited).min(CONTROL_EVERY)
+            }
             None => CONTROL_EVERY,
         }
     }
@@ -272,8 +276,10 @@ impl Writer {
 
     fn commit_if_ripe(&mut self, batch: &mut Batch) -> Result<(), StoreError> {
         let Some(since) = batch.since else { return Ok(()) };
-        let ripe = batch.pages >= limits::SETTLE_PAGES
-            || self.clock.now().since(since) >= self.settle_every;
+        // The next piece of a notice waits for the last.
+        let ripe = !batch.pieces.is_empty()
+            || batch.pages >= self.pace.pages(batch.settlement.deltas.len())
+            || self.clock.now().since(since) >= self.pace.patience();
         if ripe { self.commit(batch) } else { Ok(()) }
     }
 
@@ -293,6 +299,7 @@ impl Writer {
             writer.desk.check_in(&batch.settlement)
         })?;
         let store = Duration::from_micros(self.clock.micros().saturating_sub(begun));
+        self.pace.committed(store);
         let done = std::mem::take(batch);
         let counts = self.desk.counts()?;
         self.look_for_suspects()?;

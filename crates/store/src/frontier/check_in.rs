@@ -110,24 +110,6 @@ impl SiteAtHand {
         }
         self.row.counters.duplicates += delta.duplicates;
         self.save(work, delta)?;
-        if let Some(clock) = &delta.clock {
-            work.sql
-                .prepare_cached(
-                    "UPDATE sites SET pause_remaining = ?2, pause_saved = ?3, backoff = ?4, \
-                     last_response = ?5, interrupted = ?6 WHERE id = ?1",
-                )?
-                .execute(params![
-                    self.id.0,
-                    millis(clock.remaining),
-                    clock.saved.0,
-                    clock.backoff,
-                    millis(clock.last_response),
-                    clock.interrupted,
-                ])?;
-        }
-        if let Some(habit) = &delta.habit {
-            habits::save_site(work, self.id, habit)?;
-        }
         if let Some(traps) = &delta.traps {
             hazards::save_traps(work, self.id, traps)?;
         }
@@ -222,16 +204,21 @@ impl SiteAtHand {
         Ok(())
     }
 
+    /// What changes with nearly every check-in, in one statement: each one writes the whole row anew.
     fn save(&self, work: &Work<'_>, delta: &SiteDelta) -> Result<(), Fault> {
         let n = |count: u64| count as i64;
-        let counters = &self.row.counters;
+        let (counters, clock) = (&self.row.counters, delta.clock.as_ref());
         let today = day_of(work.now);
         let earlier = if self.row.worked_day == today { self.row.worked } else { Duration::ZERO };
         work.sql
             .prepare_cached(
                 "UPDATE sites SET pages = ?2, known = ?3, fetched = ?4, failed = ?5, \
                  requisites = ?6, duplicates = ?7, visits = ?8, bytes = ?9, \
-                 seeded = max(seeded, ?10), worked_day = ?11, worked_ms = ?12 WHERE id = ?1",
+                 seeded = max(seeded, ?10), worked_day = ?11, worked_ms = ?12, \
+                 pause_remaining = coalesce(?13, pause_remaining), \
+                 pause_saved = coalesce(?14, pause_saved), backoff = coalesce(?15, backoff), \
+                 last_response = coalesce(?16, last_response), \
+                 interrupted = coalesce(?17, interrupted), habit = coalesce(?18, habit) WHERE id = ?1",
             )?
             .execute(params![
                 self.id.0,
@@ -246,6 +233,12 @@ impl SiteAtHand {
                 delta.seeded,
                 today,
                 millis(earlier.saturating_add(delta.worked)),
+                clock.map(|clock| millis(clock.remaining)),
+                clock.map(|clock| clock.saved.0),
+                clock.map(|clock| clock.backoff),
+                clock.map(|clock| millis(clock.last_response)),
+                clock.map(|clock| clock.interrupted),
+                delta.habit.as_ref().map(habits::as_text),
             ])?;
         let fetched = n(counters.fetched) - n(self.before.fetched);
         let bytes = n(counters.bytes) - n(self.before.bytes);

@@ -62,17 +62,24 @@ pub(super) fn save_with_row(
 }
 
 pub(super) fn save_site(work: &Work<'_>, site: SiteId, habit: &SiteHabit) -> Result<(), Fault> {
-    let text = serde_json::to_string(habit).unwrap_or_default();
     work.sql
         .prepare_cached("UPDATE sites SET habit = ?2 WHERE id = ?1")?
-        .execute(params![site.0, text])?;
+        .execute(params![site.0, as_text(habit)])?;
     Ok(())
+}
+
+/// As it stands in the row of a site.
+pub(super) fn as_text(habit: &SiteHabit) -> String {
+    serde_json::to_string(habit).unwrap_or_default()
 }
 
 /// What [`Habit::hear`] says, for pages that are known. A believed one makes the page due, for its value has to
 /// be reckoned anew; not one whose due was not reckoned by value (its visit would follow at once, whatever it is
 /// worth), nor one that fails or is gone.
 pub(super) fn announce(work: &Work<'_>, site: SiteId, signals: &[Signal]) -> Result<(), Fault> {
+    if signals.is_empty() {
+        return Ok(());
+    }
     let mut sorted: Vec<&Signal> = signals.iter().filter(|signal| signal.at <= work.now).collect();
     // In the order of the table; of one page in the order of time, so that each is news that can be.
     sorted.sort_by_key(|signal| (stored_fp(signal.fp), signal.at));

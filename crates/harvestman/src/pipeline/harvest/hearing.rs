@@ -11,7 +11,7 @@ use std::{
     vec::IntoIter,
 };
 
-use model::{Candidate, Signal, limits};
+use model::{Candidate, Signal};
 use seeder::SortedNotice;
 
 use super::Harvest;
@@ -97,9 +97,7 @@ impl Harvest {
         }
         let piece = Arc::new(());
         self.state.hearings.piece = Arc::downgrade(&piece);
-        // It waits for no company: the next piece waits for it.
-        let pages = limits::SETTLE_PAGES;
-        self.settle(Settle { piece: Some(piece), pages, busy: self.clock.busy(), ..share });
+        self.settle(Settle { piece: Some(piece), busy: self.clock.busy(), ..share });
         true
     }
 }

@@ -95,6 +95,11 @@ impl Harvest {
         if self.state.checking_out || room == 0 || !wanted || !(due || tick) {
             return;
         }
+        if let Some(next) = self.plenty_until(now) {
+            self.state.check_at = self.state.check_at.map(|at| at.max(next));
+            self.planning.again_at = self.planning.again_at.map(|at| at.max(next));
+            return;
+        }
         let ask = self.planning.ask(now);
         if ask.again_max == Some(0) && (!due || !ask.firsts) {
             // Nothing can be paid for yet.
@@ -119,12 +124,21 @@ impl Harvest {
             ..CheckOut::at(now, &self.plan.holder)
         };
         self.state.checking_out = true;
+        self.state.asked = now;
         self.state.check_at = None;
         self.planning.again_at = None;
         // A check-out takes back the leases that ran out: none of ours may be among them, or the site
         // would be in hand twice.
         self.renew_leases(now);
         self.order(Order::CheckOut(request, self.clock.busy()));
+    }
+
+    /// Before a check-out all that waits is committed. Whoever has plenty in hand does not ask for that with every site
+    /// that goes, or that a link leads to.
+    fn plenty_until(&self, now: Timestamp) -> Option<Timestamp> {
+        let plenty = self.state.hand.len() >= limits::CHECK_OUT_SITES && !self.state.filling;
+        let next = self.state.asked.plus(limits::SETTLE_EVERY);
+        (plenty && now < next).then_some(next)
     }
 
     pub(super) fn checked_out(&mut self, leases: Vec<SiteLease>, full: bool, next: NextDue) {

@@ -67,6 +67,36 @@ fn sites_are_asked_for_until_the_hand_is_full_and_then_not_one_by_one() {
 }
 
 #[test]
+fn with_plenty_in_hand_sites_are_asked_for_once_a_second_and_with_nothing_at_once() {
+    let (mut harvest, clock, orders) = harvest(4_096);
+    harvest.plan.sites_in_hand = 1_000;
+    let plenty = limits::CHECK_OUT_SITES as i64;
+    harvest.state.check_at = Some(NOW);
+    harvest.check_out(NOW);
+    harvest.checked_out(Vec::new(), false, model::NextDue::default());
+    assert_eq!(check_outs(&orders), 1);
+    (1..=plenty + 50).for_each(|number| harvest.state.hand.add(&lease_of(number), NOW));
+    let mut asked = 0;
+    for number in 1..=50 {
+        clock.advance(Duration::from_millis(50));
+        harvest.give_back(&lease_of(number).site.key, Release::NotBefore(clock.now()), clock.now());
+        harvest.check_out(clock.now());
+        if check_outs(&orders) > 0 {
+            asked += 1;
+            harvest.checked_out(Vec::new(), false, model::NextDue::default());
+        } else {
+            let at = harvest.state.check_at.expect("somebody has to wake the loop");
+            assert!(at > clock.now() && at <= clock.now().plus(limits::SETTLE_EVERY));
+        }
+    }
+    assert_eq!(asked, 2, "in two and a half seconds");
+    // One fewer is no longer plenty.
+    harvest.give_back(&lease_of(51).site.key, Release::NotBefore(clock.now()), clock.now());
+    harvest.check_out(clock.now());
+    assert_eq!(check_outs(&orders), 1);
+}
+
+#[test]
 fn a_check_in_that_cannot_be_given_to_the_writer_ends_the_crawl() {
     let (mut harvest, _clock, _orders) = harvest(1);
     harvest.settle(Settle::default());
