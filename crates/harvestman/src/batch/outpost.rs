@@ -144,7 +144,11 @@ const UNFINISHED: &str = "batch.unfinished";
 
 /// What batch a folder was made for; `None` where it was made for none, or is not whole.
 pub fn harvested(dir: &Path) -> Result<Option<Header>, Failure> {
-    let frontier = SqliteFrontier::open(&Collection::open(dir)?.database())?;
+    batch_of(&SqliteFrontier::open(&Collection::open(dir)?.database())?)
+}
+
+/// The same of a folder that is open.
+pub fn batch_of(frontier: &SqliteFrontier) -> Result<Option<Header>, Failure> {
     let text = frontier.harvested_batch()?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }

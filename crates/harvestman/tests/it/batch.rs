@@ -119,6 +119,39 @@ fn a_batch_is_harvested_politely_elsewhere_and_comes_home_once() {
     assert!(visited(&world).into_iter().collect::<BTreeSet<_>>().is_superset(&expected));
 }
 
+/// What `check` says of the folder in which the batch was harvested.
+fn check_away(world: &World, flags: &[&str]) -> Done {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_harvestman"));
+    command.current_dir(world.temp.path()).args(["-C", "away", "check"]).args(flags);
+    Running::new(&mut command).wait(PATIENCE)
+}
+
+#[test]
+fn the_folder_of_a_batch_is_sound_although_its_revisits_refer_home() {
+    let world = crawled(1, 5).variable("HARVESTMAN_ETIQUETTE_DELAY", "0");
+    world.run(&["batch", "export", "b.jsonl"]).exits(0);
+    world.run(&["batch", "harvest", "b.jsonl", "--out", "away"]).exits(0);
+    let told = check_away(&world, &["--json"]).exits(0).json();
+    let at_home = told["at_home"].as_u64().unwrap();
+    assert!(at_home > 1 && told["sound"] == true, "{told}");
+    let told = check_away(&world, &[]);
+    let line = format!("batch: {at_home} revisits refer to records at home");
+    assert!(told.exits(0).out.contains(&line) && told.out.contains("sound"), "{told}");
+    // Whatever else is wrong is so in a batch, too.
+    let database = world.temp.path().join("away/crawl.db");
+    let change = |sql: &str| {
+        rusqlite::Connection::open(&database).unwrap().execute(sql, []).unwrap();
+    };
+    change("UPDATE sites SET known = known + 5");
+    assert!(check_away(&world, &["--repair"]).exits(3).out.contains("database: "));
+    check_away(&world, &[]).exits(0);
+    // In a collection that is none, nothing is at home elsewhere.
+    change("DELETE FROM meta WHERE name = 'batch'");
+    let told = check_away(&world, &[]);
+    assert!(told.exits(3).out.contains("what it refers to is in no volume before it"), "{told}");
+    assert_eq!(check_away(&world, &["--json"]).json()["at_home"], 0);
+}
+
 #[test]
 fn changes_failures_and_new_links_of_a_batch_are_as_if_seen_at_home() {
     let edition = Arc::new(AtomicUsize::new(1));
