@@ -179,10 +179,15 @@ fn fill(dir: &Path, batch: &mut BatchFile, now: Timestamp) -> Result<Pauses, Fai
         ));
     }
     frontier.block(blocks, "as at home", now)?;
-    let (made, mut pauses) = (batch.header.made, Pauses::new());
+    let (made, mut longest) = (batch.header.made, BTreeMap::<String, Duration>::new());
     while let Some((site, urls)) = batch.next_site()? {
         enter(&mut frontier, &site, &urls, made, now)?;
-        pauses.entry(site.pause).or_default().insert(site.key.host().to_owned());
+        let pause = longest.entry(site.key.host().to_owned()).or_default();
+        *pause = site.pause.max(*pause);
+    }
+    let mut pauses = Pauses::new();
+    for (host, pause) in longest {
+        pauses.entry(pause).or_default().insert(host);
     }
     Ok(pauses)
 }
