@@ -81,6 +81,8 @@ pub struct Batch {
     of_site: Best,
     /// Pages of sites that were looked at in parts, so that their limit still holds.
     taken: HashMap<SiteId, u32>,
+    /// Pages that were too many of their site.
+    over: u64,
 }
 
 impl Batch {
@@ -94,6 +96,7 @@ impl Batch {
             site: None,
             of_site: Best::new(site_room),
             taken: HashMap::new(),
+            over: 0,
         }
     }
 
@@ -105,8 +108,16 @@ impl Batch {
         if !self.profit.takes(page, self.now) {
             return;
         }
+        self.over += u64::from(self.of_site.is_full());
         let profit = sound(importance, IMPORTANCE_MAX) * (1.0 - fresh(page, self.now));
         self.of_site.offer(Offer { profit, site: site.id, fp: page.url.fingerprint() });
+    }
+
+    /// Pages looked at that would have had room, but for the limit of their site.
+    pub fn over_site_max(&mut self) -> u64 {
+        self.close_site();
+        let room = self.best.room - self.best.heap.len();
+        self.over.min(room as u64)
     }
 
     /// The pages of the batch, the most profitable first.
@@ -121,7 +132,9 @@ impl Batch {
         let max = self.of_site.room;
         let taken = self.taken.entry(site).or_default();
         let mut offers = std::mem::take(&mut self.of_site.heap).into_sorted_vec();
-        offers.truncate(max.saturating_sub(*taken as usize));
+        let (all, room) = (offers.len(), max.saturating_sub(*taken as usize));
+        offers.truncate(room);
+        self.over += (all - offers.len()) as u64;
         *taken += offers.len() as u32;
         for offer in offers {
             self.best.offer(offer);
@@ -163,8 +176,12 @@ impl Best {
         Best { room, heap: BinaryHeap::new() }
     }
 
+    fn is_full(&self) -> bool {
+        self.heap.len() >= self.room
+    }
+
     fn offer(&mut self, offer: Offer) {
-        if self.heap.len() < self.room {
+        if !self.is_full() {
             self.heap.push(offer);
         } else if self.heap.peek().is_some_and(|least| offer < *least) {
             self.heap.pop();

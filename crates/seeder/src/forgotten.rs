@@ -4,7 +4,7 @@
 //! The hash is HMAC-SHA-1 (RFC 2104) cut to 128 bits, with a random key of the collection: nothing here
 //! rests on SHA-1 being free of collisions, only on its being a good keyed hash.
 
-use std::{collections::HashSet, fmt};
+use std::{collections::HashSet, fmt, net::IpAddr};
 
 use foldhash::fast::RandomState;
 use model::CrawlUrl;
@@ -41,9 +41,25 @@ fn is_public_suffix(domain: &str) -> bool {
     CrawlUrl::parse(&format!("http://{below}/")).is_ok_and(|url| url.domain() == below)
 }
 
+/// The address in `.192.0.2.7`. Blocks advise a range there, and ranges cannot be forgotten.
+fn address_as_domain(text: &str) -> Option<&str> {
+    let address = text.trim().strip_prefix('.')?;
+    let is_one = matches!(Grave::parse(address), Ok(Grave::Site(site)) if is_address(&site));
+    is_one.then_some(address)
+}
+
+fn is_address(site: &str) -> bool {
+    site.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok()
+}
+
 impl Grave {
     /// Reads what somebody typed: a URL, a host, or a domain with a dot before it.
     pub fn parse(text: &str) -> Result<Grave, String> {
+        if let Some(address) = address_as_domain(text) {
+            return Err(format!(
+                "an address has nothing under it: forget it as a site, with harvestman forget {address}"
+            ));
+        }
         match Block::parse(text)? {
             Block::Url(url) => Ok(Grave::Url(url.to_string())),
             Block::Host(host) => Ok(Grave::Site(host.to_string())),
@@ -214,6 +230,11 @@ mod tests {
     fn what_cannot_be_forgotten_is_answered_with_what_to_do() {
         for text in ["http://a.example/x*", "10.0.0.0/8"] {
             assert!(Grave::parse(text).unwrap_err().contains("block the rest"), "{text}");
+        }
+        for (text, right) in [(".192.0.2.7", "192.0.2.7"), (".[2001:db8::7]", "[2001:db8::7]")] {
+            let why = Grave::parse(text).unwrap_err();
+            assert!(why.ends_with(&format!("harvestman forget {right}")), "{text}: {why}");
+            assert!(Grave::parse(right).is_ok(), "{right}");
         }
     }
 }

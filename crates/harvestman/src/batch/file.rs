@@ -1,4 +1,5 @@
-//! The file in which a batch travels: JSON, a header on the first line, then a line for each site.
+//! The file in which a batch travels: JSON, a header on the first line, then a line for each site, or several where
+//! it has many pages.
 //!
 //! It is written beside its place and renamed, so that there is a whole one or none. What it says is read as
 //! what comes from outside: lines are bounded, URLs are parsed, and only manners are taken from it.
@@ -6,7 +7,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    io::{self, BufRead, BufReader, BufWriter, Read, Write},
+    io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -23,7 +24,9 @@ use crate::exit::{Failure, cannot_write};
 pub const FORMAT: &str = "harvestman-batch";
 pub const VERSION: u32 = 1;
 
-/// Half a gigabyte of one site is no batch.
+/// Pages in one line: whoever reads it has it in memory, and a site may have millions.
+pub const LINE_PAGES_MAX: usize = 16_000;
+/// Far above what so many pages take; older versions wrote a site into one line, however long.
 const LINE_BYTES_MAX: u64 = 512 << 20;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,7 +47,7 @@ pub struct Header {
     pub blocks: Vec<String>,
 }
 
-/// A site with those of its pages that are to be visited.
+/// A site with pages of it that are to be visited.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SiteLine {
     pub key: SiteKey,
@@ -120,29 +123,67 @@ impl LastLine {
     }
 }
 
-/// Writes all of it or nothing.
-pub fn write(path: &Path, header: &Header, sites: &[SiteLine]) -> Result<(), Failure> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    let part = PathBuf::from(name);
-    let written = write_lines(&part, header, sites).and_then(|()| fs::rename(&part, path));
-    let synced = written.and_then(|()| sync_folder(path));
-    synced.map_err(|error| {
-        // What is half written is of no use to anybody; that it stays harms nobody either.
-        let _ = fs::remove_file(&part);
-        cannot_write(path, &error)
-    })
+/// A batch file that is being written, beside its place: there is all of it or nothing. Sites go into it as they are
+/// lent, so that no batch has to fit into memory; how many they are stands before them, in room that was left.
+pub struct BatchWriter {
+    path: PathBuf,
+    part: PathBuf,
+    file: BufWriter<File>,
+    head_bytes: usize,
 }
 
-fn write_lines(path: &Path, header: &Header, sites: &[SiteLine]) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
-    serde_json::to_writer(&mut file, header)?;
-    file.write_all(b"\n")?;
-    for site in sites {
-        serde_json::to_writer(&mut file, site)?;
-        file.write_all(b"\n")?;
+impl BatchWriter {
+    /// `header` with whatever counts: they are said at the end.
+    pub fn begin(path: &Path, header: &Header) -> Result<BatchWriter, Failure> {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".part");
+        let part = PathBuf::from(name);
+        let widest = Header { sites: u64::MAX, pages: u64::MAX, ..header.clone() };
+        let head_bytes = line(&widest).len();
+        let file = File::create(&part).map_err(|error| cannot_write(path, &error))?;
+        let file = BufWriter::new(file);
+        let mut writer = BatchWriter { path: path.to_owned(), part, file, head_bytes };
+        writer.put(&" ".repeat(head_bytes))?;
+        Ok(writer)
     }
-    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+
+    /// A site may come several times, each time with other pages.
+    pub fn add(&mut self, site: &SiteLine) -> Result<(), Failure> {
+        self.put(&line(site))
+    }
+
+    pub fn finish(mut self, header: &Header) -> Result<(), Failure> {
+        let finished = self.put_in_place(header);
+        finished.map_err(|error| cannot_write(&self.path, &error))
+    }
+
+    fn put_in_place(&mut self, header: &Header) -> io::Result<()> {
+        let text = line(header);
+        let width = self.head_bytes - 1;
+        self.file.seek(SeekFrom::Start(0))?;
+        writeln!(self.file, "{:<width$}", text.trim_end())?;
+        self.file.flush()?;
+        self.file.get_ref().sync_all()?;
+        fs::rename(&self.part, &self.path)?;
+        sync_folder(&self.path)
+    }
+
+    fn put(&mut self, text: &str) -> Result<(), Failure> {
+        let written = self.file.write_all(text.as_bytes());
+        written.map_err(|error| cannot_write(&self.path, &error))
+    }
+}
+
+impl Drop for BatchWriter {
+    fn drop(&mut self) {
+        // What is half written is of no use to anybody; that it stays harms nobody either.
+        let _ = fs::remove_file(&self.part);
+    }
+}
+
+fn line(value: &impl Serialize) -> String {
+    let text = serde_json::to_string(value).expect("headers and sites are plain data");
+    text + "\n"
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {
@@ -268,17 +309,35 @@ mod tests {
         }
     }
 
+    fn write(path: &Path, header: &Header, sites: &[SiteLine]) {
+        let mut writer = BatchWriter::begin(path, header).unwrap();
+        sites.iter().for_each(|site| writer.add(site).unwrap());
+        writer.finish(header).unwrap();
+    }
+
     #[test]
     fn what_was_written_is_read_and_nothing_is_left_beside_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("b.jsonl");
         let line = site("http://a.example/x");
-        write(&path, &header(), std::slice::from_ref(&line)).unwrap();
+        write(&path, &header(), &[line.clone(), line.clone()]);
         let mut batch = BatchFile::open(&path).unwrap();
         assert_eq!(batch.header, header());
-        assert_eq!(batch.next_site().unwrap().unwrap().0, line);
+        for _ in 0..2 {
+            assert_eq!(batch.next_site().unwrap().unwrap().0, line);
+        }
         assert!(batch.next_site().unwrap().is_none());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_not_finished_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = BatchWriter::begin(&folder.path().join("b.jsonl"), &header()).unwrap();
+        writer.add(&site("http://a.example/x")).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        drop(writer);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]
@@ -290,7 +349,7 @@ mod tests {
             let failure = BatchFile::open(&path).unwrap_err();
             assert!(failure.sentence.contains("line 1"), "{text:?}: {failure}");
         }
-        write(&path, &header(), &[site("http://b.example/")]).unwrap();
+        write(&path, &header(), &[site("http://b.example/")]);
         let failure = BatchFile::open(&path).unwrap().next_site().unwrap_err();
         assert!(failure.sentence.contains("none of its site's"), "{failure}");
         let whole = fs::read(&path).unwrap();

@@ -144,7 +144,11 @@ const UNFINISHED: &str = "batch.unfinished";
 
 /// What batch a folder was made for; `None` where it was made for none, or is not whole.
 pub fn harvested(dir: &Path) -> Result<Option<Header>, Failure> {
-    let frontier = SqliteFrontier::open(&Collection::open(dir)?.database())?;
+    batch_of(&SqliteFrontier::open(&Collection::open(dir)?.database())?)
+}
+
+/// The same of a folder that is open.
+pub fn batch_of(frontier: &SqliteFrontier) -> Result<Option<Header>, Failure> {
     let text = frontier.harvested_batch()?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }
@@ -175,10 +179,15 @@ fn fill(dir: &Path, batch: &mut BatchFile, now: Timestamp) -> Result<Pauses, Fai
         ));
     }
     frontier.block(blocks, "as at home", now)?;
-    let (made, mut pauses) = (batch.header.made, Pauses::new());
+    let (made, mut longest) = (batch.header.made, BTreeMap::<String, Duration>::new());
     while let Some((site, urls)) = batch.next_site()? {
         enter(&mut frontier, &site, &urls, made, now)?;
-        pauses.entry(site.pause).or_default().insert(site.key.host().to_owned());
+        let pause = longest.entry(site.key.host().to_owned()).or_default();
+        *pause = site.pause.max(*pause);
+    }
+    let mut pauses = Pauses::new();
+    for (host, pause) in longest {
+        pauses.entry(pause).or_default().insert(host);
     }
     Ok(pauses)
 }

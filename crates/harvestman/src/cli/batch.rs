@@ -26,7 +26,8 @@ pub enum BatchCommand {
   harvestman batch export monday.batch --pages 50000 --lease 3d
   harvestman -C news batch export news.batch --spider news
 
-With revisit.policy = \"profit\" the pages are those whose visit adds most; else what is due now.")]
+With revisit.policy = \"profit\" the pages are those whose visit adds most, at most
+revisit.batch_site_max of a site; else what is due now.")]
     Export(BatchExportArgs),
 
     /// Harvest a batch into a folder of its own, without the collection; the same command goes on

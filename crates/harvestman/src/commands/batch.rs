@@ -22,8 +22,8 @@ use super::Context;
 use crate::{
     batch::{
         Home,
-        choose::Choice,
-        file::{self, BatchFile, FORMAT, Header, VERSION},
+        choose::{Choice, Lent},
+        file::{BatchFile, BatchWriter, FORMAT, Header, VERSION},
         import::{self, Imported},
         outpost,
     },
@@ -122,31 +122,21 @@ fn export(context: &Context, args: &BatchExportArgs) -> Result<Exit, Failure> {
     let mut blocks = Vec::new();
     frontier.each_block(|entry| blocks.push(entry.pattern))?;
     let collection = frontier.collection_id(now)?;
-    let lent = choice.lend(frontier).map_err(Failure::from).and_then(|sites| {
-        let pages = sites.iter().map(|site| site.pages.len() as u64).sum();
-        let (format, count) = (FORMAT.to_owned(), sites.len() as u64);
-        let header = Header {
-            format,
-            version: VERSION,
-            collection,
-            batch,
-            made,
-            until,
-            sites: count,
-            pages,
-            manners,
-            blocks,
-        };
-        if sites.is_empty() {
-            return Err(nothing_due());
-        }
-        // A kill before the file stands leaves no batch, one after it leaves a batch that is out.
-        file::write(&args.file, &header, &sites)?;
-        frontier.batch_is_out(batch, (header.sites, header.pages), now)?;
-        Ok(header)
-    });
+    let header = Header {
+        format: FORMAT.to_owned(),
+        version: VERSION,
+        collection,
+        batch,
+        made,
+        until,
+        sites: 0,
+        pages: 0,
+        manners,
+        blocks,
+    };
+    let lent = lend(&choice, frontier, &args.file, header);
     match lent {
-        Ok(header) => exported(context, args, &header, now),
+        Ok((header, lent)) => exported(context, args, (&header, &lent), now),
         Err(failure) => {
             // It was not there before, and a file without its batch must not be harvested.
             let _ = fs::remove_file(&args.file);
@@ -154,6 +144,25 @@ fn export(context: &Context, args: &BatchExportArgs) -> Result<Exit, Failure> {
             Err(failure)
         }
     }
+}
+
+/// Writes the batch as its sites are lent.
+fn lend(
+    choice: &Choice<'_>,
+    frontier: &mut SqliteFrontier,
+    file: &Path,
+    mut header: Header,
+) -> Result<(Header, Lent), Failure> {
+    let mut writer = BatchWriter::begin(file, &header)?;
+    let lent = choice.lend(frontier, &mut |site| writer.add(site))?;
+    if lent.sites == 0 {
+        return Err(nothing_due());
+    }
+    (header.sites, header.pages) = (lent.sites, lent.pages);
+    // A kill before the file stands leaves no batch, one after it leaves a batch that is out.
+    writer.finish(&header)?;
+    frontier.batch_is_out(choice.batch, (lent.sites, lent.pages), choice.now)?;
+    Ok((header, lent))
 }
 
 /// Whoever looks for it later may stand in another folder.
@@ -204,13 +213,14 @@ fn manners(home: &Home, spider: Option<SpiderId>) -> Result<BTreeMap<String, Val
 fn exported(
     context: &Context,
     args: &BatchExportArgs,
-    header: &Header,
+    (header, lent): (&Header, &Lent),
     now: Timestamp,
 ) -> Result<Exit, Failure> {
     if context.json {
         let answer = json!({
             "batch": header.batch, "file": args.file.display().to_string(),
             "sites": header.sites, "pages": header.pages, "until": times::iso(header.until),
+            "over_site_max": lent.over_site_max,
         });
         return print(&format!("{answer}\n")).map(|()| Exit::Done);
     }
@@ -221,6 +231,12 @@ fn exported(
         some(header.pages, "page"),
         some(header.sites, "site")
     ));
+    if lent.over_site_max > 0 {
+        context.say(&format!(
+            "{} more would have had room, but are too many of their sites (revisit.batch_site_max)",
+            some(lent.over_site_max, "page")
+        ));
+    }
     context.say(&format!("harvest it:  harvestman batch harvest {file} --out DIR"));
     Ok(Exit::Done)
 }

@@ -12,11 +12,21 @@ use store::{
 
 use super::{Context, finish_forgetting};
 use crate::{
+    batch::outpost,
     cli::CheckArgs,
     exit::{Exit, Failure},
     progress::some,
     terminal::{print, printable},
 };
+
+/// What was read of the volumes.
+#[derive(Default)]
+struct Read {
+    volumes: usize,
+    records: u64,
+    /// Revisits of a batch that refer to records at home.
+    at_home: u64,
+}
 
 pub fn run(context: &Context, args: &CheckArgs) -> Result<Exit, Failure> {
     let collection = Collection::open(&context.folder)?;
@@ -29,14 +39,18 @@ pub fn run(context: &Context, args: &CheckArgs) -> Result<Exit, Failure> {
         findings.push(format!("database: {}", finding.text));
     }
     let broken_counters = !findings.is_empty();
-    let (records, volumes) = check_volumes(context, &collection, &mut findings)?;
+    let verifier = match outpost::batch_of(&frontier)? {
+        Some(batch) => Verifier::of_batch(batch.made),
+        None => Verifier::default(),
+    };
+    let read = check_volumes(context, &collection, verifier, &mut findings)?;
     check_records(&frontier, &collection, &mut findings)?;
     check_links(&frontier, &collection, &mut findings)?;
     let repaired = args.repair && broken_counters;
     if repaired {
         frontier.repair_counters(RealClock::new().now())?;
     }
-    tell(context, &findings, repaired, (records, volumes))?;
+    tell(context, &findings, repaired, &read)?;
     Ok(if findings.is_empty() { Exit::Done } else { Exit::Fault })
 }
 
@@ -92,16 +106,17 @@ fn check_links(
 fn check_volumes(
     context: &Context,
     collection: &Collection,
+    mut verifier: Verifier,
     findings: &mut Vec<String>,
-) -> Result<(u64, usize), Failure> {
+) -> Result<Read, Failure> {
     let volumes = Volumes::new(collection.volumes()).list()?;
-    let mut verifier = Verifier::default();
-    let mut records = 0;
+    let mut read = Read { volumes: volumes.len(), ..Read::default() };
     for volume in &volumes {
         let name = volume.path.display();
         context.say(&format!("reading {}", printable(&name.to_string())));
         let report = verifier.volume(&volume.path)?;
-        records += report.records;
+        read.records += report.records;
+        read.at_home += report.at_home;
         for problem in &report.problems {
             findings.push(format!("{name}: {problem}"));
         }
@@ -110,19 +125,19 @@ fn check_volumes(
             findings.push(format!("{name}: {more} more"));
         }
     }
-    Ok((records, volumes.len()))
+    Ok(read)
 }
 
 fn tell(
     context: &Context,
     findings: &[String],
     repaired: bool,
-    (records, volumes): (u64, usize),
+    read: &Read,
 ) -> Result<(), Failure> {
     if context.json {
         let answer = json!({
             "sound": findings.is_empty(), "findings": findings, "repaired": repaired,
-            "records": records, "volumes": volumes,
+            "records": read.records, "volumes": read.volumes, "at_home": read.at_home,
         });
         return print(&format!("{answer:#}\n"));
     }
@@ -130,11 +145,12 @@ fn tell(
     for finding in findings {
         text.push_str(&format!("{}\n", printable(finding)));
     }
+    text.push_str(&told_of_batch(read.at_home));
     text.push_str(&match (findings.len(), repaired) {
         (0, _) => format!(
             "sound: {} in {}; database, volumes and links agree\n",
-            some(records, "record"),
-            some(volumes as u64, "volume")
+            some(read.records, "record"),
+            some(read.volumes as u64, "volume")
         ),
         (n, true) => format!(
             "{}; counters and dues were set to what the rows say\n",
@@ -146,4 +162,13 @@ fn tell(
         ),
     });
     print(&text)
+}
+
+/// That they cannot be followed here is no damage, and yet somebody may wonder who reads these volumes alone.
+fn told_of_batch(at_home: u64) -> String {
+    match at_home {
+        0 => String::new(),
+        1 => "batch: 1 revisit refers to a record at home, as it should\n".to_owned(),
+        n => format!("batch: {} refer to records at home, as they should\n", some(n, "revisit")),
+    }
 }

@@ -1,7 +1,7 @@
 //! Batches through the program: what goes out, what the servers see of it, and what comes home.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     process::Command,
     sync::{
@@ -117,6 +117,112 @@ fn a_batch_is_harvested_politely_elsewhere_and_comes_home_once() {
     world.forget_log();
     world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
     assert!(visited(&world).into_iter().collect::<BTreeSet<_>>().is_superset(&expected));
+}
+
+/// What `check` says of the folder in which the batch was harvested.
+fn check_away(world: &World, flags: &[&str]) -> Done {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_harvestman"));
+    command.current_dir(world.temp.path()).args(["-C", "away", "check"]).args(flags);
+    Running::new(&mut command).wait(PATIENCE)
+}
+
+#[test]
+fn the_folder_of_a_batch_is_sound_although_its_revisits_refer_home() {
+    let world = crawled(1, 5).variable("HARVESTMAN_ETIQUETTE_DELAY", "0");
+    world.run(&["batch", "export", "b.jsonl"]).exits(0);
+    world.run(&["batch", "harvest", "b.jsonl", "--out", "away"]).exits(0);
+    let told = check_away(&world, &["--json"]).exits(0).json();
+    let at_home = told["at_home"].as_u64().unwrap();
+    assert!(at_home > 1 && told["sound"] == true, "{told}");
+    let told = check_away(&world, &[]);
+    let line = format!("batch: {at_home} revisits refer to records at home");
+    assert!(told.exits(0).out.contains(&line) && told.out.contains("sound"), "{told}");
+    // Whatever else is wrong is so in a batch, too.
+    let database = world.temp.path().join("away/crawl.db");
+    let change = |sql: &str| {
+        rusqlite::Connection::open(&database).unwrap().execute(sql, []).unwrap();
+    };
+    change("UPDATE sites SET known = known + 5");
+    assert!(check_away(&world, &["--repair"]).exits(3).out.contains("database: "));
+    check_away(&world, &[]).exits(0);
+    // In a collection that is none, nothing is at home elsewhere.
+    change("DELETE FROM meta WHERE name = 'batch'");
+    let told = check_away(&world, &[]);
+    assert!(told.exits(3).out.contains("what it refers to is in no volume before it"), "{told}");
+    assert_eq!(check_away(&world, &["--json"]).json()["at_home"], 0);
+}
+
+/// Two sites of which the home page was fetched and `links` others are known and due.
+fn long_lists(links: usize) -> (Raw, World) {
+    let raw = Raw::start(move |place, stream| {
+        let list: String = (0..links).map(|n| format!("<a href='/{n}'>{n}</a> ")).collect();
+        let body = if place.ends_with(".test/") { list } else { format!("<p>{place}") };
+        reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
+    });
+    let world = World::new(WebOptions::default()).variable("HARVESTMAN_ETIQUETTE_DELAY", "0");
+    let rule = format!("*.list.test=127.0.0.1:{}", raw.port);
+    let seeds = ["http://a.list.test/", "http://b.list.test/"];
+    let flags = ["--pages", "2", "--resolve", &rule];
+    world.run(&[&["crawl"], &seeds[..], &flags[..]].concat()).exits(0);
+    (raw, world)
+}
+
+/// How many pages of each site are in a batch file, and in how many lines.
+fn shares(world: &World, file: &str) -> BTreeMap<String, (usize, usize)> {
+    let text = fs::read_to_string(world.temp.path().join(file)).unwrap();
+    let mut shares = BTreeMap::<String, (usize, usize)>::new();
+    for line in text.lines().skip(1) {
+        let site: Value = serde_json::from_str(line).unwrap();
+        let share = shares.entry(site["key"].as_str().unwrap().to_owned()).or_default();
+        share.0 += site["pages"].as_array().unwrap().len();
+        share.1 += 1;
+    }
+    shares
+}
+
+#[test]
+fn as_many_pages_go_out_as_were_asked_for_however_many_are_of_one_site() {
+    let (_raw, world) = long_lists(1_700);
+    for (pages, expected) in [(600, (500, 100)), (1_300, (800, 500)), (9_999, (1_700, 1_700))] {
+        let file = format!("{pages}.jsonl");
+        let text = pages.to_string();
+        let made = world.run(&["batch", "export", &file, "--pages", &text, "--json"]);
+        let made = made.exits(0).json();
+        let shares = shares(&world, &file);
+        let mut counts: Vec<usize> = shares.values().map(|(pages, _)| *pages).collect();
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        assert_eq!(counts, [expected.0, expected.1], "{made}");
+        assert_eq!(made["pages"], counts.iter().sum::<usize>());
+        assert_eq!((&made["sites"], urls(&world, &file).len()), (&2.into(), counts.iter().sum()));
+        world.run(&["batch", "cancel", &made["batch"].to_string()]).exits(0);
+    }
+}
+
+#[test]
+fn a_site_in_several_lines_is_harvested_whole() {
+    let (raw, world) = long_lists(620);
+    // Nothing else is due than what is of one site.
+    world.run(&["block", "b.list.test"]).exits(0);
+    world.run(&["batch", "export", "b.jsonl", "--pages", "600"]).exits(0);
+    assert_eq!(shares(&world, "b.jsonl"), BTreeMap::from([("a.list.test".to_owned(), (600, 2))]));
+    let expected = urls(&world, "b.jsonl").len() as i64;
+    let before = world.number(VISITS);
+    harvest_from(&world, &[format!("*.list.test=127.0.0.1:{}", raw.port)]).exits(0);
+    check_away(&world, &[]).exits(0);
+    let done = world.run(&["batch", "import", "away", "--json"]).exits(0).json();
+    assert_eq!((done["pages"].as_i64(), &done["failed"]), (Some(expected), &0.into()), "{done}");
+    assert_eq!(world.number(VISITS), before + expected);
+    sound(&world);
+}
+
+#[test]
+fn whoever_wants_more_of_a_site_than_its_limit_is_told_so() {
+    let world = crawled(2, 12).variable("HARVESTMAN_REVISIT_BATCH_SITE_MAX", "5");
+    let made = world.run(&["batch", "export", "b.jsonl", "--pages", "20"]);
+    made.exits(0).says(&["10 pages of 2 sites", "10 pages more", "revisit.batch_site_max"]);
+    world.run(&["batch", "cancel", "1"]).exits(0);
+    let made = world.run(&["batch", "export", "c.jsonl", "--pages", "10"]);
+    assert!(!made.exits(0).err.contains("batch_site_max"), "{made}");
 }
 
 #[test]

@@ -193,6 +193,36 @@ fn while_a_crawl_runs_it_says_what_to_do_instead() {
     let done = world.run(&["forget", "s1.sim.test"]);
     done.exits(2).says(&["stop it", "harvestman block s1.sim.test"]);
     world.run(&["forget", "http://a.example/x*"]).exits(2).says(&["block the rest"]);
+    let address = world.run(&["forget", "--domain", "127.0.0.3"]);
+    address.exits(2).says(&["nothing under it", "harvestman forget 127.0.0.3"]);
+    assert!(!address.err.contains("range"), "{address}");
+}
+
+#[test]
+fn volumes_that_could_not_be_looked_through_are_named_and_the_rest_is_forgotten() {
+    let world = simulated();
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    let volumes = Volumes::new(world.folder.join("volumes")).list().unwrap();
+    assert!(volumes.len() > 2, "{volumes:?}");
+    let whole = world.run(&["forget", "s1.sim.test", "--dry-run", "--json"]).exits(0).json();
+    assert_eq!(whole["warnings"], serde_json::json!([]), "{whole}");
+    File::create(&volumes[0].path).unwrap();
+    fs::remove_file(&volumes[1].path).unwrap();
+    let name = volumes[0].path.file_name().unwrap().to_str().unwrap();
+    let empty = format!("{name} is empty and could not be looked through: harvestman check");
+    let missing = "volume 2 is not there and could not be looked through: harvestman check";
+    for flags in [&["--dry-run"][..], &[]] {
+        let done = world.run(&[&["forget", "s1.sim.test"], flags].concat());
+        done.exits(0).says(&[&empty, missing, &format!("removed: {} pages", whole["pages"])]);
+    }
+    let left = "SELECT count(*) FROM v_visits WHERE url LIKE '%s1.sim.test%'";
+    assert_eq!(world.number(left), 0);
+    for volume in &volumes[2..] {
+        for record in WarcReader::new(BufReader::new(File::open(&volume.path).unwrap())) {
+            let target = record.unwrap().field("WARC-Target-URI").unwrap_or_default().to_owned();
+            assert!(!target.starts_with("http://s1.sim.test/"), "{target}");
+        }
+    }
 }
 
 #[test]

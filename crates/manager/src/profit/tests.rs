@@ -138,3 +138,22 @@ fn batches_are_not_made_at_the_same_hour_of_the_day() {
         made = next;
     }
 }
+
+#[test]
+fn what_only_the_limit_of_a_site_keeps_out_is_counted() {
+    let over = |batch: u32, site_max: u32| {
+        let mut best = Batch::new(Profit { batch, site_max, ..Profit::default() }, NOW);
+        // Site 1 comes in two parts.
+        for (number, of) in [(1, 0..4), (2, 0..3), (1, 4..6)] {
+            for n in of {
+                let page = unvisited(&format!("http://s{number}.example/{n}"));
+                best.look(&site(number), &page, 1.0);
+            }
+        }
+        (best.over_site_max(), best.chosen().len())
+    };
+    assert_eq!(over(100, 6), (0, 9));
+    assert_eq!(over(100, 2), (5, 4));
+    assert_eq!(over(6, 3), (0, 6), "there is no room");
+    assert_eq!(over(7, 3), (1, 6));
+}

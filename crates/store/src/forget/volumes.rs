@@ -46,6 +46,7 @@ const TOLD_EVERY: u64 = 16 << 20;
 impl Work<'_> {
     pub(crate) fn look(&mut self) -> Result<Found, StoreError> {
         let volumes = Volumes::new(self.collection.volumes()).list()?;
+        self.miss(&volumes)?;
         let mut sizes = Vec::new();
         for volume in &volumes {
             let path = &volume.path;
@@ -61,6 +62,17 @@ impl Work<'_> {
         Ok(found)
     }
 
+    /// A volume that visits name may come back, from another disk or a copy, with what is forgotten now.
+    fn miss(&mut self, volumes: &[VolumeFileName]) -> Result<(), StoreError> {
+        for extent in self.frontier.record_extents()? {
+            if volumes.iter().all(|volume| volume.number != extent.volume) {
+                let what = format!("volume {} is not there", extent.volume);
+                self.removed.warnings.push(not_looked_through(&what));
+            }
+        }
+        Ok(())
+    }
+
     fn look_into(
         &mut self,
         name: VolumeFileName,
@@ -70,7 +82,7 @@ impl Work<'_> {
         let path = name.path.clone();
         let io = |e| StoreError::io("read", &path, e);
         let file = BufReader::with_capacity(1 << 20, File::open(&path).map_err(io)?);
-        let (index, mut told) = (found.volumes.len(), 0);
+        let (index, mut told, mut is_empty) = (found.volumes.len(), 0, true);
         let mut volume = FoundIn { name, goes: Vec::new(), referrers: Vec::new() };
         // Only the fields are looked at.
         for record in WarcReader::new(file).keep_at_most(0) {
@@ -81,6 +93,7 @@ impl Work<'_> {
                     StoreError::Corrupt { path: path.clone(), detail }
                 }
             })?;
+            is_empty = false;
             if record.offset >= told + TOLD_EVERY {
                 told = record.offset;
                 (self.progress)(Step::Reading(before + told, total))?;
@@ -99,7 +112,14 @@ impl Work<'_> {
                 volume.referrers.push((edit, key));
             }
         }
-        found.volumes.push(volume);
+        match is_empty {
+            // Whole volumes have at least a warcinfo, whatever was taken out of them.
+            true => {
+                let what = format!("{} is empty", path.display());
+                self.removed.warnings.push(not_looked_through(&what));
+            }
+            false => found.volumes.push(volume),
+        }
         Ok(())
     }
 
@@ -223,6 +243,13 @@ impl Found {
             }
         }
     }
+}
+
+fn not_looked_through(what: &str) -> String {
+    format!(
+        "{what} and could not be looked through: harvestman check says what is lost; should it come back, \
+         give the same command again"
+    )
 }
 
 fn moved(moves: &Moves, offset: u64) -> u64 {

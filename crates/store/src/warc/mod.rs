@@ -20,6 +20,7 @@ mod disk;
 mod edit;
 mod encode;
 mod frame;
+mod frames;
 mod http;
 mod ids;
 mod ledger;

@@ -7,6 +7,7 @@
 //! taken again after another crash.
 
 use std::{
+    cmp::Ordering,
     collections::VecDeque,
     fs::{self, File},
     io::{self, BufReader, Read, Seek, SeekFrom},
@@ -19,6 +20,7 @@ use model::{Mark, StoreError};
 use super::{
     compression::Compression,
     disk::Disk,
+    frames::count_frames,
     ledger::Ledger,
     names::{VolumeFileName, Volumes, final_path},
     opened::reader_at,
@@ -111,6 +113,10 @@ impl Found<'_> {
             return self.remove_empty(volume, length);
         }
         let file = self.disk.open(path).map_err(|e| StoreError::io("open", path, e))?;
+        // Below the mark nothing is read, so that nobody else would notice.
+        if whole_to == length && self.is_unreadable(volume)? {
+            self.warnings.push(self.unreadable(volume)?);
+        }
         if whole_to < length {
             let saved = self.save_tail(volume, whole_to)?;
             file.set_len(whole_to).map_err(|e| StoreError::io("cut", path, e))?;
@@ -157,8 +163,7 @@ impl Found<'_> {
         at: u64,
     ) -> Result<Option<PathBuf>, StoreError> {
         let path = &volume.path;
-        let is_cut = |&&(number, offset): &&(u32, u64)| number == volume.number && offset >= at;
-        let settled = self.mark.above.iter().filter(is_cut).count();
+        let settled = self.settled_from(volume, at);
         let read = |e| StoreError::io("read", path, e);
         let worth = settled > 0
             || whole_record_after(volume, at).map_err(read)?
@@ -170,12 +175,44 @@ impl Found<'_> {
         name.push(format!(".damaged-{at}"));
         let saved = PathBuf::from(name);
         copy_tail(path, at, &saved).map_err(|e| StoreError::io("write", &saved, e))?;
-        self.warnings.push(format!(
-            "{} is damaged at {at} ({settled} settled records lie behind it); the rest is kept in {}",
-            path.display(),
-            saved.display()
-        ));
+        let damage = match self.is_unreadable(volume)? {
+            true => self.unreadable(volume)?,
+            false => format!(
+                "{} is damaged at {at} ({settled} settled records lie behind it)",
+                path.display()
+            ),
+        };
+        self.warnings.push(format!("{damage}; the rest is kept in {}", saved.display()));
         Ok(Some(saved))
+    }
+
+    /// Whether nothing in the volume can be read, for its dictionary is damaged.
+    fn is_unreadable(&self, volume: &VolumeFileName) -> Result<bool, StoreError> {
+        let lost = || Ok(has_lost_beginning(volume, 0)? && !has_readable(volume)?);
+        lost().map_err(|e| StoreError::io("read", &volume.path, e))
+    }
+
+    /// Says so, with what was settled of it: all below the mark, and some above it.
+    fn unreadable(&self, volume: &VolumeFileName) -> Result<String, StoreError> {
+        let path = &volume.path;
+        let end = match volume.number.cmp(&self.mark.volume) {
+            Ordering::Less => u64::MAX,
+            Ordering::Equal => self.mark.offset,
+            Ordering::Greater => 0,
+        };
+        let frames = count_frames(path, end).map_err(|e| StoreError::io("read", path, e))?;
+        // A request before each, and before all a warcinfo, which may be damaged as well.
+        let settled = frames / 2 + self.settled_from(volume, 0);
+        Ok(format!(
+            "nothing in {} can be read, for its dictionary is damaged ({settled} settled records lie in it)",
+            path.display()
+        ))
+    }
+
+    /// Settled records from `at` on, of those above the mark.
+    fn settled_from(&self, volume: &VolumeFileName, at: u64) -> u64 {
+        let is_there = |&&(number, offset): &&(u32, u64)| number == volume.number && offset >= at;
+        self.mark.above.iter().filter(is_there).count() as u64
     }
 
     fn sync_folder(&self) -> Result<(), StoreError> {
@@ -265,11 +302,12 @@ fn scan(path: &Path, start: u64) -> Result<(u64, u64), StoreError> {
     }
 }
 
+/// A torn record of stored data may hold many beginnings that lead nowhere.
+const TRIES_MAX: usize = 1_000;
+
 /// Whether a whole response or revisit lies somewhere behind a torn place. The member at `at` itself is
 /// not meant: a request whose response is missing is whole too, and worth nothing.
 fn whole_record_after(volume: &VolumeFileName, at: u64) -> io::Result<bool> {
-    /// A torn record of stored data may hold many beginnings that lead nowhere.
-    const TRIES_MAX: usize = 1_000;
     for beginning in beginnings(volume, at)?.take(TRIES_MAX) {
         if is_response_at(&volume.path, beginning?)? {
             return Ok(true);
@@ -287,6 +325,16 @@ fn has_lost_beginning(volume: &VolumeFileName, at: u64) -> io::Result<bool> {
     let first = reader_at(&volume.path, 0)?.next();
     let lost = matches!(first, Some(Err(ReadError::Torn { .. } | ReadError::Damaged { .. })));
     Ok(lost && beginnings(volume, at)?.nth(1).is_some())
+}
+
+/// Whether any record of the volume can be read.
+fn has_readable(volume: &VolumeFileName) -> io::Result<bool> {
+    for beginning in beginnings(volume, 0)?.take(TRIES_MAX) {
+        if matches!(reader_at(&volume.path, beginning?)?.next(), Some(Ok(_))) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Where from `at` on something begins as a member or frame does.

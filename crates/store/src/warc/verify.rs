@@ -2,7 +2,8 @@
 //! public checkers sees (they pass torn files, repeated ids and dangling references).
 //!
 //! Give the volumes of a collection to one [`Verifier`] in their order: revisits refer backwards, also
-//! into earlier volumes. It remembers 8 bytes for each record id and each capture.
+//! into earlier volumes. It remembers 8 bytes for each record id and each capture. Where a batch is harvested, the
+//! records that were there before the batch are at home ([`Verifier::of_batch`]).
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,10 +13,11 @@ use std::{
     path::Path,
 };
 
-use model::StoreError;
+use model::{StoreError, Timestamp};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
+    date::parse_date,
     digest::{parse_digest, sha1},
     reader::{ReadError, Record, WarcReader},
 };
@@ -27,6 +29,8 @@ const PROBLEMS_MAX: usize = 1_000;
 pub struct Verifier {
     ids: HashSet<u64>,
     captures: HashSet<u64>,
+    /// Records up to this moment may lie in another collection.
+    at_home_to: Option<Timestamp>,
 }
 
 #[derive(Debug, Default)]
@@ -39,6 +43,8 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// Digests that could not be compared: of another algorithm, or a block too long to keep.
     pub unverified: u64,
+    /// Revisits that refer to records at home, of which nothing can be said here.
+    pub at_home: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +66,11 @@ pub fn verify_volume(path: &Path) -> Result<Report, StoreError> {
 }
 
 impl Verifier {
+    /// Of a folder that harvests a batch made then: what its revisits refer to may be older, and at home.
+    pub fn of_batch(made: Timestamp) -> Verifier {
+        Verifier { at_home_to: Some(made), ..Verifier::default() }
+    }
+
     /// Damage is in the report; only trouble with reading is an error.
     pub fn volume(&mut self, path: &Path) -> Result<Report, StoreError> {
         let file = File::open(path).map_err(|e| StoreError::io("open", path, e))?;
@@ -92,7 +103,7 @@ impl Verifier {
             report.add(record.offset, "it shares its compressed member with another record");
         }
         self.id(record, report, concurrent);
-        if record.field("WARC-Date").and_then(super::date::parse_date).is_none() {
+        if record.field("WARC-Date").and_then(parse_date).is_none() {
             report.add(record.offset, "it has no readable date");
         }
         match record.kind() {
@@ -127,11 +138,19 @@ impl Verifier {
     fn revisit(&self, record: &Record, report: &mut Report) {
         let target = capture(record, "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date");
         if !self.captures.contains(&target) {
-            report.add(record.offset, "what it refers to is in no volume before it");
+            match self.is_at_home(record) {
+                true => report.at_home += 1,
+                false => report.add(record.offset, "what it refers to is in no volume before it"),
+            }
         }
         if record.field("WARC-Profile").is_none() {
             report.add(record.offset, "it is a revisit without a profile");
         }
+    }
+
+    fn is_at_home(&self, revisit: &Record) -> bool {
+        let date = revisit.field("WARC-Refers-To-Date").and_then(parse_date);
+        date.zip(self.at_home_to).is_some_and(|(date, to)| date <= to)
     }
 }
 

@@ -99,23 +99,37 @@ fn whole_records_behind_damage_are_kept_aside_and_told() {
         assert_eq!((cut.at, cut.bytes), (ends[0].1, bytes.len() as u64 - ends[0].1), "{way:?}");
         assert_eq!(fs::read(cut.saved.as_ref().unwrap()).unwrap(), bytes[ends[0].1 as usize..]);
         assert_eq!(recovery.warnings.len(), 1);
+        let right = format!("is damaged at {} (0 settled records lie behind it)", ends[0].1);
+        assert!(recovery.warnings[0].contains(&right), "{:?}", recovery.warnings);
         assert_eq!(recovery.adopt.count(), 1);
     }
 }
 
 #[test]
-fn a_volume_whose_dictionary_is_lost_is_kept_aside_and_told() {
-    for (settled, lost) in [(0, 0..2_000), (0, 8..2_000), (0, 600..2_050), (1, 600..2_050)] {
-        let origin = scratch();
-        let (mut bytes, ends) = left_open(Way::Dictionary, origin.path());
-        bytes[lost].fill(0);
-        fs::write(open_volume(Way::Dictionary, origin.path()), &bytes).unwrap();
-        let offset = if settled == 0 { 0 } else { ends[0].1 };
-        let mark = Mark { volume: 1, offset, above: vec![] };
-        let (_, recovery) = open(origin.path(), options(), mark);
-        let saved = recovery.cuts[0].saved.as_ref().expect("a copy");
-        assert_eq!(fs::read(saved).unwrap(), bytes[offset as usize..]);
-        assert_eq!(recovery.warnings.len(), 1);
+fn a_volume_whose_dictionary_is_lost_is_kept_aside_and_told_with_what_was_settled_of_it() {
+    for lost in [0..2_000, 8..2_000, 600..2_050] {
+        for (settled, above) in [(0, 0), (0, 1), (1, 0), (2, 1), (4, 0)] {
+            let origin = scratch();
+            let (mut bytes, ends) = left_open(Way::Dictionary, origin.path());
+            bytes[lost.clone()].fill(0);
+            fs::write(open_volume(Way::Dictionary, origin.path()), &bytes).unwrap();
+            let offset = if settled == 0 { 0 } else { ends[settled - 1].1 };
+            // Somewhere in the last pair.
+            let above = vec![(1, ends[3].1 - 10); above];
+            let count = settled + above.len();
+            let mark = Mark { volume: 1, offset, above };
+            let (_, recovery) = open(origin.path(), options(), mark);
+            let [told] = &recovery.warnings[..] else { panic!("{:?}", recovery.warnings) };
+            let right = format!("its dictionary is damaged ({count} settled records lie in it)");
+            assert!(told.contains(&right), "{lost:?} {settled}: {told}");
+            match recovery.cuts.first() {
+                Some(cut) => {
+                    let saved = cut.saved.as_ref().expect("a copy");
+                    assert_eq!(fs::read(saved).unwrap(), bytes[offset as usize..]);
+                }
+                None => assert_eq!(offset, bytes.len() as u64, "there is nothing to keep aside"),
+            }
+        }
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::{fs, path::Path, sync::OnceLock};
 
-use model::{Archive, RecordLocation};
+use model::{Archive, RecordLocation, Timestamp};
 use proptest::prelude::*;
 
 use super::{
-    super::{ReadError, Record, Volumes, WarcReader, verify_volume},
-    sample::{Way, every_kind, page, same_again},
+    super::{ReadError, Record, Verifier, Volumes, WarcReader, verify_volume},
+    sample::{Way, every_kind, not_modified, page, same_again},
 };
 
 fn read(bytes: &[u8]) -> (Vec<Record>, Option<ReadError>) {
@@ -173,6 +173,28 @@ fn verification_finds_what_public_checkers_miss() {
     );
     check(text.replacen("To: <urn:uuid:", "To: <urn:uuid:0", 1).as_bytes(), "concurrent");
     check(&super::sample::gzip(text.as_bytes()), "shares");
+}
+
+#[test]
+fn in_a_batch_what_was_there_before_it_may_be_at_home_and_nothing_newer() {
+    for way in Way::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let (archive, _) = way.open(folder.path(), way.options());
+        let earlier = page(1);
+        for revisit in [same_again(&earlier), not_modified(&earlier)] {
+            archive.append(&revisit.entry(archive.record_id())).unwrap();
+        }
+        archive.seal().unwrap();
+        let path = folder.path().join(way.first_volume());
+        let check = |mut verifier: Verifier, at_home: u64, problems: u64| {
+            let report = verifier.volume(&path).unwrap();
+            assert_eq!((report.at_home, report.problem_count), (at_home, problems), "{way:?}");
+        };
+        let seen = earlier.exchange.started;
+        check(Verifier::default(), 0, 2);
+        check(Verifier::of_batch(seen), 2, 0);
+        check(Verifier::of_batch(Timestamp(seen.0 - 1)), 0, 2);
+    }
 }
 
 #[test]
