@@ -1,6 +1,9 @@
 //! An opened collection at the start of a crawl: locked, recovered, seeded.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    mem,
+    sync::{Arc, Mutex},
+};
 
 use harvester::http::Guard;
 use model::{
@@ -176,8 +179,17 @@ impl House {
             clock: &**clock,
             holder: "recovery",
             body_bytes_max: self.body_bytes_max,
+            together: 0,
         };
-        let done = adopter.adopt_all(recovery)?;
+        let mut told = false;
+        let done = adopter.adopt_all(recovery, |done| {
+            if !mem::replace(&mut told, true) {
+                let pages = some(done.pages, "page");
+                crawl.context.say(&format!(
+                    "the last crawl did not end cleanly: {pages} taken from the archive, and more to come"
+                ));
+            }
+        })?;
         if done != Adoptions::default() {
             let Adoptions { pages, robots, strays, damage, .. } = done;
             for what in damage {

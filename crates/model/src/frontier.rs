@@ -30,6 +30,16 @@ pub trait Frontier: Send {
     /// One atomic check-in of what happened.
     fn check_in(&mut self, settlement: &Settlement) -> Result<(), StoreError>;
 
+    /// What follows happens together or not at all: it lasts once [`Frontier::commit_together`] has returned. After an
+    /// error in between nothing more is done.
+    fn begin_together(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn commit_together(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Leases that ran out become due again; returns how many.
     fn release_expired(&mut self, now: Timestamp) -> Result<u64, StoreError>;
 

@@ -400,5 +400,6 @@ fn adopter<'a>(home: &'a mut Home, moment: &'a Moment) -> Adopter<'a> {
         clock: moment,
         holder: "import",
         body_bytes_max: house.body_bytes_max,
+        together: 0,
     }
 }

@@ -2,7 +2,8 @@
 //! now, not fetched again.
 //!
 //! Records come in the order they were written, and each is settled before the next is read: a page
-//! found by one record may be the page of the next.
+//! found by one record may be the page of the next. Of what a crash left some hundreds are committed together: a commit
+//! for each would take several times as long as the visits did.
 
 use std::sync::{Arc, PoisonError};
 
@@ -37,6 +38,9 @@ use super::{
     spiders::{Spider, Spiders},
 };
 
+/// Records that are committed together: a process that dies meanwhile has these to adopt again.
+const TOGETHER: usize = 200;
+
 /// The slot of what is being read, before there are gather threads.
 const ADOPTING: usize = 0;
 
@@ -50,6 +54,8 @@ pub struct Adopter<'a> {
     pub clock: &'a dyn Clock,
     pub holder: &'a str,
     pub body_bytes_max: u64,
+    /// Records that are settled and not committed.
+    pub together: usize,
 }
 
 /// The prices that an earlier process wrote down (`saved`); where it did not, those at which a usual page is seen
@@ -79,17 +85,42 @@ pub struct Adoptions {
 }
 
 impl Adopter<'_> {
-    pub fn adopt_all(&mut self, recovery: Recovery) -> Result<Adoptions, StoreError> {
+    /// `tell` is told how far it is whenever there is a commit and more to come.
+    pub fn adopt_all(
+        &mut self,
+        recovery: Recovery,
+        mut tell: impl FnMut(&Adoptions),
+    ) -> Result<Adoptions, StoreError> {
         let mut done = Adoptions::default();
         for adopted in recovery.adopt {
             match adopted {
-                Ok(adopted) => self.adopt(adopted, &mut done)?,
+                Ok(adopted) => {
+                    if self.together == TOGETHER {
+                        self.commit_together()?;
+                        tell(&done);
+                    }
+                    if self.together == 0 {
+                        self.frontier.begin_together()?;
+                    }
+                    self.together += 1;
+                    self.adopt(adopted, &mut done)?;
+                }
                 // One damaged volume must not keep the crawl from ever starting again.
                 Err(error @ StoreError::Corrupt { .. }) => done.damage.push(error.to_string()),
                 Err(error) => return Err(error),
             }
         }
+        if self.together > 0 {
+            self.commit_together()?;
+        }
         Ok(done)
+    }
+
+    /// Links are on disk before the commit that names them.
+    fn commit_together(&mut self) -> Result<(), StoreError> {
+        self.together = 0;
+        self.links.sync()?;
+        self.frontier.commit_together()
     }
 
     pub fn adopt(&mut self, mut adopted: Adopted, done: &mut Adoptions) -> Result<(), StoreError> {
@@ -294,7 +325,9 @@ impl Adopter<'_> {
             self.links.append(source, lease.site.id, adopted.exchange.started, &report.links)?;
         }
         self.archive.settled(adopted.location);
-        self.links.sync()?;
+        if self.together == 0 {
+            self.links.sync()?;
+        }
         settlement.now = self.clock.now();
         settlement.links = Some(self.links.position());
         settlement.mark = Some(self.archive.mark());

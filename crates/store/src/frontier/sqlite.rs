@@ -3,7 +3,10 @@
 //! - All of a verb happens or none: in the database, in the totals and in the caches.
 //! - After a failed commit (other than for want of space) nothing more is written.
 
-use std::path::{Path, PathBuf};
+use std::{
+    mem,
+    path::{Path, PathBuf},
+};
 
 use model::{
     Candidate, CheckOut, Counts, Fingerprint, Frontier, Mark, Milestone, NextDue, Page, Refill,
@@ -57,6 +60,8 @@ pub struct SqliteFrontier {
     wal_step: u64,
     /// The size for the next attempt.
     wal_next: u64,
+    /// What would be transactions of their own are one, which was begun.
+    together: bool,
     poisoned: Option<String>,
 }
 
@@ -94,6 +99,7 @@ impl SqliteFrontier {
             wildcard_hosts: None,
             wal_step: WAL_BYTES_MAX,
             wal_next: 2 * WAL_BYTES_MAX,
+            together: false,
             poisoned: None,
         })
     }
@@ -164,10 +170,7 @@ impl SqliteFrontier {
         now: Timestamp,
         verb: impl FnOnce(&mut Work<'_>) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        if let Some(detail) = &self.poisoned {
-            return Err(StoreError::Poisoned { detail: detail.clone() });
-        }
-        self.run("BEGIN IMMEDIATE").map_err(|e| store_error(&self.path, e))?;
+        self.begin()?;
         let mut work = Work {
             sql: &self.connection,
             now,
@@ -193,7 +196,7 @@ impl SqliteFrontier {
         let Work { counts, newly_stored, asleep, .. } = work;
         let stored = newer || counts != self.counts;
         let value = outcome.map_err(|fault| self.roll_back(fault))?;
-        self.run("COMMIT").map_err(|error| self.failed_commit(error))?;
+        self.commit()?;
         (self.counts, self.asleep, self.newest) = (counts, asleep, newest);
         if stored {
             self.newest_stored = newest;
@@ -205,12 +208,33 @@ impl SqliteFrontier {
         Ok(value)
     }
 
+    fn begin(&mut self) -> Result<(), StoreError> {
+        if let Some(detail) = &self.poisoned {
+            return Err(StoreError::Poisoned { detail: detail.clone() });
+        }
+        match self.together {
+            true => Ok(()),
+            false => self.run("BEGIN IMMEDIATE").map_err(|e| store_error(&self.path, e)),
+        }
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        match self.together {
+            true => Ok(()),
+            false => self.run("COMMIT").map_err(|error| self.failed_commit(error)),
+        }
+    }
+
     fn run(&self, sql: &str) -> rusqlite::Result<()> {
         self.connection.prepare_cached(sql)?.execute([]).map(drop)
     }
 
     fn roll_back(&mut self, fault: Fault) -> StoreError {
         self.site_ids.forget_all();
+        if mem::take(&mut self.together) {
+            // What is remembered of the earlier ones is no longer true.
+            self.poisoned = Some("what was to be settled together was rolled back".to_owned());
+        }
         // After some errors SQLite has rolled back by itself.
         if !self.connection.is_autocommit()
             && let Err(error) = self.run("ROLLBACK")
@@ -233,6 +257,9 @@ impl SqliteFrontier {
     /// SQLite starts the journal over only in a moment without readers. When overlapping readers have
     /// kept it from that, wait for such a moment, briefly, and again each time it has grown as much.
     fn bound_journal(&mut self) {
+        if self.together {
+            return;
+        }
         let size = || std::fs::metadata(wal_path(&self.path)).map_or(0, |file| file.len());
         let found = size();
         if found <= self.wal_next {
@@ -286,14 +313,28 @@ impl Frontier for SqliteFrontier {
 
     fn refill(&mut self, request: &Refill) -> Result<Vec<Page>, StoreError> {
         // One view for all that is read: without it each of several look-ups a page takes and gives back its lock.
-        let view = self.connection.unchecked_transaction().map_err(|e| self.error(e))?;
-        let pages = check_out::refill(&view, request, &self.asleep);
+        let own = (!self.together).then(|| self.connection.unchecked_transaction());
+        let view = own.transpose().map_err(|e| self.error(e))?;
+        let pages = check_out::refill(&self.connection, request, &self.asleep);
         drop(view);
         pages.map_err(|fault| self.fault(fault))
     }
 
     fn check_in(&mut self, settlement: &Settlement) -> Result<(), StoreError> {
         self.transact(settlement.now, |work| check_in::settle(work, settlement))
+    }
+
+    fn begin_together(&mut self) -> Result<(), StoreError> {
+        self.begin()?;
+        self.together = true;
+        Ok(())
+    }
+
+    fn commit_together(&mut self) -> Result<(), StoreError> {
+        self.run("COMMIT").map_err(|error| self.failed_commit(error))?;
+        self.together = false;
+        self.bound_journal();
+        Ok(())
     }
 
     fn release_expired(&mut self, now: Timestamp) -> Result<u64, StoreError> {

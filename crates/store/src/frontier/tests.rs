@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use model::{Change, Frontier, Mark, Release, Settlement, StoreError, Timestamp};
+use model::{
+    Change, CrawlUrl, Frontier, Mark, Refill, Release, Settlement, SiteDelta, SiteId, StoreError,
+    Timestamp,
+};
 
 use super::{
     Marks, SqliteFrontier, Topic,
@@ -124,6 +127,62 @@ fn wrong_counters_and_lost_dues_are_found_and_repaired() {
     assert_eq!(frontier.verify(true).unwrap(), []);
     assert_eq!(frontier.counts().unwrap(), counts);
     assert_eq!(lease_one(&mut frontier, 3).pages.len(), 50);
+}
+
+#[test]
+fn what_is_to_happen_together_lasts_when_all_of_it_is_committed_and_not_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("crawl.db");
+    let pages = |frontier: &mut SqliteFrontier, n: i64| {
+        frontier.admit(&[candidate(&format!("http://a.example/{n}"), 0)], Timestamp(n)).unwrap();
+        let lease = lease_one(frontier, n);
+        let back = delta(&lease, Release::NotBefore(Timestamp(n)));
+        let refill = Refill {
+            site: lease.site.id,
+            fence: lease.fence,
+            now: Timestamp(n),
+            pages_max: 100,
+            again: None,
+            paused: Vec::new(),
+            except: Vec::new(),
+            only: Vec::new(),
+        };
+        let found = frontier.refill(&refill).unwrap().len();
+        frontier.check_in(&settlement(n, vec![back])).unwrap();
+        found
+    };
+    let stored = || {
+        let reader = crate::database::open_reader(&path).unwrap();
+        reader.query_row("SELECT count(*) FROM pages", [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    let mut frontier = on_disk(&dir);
+    frontier.begin_together().unwrap();
+    assert_eq!([1, 2, 3].map(|n| pages(&mut frontier, n)), [1, 2, 3], "each sees those before");
+    assert_eq!(stored(), 0, "and nobody else sees them");
+    frontier.commit_together().unwrap();
+    assert_eq!(stored(), 3);
+    assert_eq!(pages(&mut frontier, 4), 4);
+    assert_eq!(stored(), 4, "by itself again");
+    frontier.begin_together().unwrap();
+    pages(&mut frontier, 5);
+    drop(frontier);
+    assert_eq!(stored(), 4, "whoever dies before the end has done nothing");
+}
+
+#[test]
+fn after_an_error_nothing_is_settled_together_any_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut frontier = on_disk(&dir);
+    frontier.begin_together().unwrap();
+    frontier.admit(&[candidate("http://a.example/1", 0)], Timestamp(1)).unwrap();
+    let key = CrawlUrl::parse("http://a.example/").unwrap().site();
+    let nobodys = SiteDelta::empty(SiteId(1), key, 7, Release::Rest);
+    let settled = frontier.check_in(&settlement(1, vec![nobodys]));
+    assert!(matches!(settled, Err(StoreError::Fenced { .. })));
+    let more = frontier.admit(&[candidate("http://a.example/2", 0)], Timestamp(2));
+    assert!(matches!(more, Err(StoreError::Poisoned { .. })));
+    drop(frontier);
+    assert_eq!(on_disk(&dir).counts().unwrap().candidates, 0);
 }
 
 #[test]
