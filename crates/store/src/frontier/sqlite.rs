@@ -1,6 +1,7 @@
 //! `SqliteFrontier`: the connection, its transactions, and the totals that every transaction keeps.
 //!
-//! - All of a verb happens or none: in the database, in the totals and in the caches.
+//! - All of a verb happens or none: in the database, in the totals and in the caches. Several can be one
+//!   (`begin_together`); after an error within such a row nothing more is written, for totals and caches are ahead.
 //! - After a failed commit (other than for want of space) nothing more is written.
 
 use std::{
