@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Replays our volumes with pywb and compares every byte.
 
-    pywb_replay.py FOLDER|VOLUME… [--urls FILE]
+    pywb_replay.py FOLDER|VOLUME… [--urls FILE] [--sent FILE]
 
 Every response and revisit in the volumes (or of the URLs listed in FILE, one a line) is asked for at
 its own moment in identity mode (`…/20260102030405id_/URL`), and the answer must be the status and the
-payload that was archived: for a revisit the bytes it refers to, for a 304 none. Records whose body was
-cut by a limit are left out. pywb files captures by the second and a simplified URL (no scheme, no www),
+payload that was archived: for a revisit the bytes it refers to; where it has no head of its own (the
+server said 304), the status as well. What has several captures is asked for without a date, too, and must
+be the newest. With --sent (JSON: for each URL the bodies that the server meant at its visits, in their
+order) these are what is compared, not what the records say. Records whose body was cut by a limit are left out. pywb files captures by the second and a simplified URL (no scheme, no www),
 and passes over a redirect to what it takes for the same URL: captures that it cannot tell apart may
 stand for each other. Exit code 0: all is well; 1: what differs is printed, a line for each.
 
@@ -16,6 +18,7 @@ Run it with the Python of the environment that tools/venv.sh makes.
 import argparse
 import hashlib
 import http.client
+import json
 import os
 import shutil
 import socket
@@ -39,13 +42,13 @@ START_SECONDS = 60
 
 
 class Capture:
-    def __init__(self, record, payload):
+    def __init__(self, record, status, payload):
         headers = record.rec_headers
         self.url = headers.get_header("WARC-Target-URI")
         self.date = headers.get_header("WARC-Date")
-        self.status = int(record.http_headers.get_statuscode())
-        # pywb answers with the 304 itself and leaves the rest to the browser.
-        self.payload = digest(b"") if self.status == 304 else payload
+        head = record.http_headers
+        self.status = int(head.get_statuscode()) if head else status
+        self.payload = payload
 
     def moment(self):
         return "".join(c for c in self.date if c.isdigit())[:14]
@@ -81,13 +84,13 @@ def captures(paths):
                     if target not in payloads:
                         cut += 1
                         continue
-                    capture = Capture(record, payloads[target])
+                    capture = Capture(record, *payloads[target])
                 elif headers.get_header("WARC-Truncated"):
                     cut += 1
                     continue
                 else:
-                    capture = Capture(record, digest(payload(record)))
-                    payloads[(capture.url, capture.date)] = capture.payload
+                    capture = Capture(record, None, digest(payload(record)))
+                    payloads[(capture.url, capture.date)] = capture.status, capture.payload
                 found.append(capture)
     return found, cut
 
@@ -144,10 +147,10 @@ class Replay:
                 time.sleep(0.2)
         raise RuntimeError("pywb did not start: " + (Path(self.folder) / "pywb.log").read_text())
 
-    def fetch(self, capture):
+    def fetch(self, capture, dated=True):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
-            path = f"/it/{capture.moment()}id_/{capture.url}"
+            path = f"/it/{capture.moment() if dated else ''}id_/{capture.url}"
             connection.request("GET", path, headers={"Accept-Encoding": "gzip, br, zstd"})
             answer = connection.getresponse()
             return answer.status, answer.read()
@@ -180,13 +183,39 @@ def compare(replay, found, everything):
                 f"{capture.url} of {capture.date}: archived were {capture.status} and "
                 f"{capture.payload[0]} bytes, replayed {status} and {len(body)} bytes that differ"
             )
+    newest = {}
+    for capture in everything:
+        if capture.status == 200:
+            newest.setdefault(capture.keys()[1], []).append(capture)
+    for capture in found:
+        same = newest.get(capture.keys()[1], [])
+        last = max((other.moment() for other in same), default=None)
+        if len(same) < 2 or capture.moment() != last or capture.status != 200:
+            continue
+        status, body = replay.fetch(capture, dated=False)
+        if (status, digest(body)) not in [o.answer() for o in same if o.moment() == last]:
+            problems.append(f"{capture.url} without a date: {status} and {len(body)} bytes that differ")
     return problems
+
+
+def expect(everything, sent):
+    """The captures of these URLs, with what the server meant instead of what the records say."""
+    found = []
+    for url, bodies in sent.items():
+        captures = sorted((c for c in everything if c.url == url), key=lambda c: c.date)
+        if len(captures) != len(bodies):
+            sys.exit(f"{url}: {len(bodies)} visits, {len(captures)} captures")
+        for capture, body in zip(captures, bodies):
+            capture.status, capture.payload = 200, digest(body.encode())
+        found += captures
+    return found
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("volumes", nargs="+")
     parser.add_argument("--urls", type=Path, help="a file with the URLs to ask for, one a line")
+    parser.add_argument("--sent", type=Path, help="a file with the bodies that the server meant, by URL")
     options = parser.parse_args()
     paths = list(volumes(options.volumes))
     everything, cut = captures(paths)
@@ -197,6 +226,8 @@ def main():
         for url in sorted(wanted - {capture.url for capture in found}):
             print(f"{url}: not in the volumes")
             return 1
+    if options.sent:
+        found = expect(everything, json.loads(options.sent.read_text()))
     if not found:
         print("nothing to replay", file=sys.stderr)
         return 1

@@ -38,7 +38,6 @@ NEEDED = {
         "WARC-Profile",
         "WARC-Refers-To-Target-URI",
         "WARC-Refers-To-Date",
-        "Content-Type",
     ],
 }
 
@@ -131,7 +130,11 @@ class Gate:
         profile = said.get("WARC-Profile", "")
         if profile not in PROFILES:
             self.problem(f"{where}: unknown profile {profile!r}")
-        if profile.endswith("identical-payload-digest") and "WARC-Payload-Digest" not in said:
+        if profile.endswith("server-not-modified") and said.get("Content-Length") != "0":
+            self.problem(f"{where}: pywb would replay its block, which has no body")
+        # Of a chunked response it stands in our own field; see docs/formats.md.
+        digest = "WARC-Payload-Digest" in said or " payload=sha1:" in said.get("Harvestman-Visit", "")
+        if profile.endswith("identical-payload-digest") and not digest:
             self.problem(f"{where}: no payload digest")
         target = (said.get("WARC-Refers-To-Target-URI"), said.get("WARC-Refers-To-Date"))
         if target not in self.captures:

@@ -4,7 +4,7 @@
 use std::{cell::RefCell, fs, path::Path};
 
 use fuzz::timed;
-use harvestman::config::{Config, FILE_NAME, parse_setting};
+use config::{Config, FILE_NAME, parse_setting};
 use tempfile::TempDir;
 
 thread_local! {

@@ -10,6 +10,7 @@ use crate::{
     charset::{self, Decoded},
     fields::{self, RawRefresh},
     gathered::EXAMPLES_MAX,
+    html::replace_nul,
     language,
     media_type::{self, Declared},
     numbers::each_number,
@@ -50,7 +51,8 @@ pub fn gather(exchange: &Exchange, options: &GatherOptions) -> Gathered {
             let mut oddities = Oddities::new(&decoded.text);
             oddities.text(&decoded.text);
             let text = match options.takes_text() {
-                true => decoded.text.to_string(),
+                // As if it were all PLAINTEXT (HTML standard 7.5.4).
+                true => replace_nul(&decoded.text).into_owned(),
                 false => String::new(),
             };
             PageParts { text, oddities, ..PageParts::without_body(links) }

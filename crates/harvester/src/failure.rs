@@ -52,6 +52,9 @@ pub enum PageAfter {
     Retry { at: Timestamp },
     /// No more tries of ours: settle with this state, the manager says when to come back.
     GiveUp { state: PageState },
+    /// The request may be lost with the connection it was sent on: the page stays as it was and is asked for
+    /// again at the site's next turn. The lost request was a visit.
+    Again,
     /// Nothing was learnt (we stopped ourselves): the page stays as it was.
     Unchanged,
     /// Nothing was learnt, since our own way out is closed: the page stays as it was and is asked for
@@ -73,6 +76,11 @@ pub fn after_visit(outcome: Result<u16, FailureKind>, failures: u16, now: Timest
     }
     if outcome == Err(FailureKind::Aborted) {
         return AfterVisit { page: PageAfter::Unchanged, site: SiteStep::Keep };
+    }
+    if outcome == Err(FailureKind::StaleConnection) {
+        // It ends: after one the fetcher keeps no connection to the server for a while, so the next request
+        // has one of its own, and what happens there is the server's.
+        return AfterVisit { page: PageAfter::Again, site: SiteStep::Keep };
     }
     if outcome == Err(FailureKind::Proxy) {
         let page = PageAfter::Later { at: now.plus(PROXY_WAIT) };
@@ -122,8 +130,8 @@ fn treatment(outcome: Result<u16, FailureKind>) -> Treatment {
         // Certificates and protocols are not mended within the hour; a handshake can break by chance.
         Err(Tls) => row(1, 600, 1, Keep, Failing),
         Err(BadHttp) => row(1, 300, 1, Keep, Failing),
-        // Handled before the table: we stopped ourselves, or our proxy is down.
-        Err(Aborted | Proxy) => row(u16::MAX, 0, 1, Keep, Failing),
+        // Handled before the table: we stopped ourselves, our proxy is down, or a kept connection was not kept.
+        Err(Aborted | Proxy | StaleConnection) => row(u16::MAX, 0, 1, Keep, Failing),
     }
 }
 
@@ -146,7 +154,7 @@ pub fn health(outcome: Result<u16, FailureKind>) -> Health {
         Err(DnsUnknown | DnsTrouble | ConnectRefused | ConnectTimeout | Timeout | Reset | Tls) => {
             Health::Down
         }
-        Err(BadHttp | AddressRefused | Proxy | Aborted) => Health::Unsaid,
+        Err(BadHttp | AddressRefused | Proxy | Aborted | StaleConnection) => Health::Unsaid,
     }
 }
 
@@ -215,6 +223,15 @@ mod tests {
     }
 
     #[test]
+    fn a_request_lost_with_a_kept_connection_is_repeated_and_blames_nobody() {
+        for failures in [0, 5, u16::MAX] {
+            let after = after_visit(Err(FailureKind::StaleConnection), failures, NOW);
+            assert_eq!(after, AfterVisit { page: PageAfter::Again, site: SiteStep::Keep });
+        }
+        assert_eq!(health(Err(FailureKind::StaleConnection)), Health::Unsaid);
+    }
+
+    #[test]
     fn a_proxy_that_is_down_blames_neither_page_nor_site_however_long() {
         for failures in [0, 5, u16::MAX] {
             let after = after_visit(Err(FailureKind::Proxy), failures, NOW);
@@ -242,7 +259,7 @@ mod tests {
 
     #[test]
     fn every_outcome_ends_after_finitely_many_tries() {
-        let ours = [FailureKind::Aborted, FailureKind::Proxy];
+        let ours = [FailureKind::Aborted, FailureKind::Proxy, FailureKind::StaleConnection];
         let kinds = FailureKind::ALL.into_iter().filter(|kind| !ours.contains(kind)).map(Err);
         for outcome in kinds.chain((400..1000).map(Ok)) {
             let tries = (0..20).position(|failures| {

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
-use crate::{
-    config::units::time_text,
-    terminal::{fit, printable, remark, stderr_is_terminal},
-};
+use crate::terminal::stderr_is_terminal;
+use config::amounts::{bytes, clock, number, some};
+use engine::remark;
+use model::{fit, printable};
 
 /// How often a plain line is written where there is no terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
@@ -174,7 +174,7 @@ pub fn plain_line(snapshot: &Snapshot) -> String {
     let mut parts = vec![
         pages(snapshot),
         format!("{}/s", rate(snapshot.rate)),
-        format!("{} in hand", some(snapshot.sites_in_hand, "site")),
+        format!("{} active", some(snapshot.sites_in_hand, "site")),
         format!("{} waiting", number(snapshot.waiting)),
         format!("{} known", number(snapshot.known)),
         bytes(snapshot.bytes),
@@ -198,7 +198,7 @@ pub fn live_lines(snapshot: &Snapshot, width: usize) -> Vec<String> {
         first.push_str(&format!("  {} left", clock(left)));
     }
     let second = format!(
-        "sites in hand {}  in flight {}  waiting {}  known {}  refused {}",
+        "active sites {}  in flight {}  waiting {}  known {}  refused {}",
         number(snapshot.sites_in_hand),
         number(snapshot.in_flight),
         number(snapshot.waiting),
@@ -266,47 +266,6 @@ fn bar(done: f64, width: usize) -> String {
     format!("[{}{}]{percent}", "#".repeat(full), "-".repeat(cells - full))
 }
 
-/// `12,345`.
-pub fn number(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `1 page`, `1,204 pages`.
-pub fn some(n: u64, one: &str) -> String {
-    format!("{} {one}{}", number(n), if n == 1 { "" } else { "s" })
-}
-
-/// `1.2 MB`.
-pub fn bytes(n: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
-    let mut value = n as f64;
-    let mut unit = 0;
-    while value >= 999.5 && unit + 1 < UNITS.len() {
-        value /= 1_000.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{n} B") } else { format!("{value:.1} {}", UNITS[unit]) }
-}
-
-/// Whole seconds, at most two units: `1h4m`, `3m20s`, `5s`.
-pub fn clock(time: Duration) -> String {
-    let seconds = time.as_secs();
-    let coarse = match seconds {
-        0..3_600 => seconds,
-        3_600..86_400 => seconds - seconds % 60,
-        _ => seconds - seconds % 3_600,
-    };
-    time_text(Duration::from_secs(coarse))
-}
-
 fn rate(rate: f64) -> String {
     if rate >= 100.0 { number(rate.round() as u64) } else { format!("{rate:.1}") }
 }
@@ -341,7 +300,7 @@ mod tests {
     fn a_plain_line_says_all_that_counts() {
         assert_eq!(
             plain_line(&busy()),
-            "[1h2m] 12,345 of 20,000 pages, 24.5/s, 118 sites in hand, 38,855 waiting, 51,200 known, \
+            "[1h2m] 12,345 of 20,000 pages, 24.5/s, 118 sites active, 38,855 waiting, 51,200 known, \
              205.3 MB, 48 errors (status-404 41, timeout 7), 5m12s left"
         );
     }
@@ -398,16 +357,5 @@ mod tests {
         let classes: Vec<(String, u64)> = (1..=6).map(|n| (format!("c{n}"), n)).collect();
         assert_eq!(errors(&classes).unwrap(), "21 errors (c6 6, c5 5, c4 4, c3 3, other 3)");
         assert_eq!(errors(&[]), None);
-    }
-
-    #[test]
-    fn figures_are_written_for_people() {
-        assert_eq!(number(0), "0");
-        assert_eq!(number(999), "999");
-        assert_eq!(number(1_234_567), "1,234,567");
-        assert_eq!(bytes(999), "999 B");
-        assert_eq!(bytes(999_999), "1.0 MB");
-        assert_eq!(clock(Duration::from_millis(5_900)), "5s");
-        assert_eq!(clock(Duration::from_secs(90_061)), "1d1h");
     }
 }

@@ -5,10 +5,9 @@
 
 use std::{borrow::Cow, fmt::Write, fs, path::Path};
 
-use crate::{
-    exit::{Failure, cannot_write},
-    terminal::{is_unsafe, print_bytes},
-};
+use crate::terminal::print_bytes;
+use config::failure::{Failure, cannot_write};
+use model::is_unsafe;
 
 pub fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"

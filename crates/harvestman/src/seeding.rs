@@ -18,12 +18,12 @@ use store::{
     spiders::DEFAULT_SPIDER,
 };
 
-use crate::{
-    commands::Context,
-    exit::{Exit, Failure},
-    progress::some,
-    terminal::{print, printable},
+use crate::{commands::Context, terminal::print};
+use config::{
+    amounts::some,
+    failure::{Exit, Failure},
 };
+use model::printable;
 
 /// One transaction: some tenths of a second, the longest that a crawl waits to begin.
 const BATCH: usize = 10_000;

@@ -4,11 +4,9 @@ use std::{collections::VecDeque, time::Duration};
 
 use tokio::sync::watch;
 
-use crate::{
-    config::Config,
-    pipeline::tally::Progress,
-    progress::{Display, Snapshot},
-};
+use crate::progress::{Display, Snapshot};
+use config::Config;
+use engine::pipeline::tally::Progress;
 
 /// The rate shown is that of the last seconds, not of the whole crawl.
 const RATE_OVER: Duration = Duration::from_secs(10);

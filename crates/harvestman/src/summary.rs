@@ -6,11 +6,11 @@ use std::time::Duration;
 use model::{RefusalReason, Timestamp};
 use serde_json::json;
 
-use crate::{
-    progress::{bytes, clock, number, some},
-    terminal::printable,
+use config::{
+    amounts::{bytes, clock, number, some},
     times,
 };
+use model::printable;
 
 /// Reasons listed; the rest is summed up.
 const REASONS_SHOWN: usize = 6;
@@ -34,7 +34,10 @@ pub struct Summary {
     pub bytes: u64,
     /// Failures by class.
     pub errors: Vec<(String, u64)>,
+    /// The rules that refused most links.
     pub refused: Vec<Refused>,
+    /// Links refused by all rules together.
+    pub refused_total: u64,
     /// Pages that still wait.
     pub waiting: u64,
     pub collection: String,
@@ -98,7 +101,7 @@ impl Summary {
         }
         lines.extend(self.error_lines());
         lines.extend(self.refused_lines());
-        lines.push(format!("where it is: {}", printable(&self.collection)));
+        lines.push(format!("collection: {}", printable(&self.collection)));
         lines.extend(self.batch_lines());
         if !self.of_batch {
             lines.push(self.how_to_go_on());
@@ -186,7 +189,7 @@ impl Summary {
         }
         let mut sorted: Vec<&Refused> = self.refused.iter().collect();
         sorted.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.rule.cmp(&b.rule)));
-        let mut lines = vec![format!("refused: {}", some(sum, "URL"))];
+        let mut lines = vec![format!("refused: {}", some(self.refused_total.max(sum), "link"))];
         for refused in sorted.iter().take(REASONS_SHOWN) {
             let example = match printable(&refused.example) {
                 none if none.is_empty() => String::new(),
@@ -198,7 +201,8 @@ impl Summary {
                 lines.push(format!("             {}", advice(refused.reason, &refused.rule)));
             }
         }
-        let rest: u64 = sorted.iter().skip(REASONS_SHOWN).map(|refused| refused.count).sum();
+        let named: u64 = sorted.iter().take(REASONS_SHOWN).map(|refused| refused.count).sum();
+        let rest = self.refused_total.max(sum) - named;
         if rest > 0 {
             lines.push(format!(
                 "  {:>9}  for other reasons; ask with `harvestman explain URL`",
@@ -212,15 +216,15 @@ impl Summary {
         let resume = printable(&self.resume);
         if self.waiting > 0 {
             let wait = if self.waiting == 1 { "waits" } else { "wait" };
-            return format!("to go on: {resume} ({} {wait})", some(self.waiting, "page"));
+            return format!("continue with: {resume} ({} {wait})", some(self.waiting, "page"));
         }
         match &self.next_due {
             Some((_, when)) => {
-                format!("to go on: {resume} (the next page is due {})", printable(when))
+                format!("continue with: {resume} (the next page is due {})", printable(when))
             }
             // Only a single pass can begin afresh, and not that of a batch.
             None if self.forever => {
-                format!("no page waits for its first visit; to go on coming back: {resume}")
+                format!("no page waits for its first visit; to keep revisiting: {resume}")
             }
             None if !self.out.is_empty() => {
                 format!("nothing else is left to fetch; when a batch is back: {resume}")
@@ -296,7 +300,8 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{cli::CrawlFlags, config::Key};
+    use crate::cli::CrawlFlags;
+    use config::Key;
 
     fn refused(reason: RefusalReason, rule: &str, count: u64) -> Refused {
         let example = "https://example.net/\u{1b}x".to_owned();
@@ -330,12 +335,12 @@ mod tests {
 all done: 1,204 pages in 1m5s (20.4 MB)
   new or changed 1,200, unchanged 4, redirects 3, failed 2
           2  status-404
-refused: 2,322 URLs
+refused: 2,322 links
       2,310  scope = \"site\", such as https://example.net/\\u{1b}x
              widen with --scope domain or --scope any (and --fresh), or seed it
          12  robots.txt: Disallow: /private, such as https://example.net/\\u{1b}x
              the site's robots.txt asks to stay away; ask its owner
-where it is: ./harvest
+collection: ./harvest
 nothing is left to fetch; to visit everything again: harvestman crawl --fresh";
         assert_eq!(summary().text(), expected);
     }
@@ -364,7 +369,7 @@ nothing is left to fetch; to visit everything again: harvestman crawl --fresh";
     fn what_waits_and_a_missing_contact_are_said() {
         let summary = Summary { waiting: 7, without_contact: true, ..summary() };
         let text = summary.text();
-        assert!(text.contains("to go on: harvestman crawl (7 pages wait)"), "{text}");
+        assert!(text.contains("continue with: harvestman crawl (7 pages wait)"), "{text}");
         assert!(text.ends_with("or etiquette.contact"), "{text}");
     }
 

@@ -1,7 +1,8 @@
 //! The only way from strings of the web to a terminal, and from the program to standard output.
 //!
-//! A title or URL may hold escape sequences that repaint the screen or retype commands, or marks that
-//! turn the reading direction; none of them reaches a terminal. A closed pipe (`… | head`) is no error.
+//! A title or URL may hold escape sequences that repaint the screen or retype commands, marks that turn the
+//! reading direction, or characters that nobody sees; none of them reaches a terminal. A closed pipe (`… | head`)
+//! is no error.
 
 use std::{
     backtrace::{Backtrace, BacktraceStatus},
@@ -9,42 +10,9 @@ use std::{
     io::{self, IsTerminal, Write},
 };
 
-use crate::exit::{Failure, io_advice};
-
-/// The text with control characters, line breaks included, written out as `\u{1b}`. Borrowed when clean.
-pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unsafe) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if is_unsafe(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
-    }
-    Cow::Owned(shown)
-}
-
-/// As [`printable`], but line breaks and tabs stay: for page texts of many lines.
-pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    let kept = |c| c == '\n' || c == '\t' || !is_unsafe(c);
-    if text.chars().all(kept) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.replace("\r\n", "\n").chars() {
-        if kept(c) { shown.push(c) } else { shown.extend(c.escape_default()) }
-    }
-    Cow::Owned(shown)
-}
-
-/// At most `width` characters, the end replaced by `…` when it does not fit.
-pub fn fit(text: &str, width: usize) -> Cow<'_, str> {
-    if text.chars().count() <= width {
-        return Cow::Borrowed(text);
-    }
-    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
-    cut.push('…');
-    Cow::Owned(cut)
-}
+use config::failure::{Failure, io_advice};
+use engine::remark;
+use model::{is_unsafe, printable_lines};
 
 /// Writes to standard output as it is: pass what came from the web through [`printable`] first, unless
 /// the output is JSON, which escapes by itself, or a body the user asked for byte by byte.
@@ -61,7 +29,9 @@ fn without_marks(text: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match marks(c) {
-            true => shown.push_str(&format!("\\u{:04x}", u32::from(c))),
+            true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
+                shown.push_str(&format!("\\u{unit:04x}"));
+            }),
             false => shown.push(c),
         }
     }
@@ -129,11 +99,6 @@ pub fn tame_panics() {
     }));
 }
 
-/// A line on standard error, where progress and remarks go; a closed standard error is ignored.
-pub fn remark(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
-}
-
 pub fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
 }
@@ -141,14 +106,11 @@ pub fn stderr_is_terminal() -> bool {
 /// Whether to colour standard output when nobody says: on a terminal, unless `NO_COLOR` forbids it
 /// (no-color.org).
 pub fn wants_colour() -> bool {
-    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    stdout_is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Control characters (C0, DEL, C1), line and paragraph separators, and marks that turn the direction.
-pub fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}')
+pub fn stdout_is_terminal() -> bool {
+    io::stdout().is_terminal()
 }
 
 #[cfg(test)]
@@ -156,21 +118,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clean_text_is_shown_as_it_is() {
-        assert!(matches!(printable("Ünï – 日本"), Cow::Borrowed("Ünï – 日本")));
-    }
-
-    #[test]
-    fn no_control_character_or_direction_mark_reaches_a_terminal() {
-        let nasty = "a\u{1b}]0;x\u{7}b\r\nc\u{9b}2Jd\u{202e}e\u{2028}\u{0}\u{7f}";
-        let shown = printable(nasty);
+    fn json_says_the_same_without_marks() {
+        let text = "a\u{feff}\u{e0041}\u{9b}é";
+        let json = serde_json::to_string(text).unwrap();
+        let shown = without_marks(&json);
         assert!(!shown.chars().any(is_unsafe), "{shown:?}");
-        assert!(shown.starts_with("a\\u{1b}]0;x\\u{7}b\\r\\nc\\u{9b}2Jd"));
-    }
-
-    #[test]
-    fn texts_of_many_lines_keep_their_lines_only() {
-        assert_eq!(printable_lines("a\r\n\tb\u{1b}[1m\rc"), "a\n\tb\\u{1b}[1m\\rc");
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
     }
 
     #[test]
@@ -178,12 +131,5 @@ mod tests {
         let line = "\u{1b}[31mERROR\u{1b}[0m url=\u{1b}]0;x\u{7} \u{1b}[2J\u{9b}1m\n";
         let shown = coloured(line);
         assert_eq!(shown, "\u{1b}[31mERROR\u{1b}[0m url=\\u{1b}]0;x\\u{7} \\u{1b}[2J\\u{9b}1m\n");
-    }
-
-    #[test]
-    fn what_does_not_fit_ends_in_an_ellipsis() {
-        assert_eq!(fit("abcdef", 4), "abc…");
-        assert_eq!(fit("abcd", 4), "abcd");
-        assert_eq!(fit("日本語", 2), "日…");
     }
 }

@@ -1,10 +1,10 @@
 //! The only source of time in the product.
 //!
-//! The real clock reads a steady clock anchored once to the wall; the simulated one advances only when
-//! nobody is [`Busy`], to the earliest sleeper. Whoever does work that simulated time must wait for
+//! The real clock moves by a steady clock and is set by the wall clock ([`Clock::resync`]); the simulated one advances
+//! only when nobody is [`Busy`], to the earliest sleeper. Whoever does work that simulated time must wait for
 //! (a fetch in flight, a page not yet settled) holds a [`Busy`] guard.
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use crate::Timestamp;
 
@@ -32,8 +32,34 @@ pub trait Clock: Send + Sync {
         })
     }
 
+    /// How far the wall clock is from this one, when that is too far to be left so.
+    fn wall_step(&self) -> Option<WallStep> {
+        None
+    }
+
+    /// Sets this clock by the wall clock. Only while nothing is under way: moments held from before are then of
+    /// another time.
+    fn resync(&self) {}
+
     /// While the guard lives, simulated time stands still. The real clock gives an empty guard.
     fn busy(&self) -> Busy;
+}
+
+/// The wall clock went another way than the steady clock since the last [`Clock::resync`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WallStep {
+    /// How far the wall clock is ahead of this clock, in milliseconds; negative when it is behind.
+    pub ahead_ms: i64,
+    /// The part of it that really passed, while the machine slept.
+    pub slept: Duration,
+}
+
+impl WallStep {
+    /// How far the wall clock was set forward, in milliseconds; negative when it was set back.
+    pub fn set_ms(&self) -> i64 {
+        let slept = i64::try_from(self.slept.as_millis()).unwrap_or(i64::MAX);
+        self.ahead_ms.saturating_sub(slept)
+    }
 }
 
 /// Dropping it tells the simulated clock that this piece of work is over.

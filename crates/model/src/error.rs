@@ -22,6 +22,9 @@ pub enum StoreError {
     /// Another process delivers the changes of the collection.
     #[error("another process is delivering the webhooks of {path}")]
     Delivering { path: PathBuf },
+    /// What is asked for may name what is being removed.
+    #[error("a takedown of {path} is not finished")]
+    Removing { path: PathBuf },
     #[error("there is no collection at {path}")]
     Missing { path: PathBuf },
     /// The lease was taken over by somebody else: the delta was refused.

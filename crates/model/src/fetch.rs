@@ -178,6 +178,9 @@ pub enum FailureKind {
     Proxy,
     /// The connection broke before a whole head came.
     Reset,
+    /// A connection kept from an earlier request ended without an answer, after at least part of this request was
+    /// sent. The server may have closed it for its age, or may have seen the request: nobody can tell.
+    StaleConnection,
     /// No first byte in time, or the total time ran out before a head.
     Timeout,
     /// What came is not HTTP, or its head is over the limit.
@@ -187,7 +190,7 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    pub const ALL: [FailureKind; 11] = [
+    pub const ALL: [FailureKind; 12] = [
         FailureKind::DnsUnknown,
         FailureKind::DnsTrouble,
         FailureKind::AddressRefused,
@@ -196,6 +199,7 @@ impl FailureKind {
         FailureKind::Tls,
         FailureKind::Proxy,
         FailureKind::Reset,
+        FailureKind::StaleConnection,
         FailureKind::Timeout,
         FailureKind::BadHttp,
         FailureKind::Aborted,
@@ -216,6 +220,7 @@ impl FailureKind {
             FailureKind::Tls => "tls",
             FailureKind::Proxy => "proxy",
             FailureKind::Reset => "reset",
+            FailureKind::StaleConnection => "stale-connection",
             FailureKind::Timeout => "timeout",
             FailureKind::BadHttp => "bad-http",
             FailureKind::Aborted => "aborted",

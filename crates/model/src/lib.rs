@@ -17,6 +17,7 @@ mod headers;
 pub mod limits;
 mod link;
 mod page;
+mod printable;
 mod resolve;
 mod robots;
 mod site;
@@ -29,7 +30,7 @@ mod word_bits;
 pub use archive::{Archive, ArchiveEntry, EntryKind, Mark, RecordId, RecordLocation, RefersTo};
 pub use candidate::{Candidate, Refusal, RefusalReason, Verdict};
 pub use cidr::{Cidr, CidrError};
-pub use clock::{BoxFuture, Busy, Clock};
+pub use clock::{BoxFuture, Busy, Clock, WallStep};
 pub use error::StoreError;
 pub use fetch::{
     Condition, Exchange, FailureKind, Fetch, FetchFailure, FetchLimits, FetchRequest, Protocol,
@@ -47,6 +48,7 @@ pub use link::{Link, LinkKind, LinkRel};
 pub use page::{
     Children, Kinship, LastVersion, Page, PageFacts, PageState, PageTerms, PageUpdate, SpiderId,
 };
+pub use printable::{fit, is_unsafe, printable, printable_lines};
 pub use resolve::{Resolution, Resolve};
 pub use robots::{RobotsAnswer, RobotsCopy};
 pub use site::{Origin, Site, SiteClock, SiteCounters, SiteId, SiteKey};

@@ -54,8 +54,18 @@ pub const SETTLE_PAGES_MAX: usize = 6_000;
 /// Breakdowns after which a page is left alone, and such pages after which a site is (VN's operators took a site
 /// that crashed its crawler three times out by hand).
 pub const BREAKDOWNS_MAX: u32 = 3;
-/// Exchanges that wait for a gatherer thread: bounds memory to this many bodies.
+/// Exchanges that wait for a gatherer thread. With those under way (`etiquette.max_fetches`) it bounds how many bodies are
+/// in memory at once; how much they take is bounded by the two that follow.
 pub const GATHER_QUEUE: usize = 64;
+/// What an answer may hold of its body without asking, once as it came and once decoded: nearly all pages are shorter.
+pub const BODY_FREE_BYTES: usize = 1 << 20;
+
+/// What all bodies may take beyond [`BODY_FREE_BYTES`], however long a single one may be: a megabyte for each fetch.
+/// So bodies take at most (fetches + [`GATHER_QUEUE`]) × [`BODY_FREE_BYTES`], twice where they are coded, and this.
+/// At least what one of 16 MB needs that came in chunks and compressed; and a crawl of many fetches has few long bodies.
+pub fn long_bodies_bytes(fetches: usize) -> u64 {
+    (fetches as u64).saturating_mul(1 << 20).clamp(64 << 20, 512 << 20)
+}
 /// How long a lease lasts without a check-in.
 pub const LEASE: Duration = Duration::from_secs(600);
 /// WARC volumes are sealed at this size (the standard's advice).

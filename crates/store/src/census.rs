@@ -3,6 +3,7 @@
 //! Every question is a short read of its own, so no answer keeps the crawl's journal from starting over.
 
 mod hazards;
+mod links;
 mod moments;
 mod replicas;
 
@@ -30,6 +31,7 @@ use crate::{
 
 pub use self::{
     hazards::HazardEntry,
+    links::{BrokenFilter, PageStanding},
     moments::PageMoments,
     replicas::{DocumentEntry, SiteStanding},
 };

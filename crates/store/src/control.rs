@@ -13,6 +13,10 @@ use crate::{
     replicas::ReplicaChange,
 };
 
+mod outcome;
+
+pub use outcome::Outcome;
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "do")]
 pub enum Command {
@@ -31,6 +35,7 @@ pub enum Command {
     MaxFetches {
         fetches: u64,
     },
+    /// No new visits until `Resume`.
     Pause,
     Resume,
     /// Keep away from these, or (`remove`) do so no longer.
@@ -52,10 +57,20 @@ pub enum Command {
         site: String,
         pattern: Option<String>,
     },
+    /// Have this page due now, whatever its next visit was to be.
     VisitNow {
         url: String,
     },
+    /// End the crawl in order, as Ctrl-C does.
     Stop,
+}
+
+impl Command {
+    /// It is meant for the crawl that runs: one that begins later has no use for it.
+    pub fn is_of_the_moment(&self) -> bool {
+        use Command::{MaxFetches, Pause, Resume, Stop};
+        matches!(self, Pause | Resume | Stop | MaxFetches { .. })
+    }
 }
 
 /// A seed with wishes of its own.
@@ -102,8 +117,6 @@ pub const COMMAND_BYTES_MAX: usize = 1 << 20;
 pub const WAITING_MAX: i64 = 10_000;
 /// Done commands are kept this many back, for whoever asks what became of theirs.
 const DONE_KEPT: i64 = 1_000;
-/// What is told of a command's result.
-const RESULT_BYTES_MAX: usize = 4_096;
 
 /// Leaves a command for the crawl of this database; its id.
 pub fn request(database: &Path, command: &Command, now: Timestamp) -> Result<i64, StoreError> {
@@ -129,11 +142,11 @@ pub fn request(database: &Path, command: &Command, now: Timestamp) -> Result<i64
 }
 
 /// What became of a command; `None` while it waits.
-pub fn result_of(database: &Path, id: i64) -> Result<Option<String>, StoreError> {
+pub fn result_of(database: &Path, id: i64) -> Result<Option<Outcome>, StoreError> {
     let connection = open_reader(database)?;
     let sql = "SELECT result FROM control WHERE id = ?1 AND done IS NOT NULL";
     connection
-        .query_row(sql, [id], |row| row.get(0))
+        .query_row(sql, [id], |row| Ok(Outcome::read(row.get_ref(0)?.as_str()?)))
         .optional()
         .map_err(|e| store_error(database, e))
 }
@@ -155,7 +168,10 @@ impl SqliteFrontier {
         for (id, text, created) in rows {
             match serde_json::from_str(&text) {
                 Ok(command) => requests.push(Request { id, command, created }),
-                Err(error) => self.request_done(id, &format!("not understood: {error}"), now)?,
+                Err(error) => {
+                    let why = format!("the crawl does not know this command: {error}");
+                    self.request_done(id, &Outcome::refused(why), now)?;
+                }
             }
         }
         Ok(requests)
@@ -164,10 +180,12 @@ impl SqliteFrontier {
     pub fn request_done(
         &mut self,
         id: i64,
-        result: &str,
+        outcome: &Outcome,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let result = &result[..result.floor_char_boundary(RESULT_BYTES_MAX)];
+        let result = serde_json::to_string(outcome).map_err(|e| StoreError::Database {
+            detail: format!("cannot write the result of a command: {e}"),
+        })?;
         self.change(now, |sql| {
             sql.prepare_cached("UPDATE control SET done = ?2, result = ?3 WHERE id = ?1")?
                 .execute(params![id, now.0, result])?;
@@ -208,8 +226,9 @@ mod tests {
         assert_eq!(requests[0], Request { id: first, command: seed, created: Timestamp(1) });
         assert_eq!(requests[1].command, Command::Stop);
         assert_eq!(result_of(&path, first).unwrap(), None);
-        frontier.request_done(first, "1 new", Timestamp(4)).unwrap();
-        assert_eq!(result_of(&path, first).unwrap().unwrap(), "1 new");
+        let taken = Outcome::seeds(1, Vec::new());
+        frontier.request_done(first, &taken, Timestamp(4)).unwrap();
+        assert_eq!(result_of(&path, first).unwrap(), Some(taken));
         assert_eq!(frontier.requests(10, Timestamp(5)).unwrap(), requests[1..]);
     }
 
@@ -255,10 +274,9 @@ mod tests {
             .execute("INSERT INTO control (command, created) VALUES ('{\"do\":\"sing\"}', 1)", [])
             .unwrap();
         assert_eq!(frontier.requests(10, Timestamp(5)).unwrap(), []);
-        let result: String = frontier
-            .connection
-            .query_row("SELECT result FROM control", [], |row| row.get(0))
-            .unwrap();
-        assert!(result.contains("not understood"), "{result}");
+        let id = frontier.connection.last_insert_rowid();
+        let outcome = result_of(&path, id).unwrap().unwrap();
+        let Outcome::Refused { why } = outcome else { panic!("{outcome:?}") };
+        assert!(why.contains("does not know this command"), "{why}");
     }
 }

@@ -18,6 +18,7 @@
 
 mod journal;
 mod links;
+mod revisits;
 mod targets;
 mod unlearn;
 mod volumes;
@@ -26,6 +27,7 @@ mod volumes;
 pub(crate) mod tests;
 
 pub(crate) use journal::{Journal, has_files, put_in_place};
+pub use revisits::{Rewritten, rewrite_revisits};
 pub use targets::{Target, Targets};
 pub(crate) use volumes::capture_key;
 

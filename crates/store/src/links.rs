@@ -6,6 +6,7 @@
 
 mod edit;
 mod encoding;
+pub mod index;
 mod reader;
 mod writer;
 

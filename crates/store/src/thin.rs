@@ -14,7 +14,7 @@ mod rule;
 #[cfg(test)]
 mod histories;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::{collections::BTreeMap, time::Duration};
 

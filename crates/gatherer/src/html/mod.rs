@@ -18,7 +18,7 @@ mod tokenizer;
 
 pub(crate) use element::{Break, Element};
 pub(crate) use foreign::Foreign;
-pub(crate) use references::{decode_attribute, push_decoded};
+pub(crate) use references::{decode_attribute, push_decoded, replace_nul};
 pub(crate) use tag::Tag;
 pub(crate) use tokenizer::tokenize;
 
@@ -33,7 +33,8 @@ mod tests;
 pub(crate) trait TokenSink<'a> {
     fn start_tag(&mut self, tag: &Tag<'a, '_>) -> Content;
     fn end_tag(&mut self, element: Element, name: &'a str);
-    /// Character references are not decoded yet; only text of `Data` and `Rcdata` has them.
+    /// Character references are not decoded yet; only text of `Data` and `Rcdata` has them. Nor is a NUL replaced:
+    /// what becomes of it the tree builder says ([`replace_nul`]).
     fn text(&mut self, text: &'a str, content: Content);
     fn comment(&mut self, _text: &'a str) {}
     fn doctype(&mut self, _text: &'a str) {}

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 /// `&hellip;`.
 const COMMON_BYTES_MAX: usize = 8;
@@ -12,10 +12,23 @@ const COMMON_BYTES_MAX: usize = 8;
 const NAME_BYTES_MAX: usize = 32;
 
 pub(crate) fn decode_attribute(raw: &str) -> Cow<'_, str> {
-    if memchr(b'&', raw.as_bytes()).is_none() {
+    if memchr2(b'&', 0, raw.as_bytes()).is_none() {
         return Cow::Borrowed(raw);
     }
-    htmlize::unescape_attribute(raw)
+    // No reference stands for a NUL, and none has one in it: either may be done first.
+    match replace_nul(raw) {
+        Cow::Borrowed(raw) => htmlize::unescape_attribute(raw),
+        Cow::Owned(raw) => Cow::Owned(htmlize::unescape_attribute(raw).into_owned()),
+    }
+}
+
+/// What the standard makes of a NUL in values, comments and raw text (13.2.5). In names of tags and attributes too,
+/// which are compared as they stand: with a NUL or with U+FFFD in it, a name is none that is known.
+pub(crate) fn replace_nul(text: &str) -> Cow<'_, str> {
+    match memchr(0, text.as_bytes()) {
+        None => Cow::Borrowed(text),
+        Some(_) => Cow::Owned(text.replace('\0', "\u{fffd}")),
+    }
 }
 
 /// Hands `text` to `push` in pieces, references decoded.
@@ -76,6 +89,8 @@ fn reference_length(bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use super::{decode_attribute, push_decoded};
 
     fn decoded(text: &str) -> String {
@@ -106,6 +121,13 @@ mod tests {
         ] {
             assert_eq!(decoded(text), htmlize::unescape(text), "{text}");
         }
+    }
+
+    #[test]
+    fn a_nul_in_a_value_is_a_sign_that_cannot_be_read() {
+        assert_eq!(decode_attribute("a\0b"), "a\u{fffd}b");
+        assert_eq!(decode_attribute("a\0&amp;&#0;&am\0p;"), "a\u{fffd}&\u{fffd}&am\u{fffd}p;");
+        assert!(matches!(decode_attribute("ab"), Cow::Borrowed("ab")));
     }
 
     #[test]

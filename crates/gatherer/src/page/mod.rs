@@ -1,6 +1,7 @@
 //! One pass over a page's tokens: links, visible text, title, headings and metadata together.
 
 mod fold;
+mod head;
 mod links;
 mod meta;
 mod oddities;

@@ -13,6 +13,7 @@ use model::{LinkKind, LinkRel, limits};
 
 use super::{
     fold::FoldedText,
+    head::Place,
     links::{LinkSink, RawLink, link_kind, rel_bits},
     meta::Meta,
     oddities::{LongPiece, Oddities},
@@ -20,7 +21,7 @@ use super::{
 use crate::{
     GatherOptions,
     fields::RawRefresh,
-    html::{Content, Element, Foreign, Tag, TokenSink, push_decoded, tokenize},
+    html::{Content, Element, Foreign, Tag, TokenSink, push_decoded, replace_nul, tokenize},
     requisites::RequisiteSink,
     robots::Robots,
     selection::Selecting,
@@ -83,6 +84,7 @@ pub(crate) fn read_page<'a>(
 struct PageReader<'a, 'o> {
     options: &'o GatherOptions,
     foreign: Foreign,
+    place: Place,
     /// The start tag that raw text belongs to.
     raw_element: Element,
     text: FoldedText,
@@ -117,6 +119,7 @@ impl<'a, 'o> PageReader<'a, 'o> {
         PageReader {
             options,
             foreign: Foreign::default(),
+            place: Place::default(),
             raw_element: Element::Other,
             text: FoldedText::with_capacity(match options.takes_text() {
                 // Most pages are less than two thirds text.
@@ -233,7 +236,9 @@ impl<'a, 'o> PageReader<'a, 'o> {
     fn head_link(&mut self, tag: &Tag<'a, '_>) {
         let rel = tag.value("rel").unwrap_or_default();
         let media_type = tag.value("type").unwrap_or_default();
-        if let Some(kind) = link_kind(&rel, &media_type) {
+        let in_head = self.place.is_head() && self.templates.is_empty();
+        let counts = |kind: &LinkKind| *kind != LinkKind::Canonical || in_head;
+        if let Some(kind) = link_kind(&rel, &media_type).filter(counts) {
             self.push_link(tag, "href", kind, "title");
         }
     }
@@ -312,6 +317,9 @@ impl<'a> TokenSink<'a> for PageReader<'a, '_> {
     fn start_tag(&mut self, tag: &Tag<'a, '_>) -> Content {
         let (content, is_html) = self.foreign.start_tag(tag);
         self.oddities.start_tag(tag);
+        if self.templates.is_empty() {
+            self.place.start_tag(tag);
+        }
         if self.requisites.is_wanted() {
             match is_html {
                 true => self.requisites.html_tag(tag),
@@ -338,6 +346,9 @@ impl<'a> TokenSink<'a> for PageReader<'a, '_> {
     fn end_tag(&mut self, element: Element, name: &'a str) {
         self.foreign.end_tag(element);
         self.oddities.end_tag(element);
+        if self.templates.is_empty() {
+            self.place.end_tag(element);
+        }
         if let Some(selecting) = &mut self.selecting {
             selecting.end_tag(element, name);
         }
@@ -352,17 +363,26 @@ impl<'a> TokenSink<'a> for PageReader<'a, '_> {
 
     fn text(&mut self, text: &'a str, content: Content) {
         self.oddities.text(text);
+        if self.templates.is_empty() {
+            self.place.text(text, content);
+        }
         let heard = self.hiding_templates == 0 && self.listens();
         match (content, self.raw_element) {
+            // In HTML a NUL is no text at all (13.2.6.4.7); everywhere else it is a sign that cannot be read.
+            (Content::Data, _) if heard && self.foreign.is_inside() => {
+                push_decoded(&replace_nul(text), |piece| self.push(piece));
+            }
             (Content::Data, _) if heard => push_decoded(text, |piece| self.push(piece)),
-            (Content::Rcdata, Element::Title) if self.title.is_none() => self.take_title(text),
+            (Content::Rcdata, Element::Title) if self.title.is_none() => {
+                self.take_title(&replace_nul(text));
+            }
             (Content::Rawtext, Element::Xmp) | (Content::Plaintext | Content::Cdata, _)
                 if heard =>
             {
-                self.push(text);
+                self.push(&replace_nul(text));
             }
             (Content::Rawtext, Element::Style) if self.requisites.is_wanted() => {
-                self.requisites.style(Cow::Borrowed(text));
+                self.requisites.style(replace_nul(text));
             }
             _ => {}
         }

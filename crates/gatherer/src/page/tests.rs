@@ -150,6 +150,72 @@ fn every_kind_of_link_is_taken_with_anchor_rel_and_position() {
 }
 
 #[test]
+fn only_a_canonical_link_in_the_head_counts() {
+    let canonical = |page: &str| html(page).canonical.is_some();
+    const LINK: &str = "<link rel=canonical href=/c>";
+    for before in [
+        "",
+        "<!doctype html>\n<html><head>",
+        "<title>a < b</title><meta charset=utf-8><base href=/><style>x</style><script>y</script>",
+        "<head><noscript><link rel=stylesheet href=s></noscript>",
+        "<head></head>\n",
+        "<head></head><!-- x --><script>y</script>",
+        "<template><p>x</p></template>",
+        "</p></div>&#32;&#10;",
+        "<basefont><bgsound><noframes>x</noframes>",
+    ] {
+        assert!(canonical(&format!("{before}{LINK}")), "{before}");
+    }
+    for before in [
+        "<body>",
+        "<head></head><body><p>x</p>",
+        "x",
+        "&nbsp;",
+        "\0",
+        "<p>",
+        "<head><img src=x>",
+        "<head><noscript><img src=x></noscript>",
+        "<head></head><noscript></noscript>",
+        "</body>",
+        "</html>",
+        "<svg>",
+        "<frameset>",
+        "<template>",
+        "<head><custom-element>",
+    ] {
+        let found = html(&format!("{before}{LINK}<a href=/a>a</a>"));
+        assert_eq!(found.canonical, None, "{before}");
+        assert!(!found.links.iter().any(|link| link.url.path() == "/c"), "{before}");
+    }
+    let found = html(&format!("<head>{LINK}</head><body><link rel=canonical href=/forged>"));
+    assert_eq!(found.canonical.as_ref().map(CrawlUrl::path), Some("/c"), "{found:?}");
+    assert_eq!(found.problems, []);
+    let found = html("<body><link rel=next href=/n>");
+    assert_eq!(urls(&found.links), ["http://a.test/n"], "other links count anywhere");
+}
+
+#[test]
+fn a_nul_is_no_text_in_html_and_a_sign_that_cannot_be_read_elsewhere() {
+    for (page, expected) in [
+        ("<p>a\0b", "ab"),
+        ("<title>a\0b</title>", "a\u{fffd}b"),
+        ("<xmp>a\0b</xmp>", "a\u{fffd}b"),
+        ("<plaintext>a\0b", "a\u{fffd}b"),
+        ("<svg><text>a\0b<![CDATA[\0]]></text></svg>", "a\u{fffd}b\u{fffd}"),
+        ("<svg><foreignObject>a\0b</foreignObject></svg>", "ab"),
+    ] {
+        assert_eq!(html(page).text, expected, "{page:?}");
+    }
+    let found = html("<meta name=description content='a\0b'><a href='/x\0y'><img alt='p\0q'></a>");
+    assert_eq!(found.description, "a\u{fffd}b");
+    assert_eq!(urls(&found.links), ["http://a.test/x%EF%BF%BDy"]);
+    assert_eq!(found.links[0].anchor, "p\u{fffd}q");
+    let fields = [("Content-Type", "text/plain")];
+    let plain = gather(&exchange(200, &fields, b"a\0b"), &GatherOptions::default());
+    assert!(!plain.text.contains('\0'), "{:?}", plain.text);
+}
+
+#[test]
 fn the_first_base_counts_for_links_before_and_after_it() {
     let found = html(
         "<a href=1></a><base target=x><base href=/b/><base href=/c/><a href=2></a><a href='#x'></a>",

@@ -52,7 +52,7 @@ fn lol_html(page: &str) -> Option<Opinion> {
             Ok(())
         }));
     rewrite_str(page, settings).ok()?;
-    let title = title.take().unwrap_or_default().replace('\0', "");
+    let title = title.take().unwrap_or_default().replace('\0', "\u{fffd}");
     let title = htmlize::unescape(title.as_str()).replace('\u{a0}', " ");
     Some(Opinion {
         links: links.take(),

@@ -84,6 +84,42 @@ fn tags_that_carry_links_are_those_of_the_expected_trees() {
     assert!(with_links > 60, "{with_links} with links");
 }
 
+/// A link counts as canonical exactly where the tree has it in its head. Few cases have links: where a `meta` or one of
+/// two old tags stands, a link would stand in the same place.
+#[test]
+fn canonical_links_are_those_in_the_head_of_the_expected_trees() {
+    let Some(cases) = tree_cases() else {
+        eprintln!("skipped: no conformance data");
+        return;
+    };
+    let (mut inside, mut outside) = (0, 0);
+    for case in cases.iter().filter(|case| !case.fragment && !case.scripted) {
+        for tag in ["link", "meta", "basefont", "bgsound"] {
+            let open = format!("<{tag}");
+            let page = inject(&case.data, tag, " rel=canonical href=/injected ");
+            let page = page
+                .replace(&format!("{open} rel=can"), "<link rel=can")
+                .replace(&format!("{} rel=can", open.to_uppercase()), "<link rel=can");
+            let expected = in_head(&case.tree, tag);
+            if page == case.data {
+                assert!(!expected, "{}: {page:?}", case.file);
+                continue;
+            }
+            (inside, outside) = (inside + usize::from(expected), outside + usize::from(!expected));
+            let found = gather_html(&page).canonical.is_some();
+            assert_eq!(found, expected, "{}: {page:?}", case.file);
+        }
+    }
+    assert!(inside > 10 && outside > 10, "{inside} in the head, {outside} outside");
+}
+
+/// Whether an element is a child of the head, or of a `noscript` there.
+fn in_head(tree: &[String], tag: &str) -> bool {
+    let head = tree.iter().skip_while(|line| *line != "|   <head>").skip(1);
+    let mut inside = head.take_while(|line| !line.starts_with("|   <"));
+    inside.any(|line| *line == format!("|     <{tag}>") || *line == format!("|       <{tag}>"))
+}
+
 /// Puts `attribute` into every `tag`, as far as plain text search sees it.
 fn inject(page: &str, tag: &str, attribute: &str) -> String {
     let open = format!("<{tag}");

@@ -43,9 +43,13 @@ pub struct Decoder {
     layers: Vec<Layer>,
     /// What has come of a body that may be undone in one go; `None` when the layers have begun.
     held: Option<Vec<u8>>,
+    /// The content of one that was.
+    whole: Option<Vec<u8>>,
     out: Out,
     nested: bool,
     broken: bool,
+    full: bool,
+    needs_memory: bool,
 }
 
 /// How the push of some bytes ended.
@@ -54,6 +58,9 @@ pub enum Flow {
     Go,
     /// A limit is reached; more input is of no use.
     Full,
+    /// What is decoded would take more memory than it may without being asked for ([`Decoder::free_bytes`]): the decoder
+    /// is of no more use, another one has to begin again when there is some.
+    NeedsMemory,
     /// The coding cannot be undone any further.
     Broken,
 }
@@ -90,10 +97,43 @@ pub fn codings_of(headers: &Headers) -> Option<Vec<Coding>> {
 impl Decoder {
     pub fn new(codings: &[Coding], body_bytes_max: u64, ratio_max: u32) -> Decoder {
         let layers = codings.iter().take(CODINGS_MAX).copied().map(Layer::new).collect();
-        let out = Out { bytes: Vec::new(), wire: 0, body_bytes_max, ratio_max, bomb: false };
+        let (bytes, free_bytes) = (Vec::new(), usize::MAX);
+        let out = Out { bytes, wire: 0, body_bytes_max, free_bytes, ratio_max, bomb: false };
         let nested = codings.len() > CODINGS_MAX;
         let held = matches!(codings, [Coding::Gzip]).then(Vec::new);
-        Decoder { layers, held, out, nested, broken: nested }
+        Decoder {
+            layers,
+            held,
+            whole: None,
+            out,
+            nested,
+            broken: nested,
+            full: false,
+            needs_memory: false,
+        }
+    }
+
+    /// It takes no more memory than this for what is decoded.
+    pub fn free_bytes(mut self, bytes: usize) -> Decoder {
+        self.out.free_bytes = bytes;
+        self
+    }
+
+    /// It has come to that.
+    pub fn needs_memory(&self) -> bool {
+        self.needs_memory
+    }
+
+    /// From now on it may take all that the limit on a body allows.
+    pub fn free(&mut self) {
+        self.out.free_bytes = usize::MAX;
+    }
+
+    /// Nothing more comes: what was held back is undone.
+    pub fn close(&mut self) -> Flow {
+        let Some(held) = self.held.take() else { return Flow::Go };
+        self.whole = whole_gzip::inflate(&held, self.out.whole_max());
+        if self.whole.is_some() { Flow::Go } else { self.pass_on(&held) }
     }
 
     pub fn push(&mut self, data: &[u8]) -> Flow {
@@ -111,10 +151,15 @@ impl Decoder {
         if self.broken {
             return Flow::Broken;
         }
+        if self.needs_memory {
+            return Flow::NeedsMemory;
+        }
         for piece in data.chunks(RATIO_STEP_BYTES) {
             self.out.wire += piece.len() as u64;
             let flow = feed(&mut self.layers, &mut self.out, piece);
             self.broken = flow == Flow::Broken;
+            self.full = flow == Flow::Full;
+            self.needs_memory = flow == Flow::NeedsMemory;
             if flow != Flow::Go {
                 return flow;
             }
@@ -124,13 +169,14 @@ impl Decoder {
 
     /// `entity` is all that was pushed.
     pub fn finish(mut self, entity: &[u8]) -> Decoded {
-        let mut end = match self.held.take() {
-            Some(held) => match whole_gzip::inflate(&held, self.out.whole_max()) {
-                Some(body) => return Decoded { body, end: Flow::Go, met: None },
-                None => self.pass_on(&held),
-            },
-            None if self.broken => Flow::Broken,
-            None => Flow::Go,
+        self.close();
+        if let Some(body) = self.whole {
+            return Decoded { body, end: Flow::Go, met: None };
+        }
+        let mut end = match () {
+            () if self.broken => Flow::Broken,
+            () if self.full || self.needs_memory => Flow::Full,
+            () => Flow::Go,
         };
         for place in 0..self.layers.len() {
             if end != Flow::Go {
@@ -165,7 +211,7 @@ impl Decoder {
             Flow::Go if any(Oddity::NotCoded) || any(Oddity::MoreBehind) => {
                 met(Hazard::BrokenCoding, Measure::Mended)
             }
-            Flow::Go | Flow::Full => None,
+            Flow::Go | Flow::Full | Flow::NeedsMemory => None,
         }
     }
 }
@@ -182,6 +228,7 @@ struct Out {
     bytes: Vec<u8>,
     wire: u64,
     body_bytes_max: u64,
+    free_bytes: usize,
     ratio_max: u32,
     bomb: bool,
 }
@@ -195,6 +242,9 @@ impl Out {
     fn take(&mut self, data: &[u8]) -> Flow {
         let room = self.body_bytes_max.saturating_sub(self.bytes.len() as u64);
         let fits = usize::try_from(room).unwrap_or(usize::MAX).min(data.len());
+        if self.bytes.len() + fits > self.free_bytes {
+            return Flow::NeedsMemory;
+        }
         self.make_room(fits);
         self.bytes.extend_from_slice(&data[..fits]);
         let size = self.bytes.len() as u64;
@@ -209,7 +259,7 @@ impl Out {
         if needed <= room {
             return;
         }
-        let most = usize::try_from(self.body_bytes_max).unwrap_or(usize::MAX);
+        let most = usize::try_from(self.body_bytes_max).unwrap_or(usize::MAX).min(self.free_bytes);
         let wanted = if room < DOUBLING_BYTES { 2 * room } else { (2 * room).max(ROOM_BYTES) };
         self.bytes.reserve_exact(wanted.min(most).max(needed) - self.bytes.len());
     }

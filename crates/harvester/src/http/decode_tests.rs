@@ -116,6 +116,7 @@ fn decode(codings: &[Coding], wire: &[u8], pieces: usize) -> Decoded {
                 break;
             }
             Flow::Broken => break,
+            Flow::NeedsMemory => panic!("it was not limited"),
         }
     }
     let decoded = decoder.finish(wire);
@@ -185,6 +186,7 @@ fn all_room_made_for_a_body_is_its_limit_and_a_megabyte_at_most() {
             bytes: Vec::new(),
             wire: 1,
             body_bytes_max: limit,
+            free_bytes: usize::MAX,
             ratio_max: u32::MAX,
             bomb: false,
         };

@@ -9,8 +9,10 @@ use super::bounds::{HEADER_LINES_MAX, INTERIMS_MAX, head_bytes_max, wire_bytes_m
 pub struct HopFailure {
     pub kind: FailureKind,
     pub detail: String,
-    /// The server closed before a byte of an answer: on a wire used before, it had not seen the request.
+    /// The server closed before a byte of an answer.
     pub unanswered: bool,
+    /// And before a byte of the request was given to the connection: it may be sent on another one at once.
+    pub unsent: bool,
     /// By name, where that is more than the kind says.
     pub met: Option<Met>,
     /// What came of the answer.
@@ -30,7 +32,7 @@ pub fn bad_http(detail: String) -> HopFailure {
 }
 
 pub fn failure(kind: FailureKind, detail: String) -> HopFailure {
-    HopFailure { kind, detail, unanswered: false, met: None, wire_bytes: 0 }
+    HopFailure { kind, detail, unanswered: false, unsent: false, met: None, wire_bytes: 0 }
 }
 
 /// A head that does not fit. Where it is our own limit on the bytes of the crawl that it does not fit into, the server did

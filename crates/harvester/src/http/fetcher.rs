@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use model::{
     BoxFuture, Clock, Exchange, FailureKind, Fetch, FetchFailure, FetchRequest, Hazard, Measure,
-    Met, SpiderId, Timestamp, Timing,
+    Met, Purpose, SpiderId, Timestamp, Timing,
 };
 use tokio::time::Instant;
 
 use super::{
     HttpOptions, HttpSetupError,
+    budget::BodyBudget,
     connect::{ConnectFailure, Connector},
     failure::{HopFailure, bad_http},
     hop::Answer,
@@ -25,6 +26,7 @@ pub struct HttpFetcher {
     profiles: Profiles,
     connector: Connector,
     pool: Pool<Line>,
+    budget: BodyBudget,
     clock: Arc<dyn Clock>,
 }
 
@@ -38,6 +40,7 @@ impl HttpFetcher {
             profiles: Profiles::new(options)?,
             connector: Connector::new(options),
             pool,
+            budget: BodyBudget::new(options.long_bodies_bytes),
             clock,
         })
     }
@@ -77,6 +80,11 @@ impl HttpFetcher {
         self.pool.len()
     }
 
+    #[cfg(test)]
+    pub(super) fn budget(&self) -> &BodyBudget {
+        &self.budget
+    }
+
     async fn visit(&self, asked: FetchRequest) -> Result<Exchange, FetchFailure> {
         let profile = self.profiles.of(asked.spider);
         let mut visit = Visit::new(&asked, &profile);
@@ -89,18 +97,22 @@ impl HttpFetcher {
             };
             match self.hop(line, &mut visit).await {
                 Ok(answer) => return self.exchange(visit, answer),
-                // The server closed it while it rested: the same visit goes on over a new one.
-                Err(failure) if failure.unanswered && visit.timing.reused => {
+                // The server closed it while it rested, and nothing was sent: the same visit goes on over a new one.
+                Err(failure) if failure.unsent && visit.timing.reused => {
                     visit.met.extend(failure.met);
+                }
+                Err(failure) if failure.unanswered && visit.timing.reused => {
+                    self.pool.distrust(origin_of(&asked.url), Instant::now());
+                    return Err(visit.lost(failure));
                 }
                 Err(failure) => return Err(visit.failed(failure)),
             }
         }
     }
 
-    /// A form is never posted over a connection that may be dead: nobody could tell whether it arrived.
+    /// No step of a login goes over a connection that may be dead: nobody could tell whether it arrived.
     fn rested(&self, visit: &Visit<'_>) -> Option<Line> {
-        if visit.asked.post.is_some() {
+        if visit.asked.post.is_some() || visit.asked.purpose == Purpose::Login {
             return None;
         }
         let origin = origin_of(&visit.asked.url);
@@ -124,7 +136,7 @@ impl HttpFetcher {
         visit.secrets = prepared.secrets;
         visit.address = line.address();
         visit.started = self.clock.now();
-        line.run(prepared.request, visit.asked, visit.end).await
+        line.run(prepared.request, visit.asked, &self.budget, visit.end).await
     }
 
     fn exchange(&self, visit: Visit<'_>, answer: Answer) -> Result<Exchange, FetchFailure> {
@@ -205,6 +217,13 @@ impl<'a> Visit<'a> {
     fn failure(&self, kind: FailureKind, detail: String) -> FetchFailure {
         let timing = Timing { total: self.start.elapsed(), ..self.timing };
         FetchFailure { address: self.address, timing, ..FetchFailure::new(kind, detail) }
+    }
+
+    /// Sent at least in part, over a connection that was kept: whether the server saw it cannot be known, so it
+    /// counts as a request, and the next one is a visit of its own.
+    fn lost(&self, failure: HopFailure) -> FetchFailure {
+        let detail = format!("the kept connection ended: {}", failure.detail);
+        FetchFailure { met: failure.met, ..self.failure(FailureKind::StaleConnection, detail) }
     }
 
     fn failed(&self, failure: HopFailure) -> FetchFailure {

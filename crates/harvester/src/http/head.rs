@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use model::{FetchRequest, Headers, Purpose, Stopped, TypeGate};
+use model::{FetchRequest, Headers, Stopped, TypeGate};
 
 /// Looks for the final head in what has come, each byte once however slowly they come.
 #[derive(Debug, Default)]
@@ -54,18 +54,14 @@ impl HeadSeeker {
     }
 }
 
-/// Whether to stop after the head. `length` is what is known of the body's length on the wire.
+/// Whether to stop after the head. `length` is what is known of the body's length on the wire; one that is over the
+/// limit is no reason: such a body is read up to there, as one is that does not say how long it is.
 pub fn unwanted(headers: &Headers, length: Option<u64>, asked: &FetchRequest) -> Option<Stopped> {
     let limits = &asked.limits;
     if length == Some(0) {
         return None;
     }
-    if !media_type_wanted(headers, &limits.media_types) {
-        return Some(Stopped::Type);
-    }
-    // A robots.txt is read as far as the limit goes, however long it is (RFC 9309, 2.5).
-    let too_long = length.is_some_and(|length| length > limits.body_bytes_max);
-    (too_long && asked.purpose != Purpose::Robots).then_some(Stopped::Announced)
+    (!media_type_wanted(headers, &limits.media_types)).then_some(Stopped::Type)
 }
 
 /// Whether to stop after the head because of the request's own gate; only content has a type that counts.

@@ -28,11 +28,12 @@ use super::{
         DRAIN_BYTES_MAX, DRAIN_TIME, HEADER_LINES_MAX, INTERIMS_MAX, framed_body_max,
         head_bytes_max, wire_bytes_max,
     },
+    budget::BodyBudget,
     chunks::Step,
     failure::{HopFailure, bad_http, failure, flood, interim_flood, over_long},
     framing::{Framing, Said},
     head::{refused, unwanted},
-    intake::{Bodies, Event, Intake},
+    intake::{Bodies, Event, Intake, Took},
     lengths::{self, Lengths},
     line::Line,
     tape::Tape,
@@ -64,13 +65,14 @@ pub async fn run(
     wire: Wire,
     request: Request<Bytes>,
     asked: &FetchRequest,
+    budget: &BodyBudget,
     end: Instant,
 ) -> Result<Answer, HopFailure> {
     let limits = &*asked.limits;
     let exact = limits.wire_bytes_max.is_some();
     let tape = Tape::new(Written::new(&request, wire.old), head_bytes_max(limits), exact);
     let timer = pin!(None);
-    let mut hop = Hop { wire, tape, limits, end, timer };
+    let mut hop = Hop { wire, tape, limits, budget, end, timer };
     let head = hop.head().await.map_err(|failure| hop.counted(failure))?;
     let length = head.framing.length();
     let by_gate = || refused(&head.headers, head.status, length, asked.type_gate.as_deref());
@@ -78,10 +80,11 @@ pub async fn run(
         let rests = hop.drain(&head).await;
         return Ok(hop.head_only(head, stop, rests));
     }
-    let mut intake = Intake::new(&head.headers, head.framing == Framing::Chunked, limits);
+    let chunked = head.framing == Framing::Chunked;
+    let mut intake = Intake::new(&head.headers, chunked, length, limits);
     let mut body = Body::new(head.framing, head.at.end);
     hop.expect(&head);
-    let stop = hop.body(&mut body, &mut intake).await;
+    let stop = hop.body(&mut body, &mut intake, head.at.end).await;
     Ok(hop.finish(head, &body, intake, stop))
 }
 
@@ -99,6 +102,7 @@ struct Hop<'a> {
     wire: Wire,
     tape: Tape,
     limits: &'a FetchLimits,
+    budget: &'a BodyBudget,
     end: Instant,
     /// Set when there is something to wait for.
     timer: Pin<&'a mut Option<Sleep>>,
@@ -110,7 +114,7 @@ impl Hop<'_> {
         if let Err(error) = self.wire.begin(&mut self.tape) {
             let stray = self.tape.received().is_empty() && self.wire.stream.has_stray_bytes();
             let met = stray.then_some(EXTRA_ANSWER);
-            return Err(HopFailure { met, ..self.lost(&error) });
+            return Err(HopFailure { met, unsent: true, ..self.lost(&error) });
         }
         poll_fn(|cx| self.poll_head(cx, due)).await
     }
@@ -251,21 +255,47 @@ impl Hop<'_> {
         }
     }
 
-    async fn body(&mut self, body: &mut Body, intake: &mut Intake) -> Option<Stopped> {
-        let began = Instant::now();
+    /// The body, which begins at `start` of the tape.
+    async fn body(
+        &mut self,
+        body: &mut Body,
+        intake: &mut Intake,
+        start: usize,
+    ) -> Option<Stopped> {
+        let mut began = Instant::now();
         loop {
-            match poll_fn(|cx| self.poll_body(cx, body, began)).await {
-                Event::End => return None,
-                Event::Broken => return Some(Stopped::Disconnect),
-                Event::Late => return Some(Stopped::Time),
-                Event::Full => return Some(Stopped::Length),
-                Event::Data(data) => {
-                    if intake.take(&self.tape.received()[data]) {
-                        return Some(Stopped::Length);
-                    }
+            let (stop, mut took) = match poll_fn(|cx| self.poll_body(cx, body, began)).await {
+                Event::Data(data) => (None, intake.take(&self.tape.received()[data])),
+                Event::End => (Some(None), intake.close()),
+                Event::Broken => (Some(Some(Stopped::Disconnect)), intake.close()),
+                Event::Late => (Some(Some(Stopped::Time)), intake.close()),
+                Event::Full => (Some(Some(Stopped::Length)), intake.close()),
+            };
+            if took == Took::NeedsMemory {
+                let entity = start..body.at;
+                match self.wait_for_memory(intake, entity).await {
+                    Some(then) => took = then,
+                    None => return stop.flatten().or(Some(Stopped::Time)),
                 }
+                // Meanwhile nothing was read: that was no silence of the server's.
+                began = Instant::now();
+            }
+            match (stop, took) {
+                (Some(Some(stop)), _) => return Some(stop),
+                (_, Took::Full) => return Some(Stopped::Length),
+                (Some(None), _) => return None,
+                (None, _) => {}
             }
         }
+    }
+
+    /// `None` when there was none in time. The time it takes is ours, not the server's.
+    async fn wait_for_memory(&mut self, intake: &mut Intake, entity: Range<usize>) -> Option<Took> {
+        let began = Instant::now();
+        let reserving = self.budget.reserve(intake.memory_needed(), self.limits.total);
+        let reservation = reserving.await?;
+        self.end += began.elapsed();
+        Some(intake.go_on(reservation, &self.tape.received()[entity]))
     }
 
     fn poll_body(

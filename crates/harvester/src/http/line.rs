@@ -8,6 +8,7 @@ use model::{FetchLimits, FetchRequest};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
+    budget::BodyBudget,
     connect::Connected,
     failure::HopFailure,
     hop::{self, Answer},
@@ -51,11 +52,12 @@ impl Line {
         self,
         request: Request<Bytes>,
         asked: &FetchRequest,
+        budget: &BodyBudget,
         end: Instant,
     ) -> Result<Answer, HopFailure> {
         match self {
-            Line::One(wire) => hop::run(wire, request, asked, end).await,
-            Line::Two(wire) => Box::pin(http2::run(*wire, request, asked, end)).await,
+            Line::One(wire) => hop::run(wire, request, asked, budget, end).await,
+            Line::Two(wire) => Box::pin(http2::run(*wire, request, asked, budget, end)).await,
         }
     }
 }

@@ -16,6 +16,7 @@
 mod basic;
 mod body;
 mod bounds;
+mod budget;
 mod chunks;
 mod connect;
 mod cookie_date;

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use model::{Cidr, Gate, OpenGate, Origin};
+use model::{Cidr, Gate, OpenGate, Origin, limits};
 
 use super::{overrides::Overrides, profile::HttpProfile, tls::TlsSetupError};
 
@@ -27,6 +27,8 @@ pub struct HttpOptions {
     pub idle_timeout: Duration,
     /// Addresses of one host tried for one fetch, within the time for connecting.
     pub addresses_tried_max: usize,
+    /// Memory for long bodies, of all fetches together (`budget.rs`).
+    pub long_bodies_bytes: u64,
 }
 
 impl Default for HttpOptions {
@@ -42,6 +44,7 @@ impl Default for HttpOptions {
             idle_per_origin_max: 2,
             idle_timeout: Duration::from_secs(30),
             addresses_tried_max: 4,
+            long_bodies_bytes: limits::long_bodies_bytes(0),
         }
     }
 }

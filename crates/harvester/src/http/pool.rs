@@ -1,6 +1,9 @@
 //! Idle connections by origin and way: bounded in all, per origin and in time; the oldest gives way.
 //!
 //! A connection is used again only by who goes the same way ([`super::profiles`]).
+//!
+//! To a server that let a kept connection die on a request none is kept for a while ([`DISTRUST`]): each such
+//! request is lost and has to be made again.
 
 use std::{
     collections::VecDeque,
@@ -10,6 +13,12 @@ use std::{
 
 use foldhash::{HashMap, HashMapExt};
 use tokio::time::Instant;
+
+/// A server that closes connections in use does so by its settings, which change seldom; after this a new
+/// try costs at most one more lost request.
+const DISTRUST: Duration = Duration::from_secs(600);
+/// Servers distrusted at a time: about 100 bytes each. Beyond it the earliest is trusted again.
+const DISTRUSTED_MAX: usize = 4_096;
 
 /// Generic over what rests in it, so that its rules can be tested without connections.
 pub struct Pool<T> {
@@ -25,6 +34,8 @@ struct Resting<T> {
     order: VecDeque<(Box<str>, u64)>,
     count: usize,
     next: u64,
+    /// Nothing is kept until then.
+    distrusted: HashMap<Box<str>, Instant>,
 }
 
 struct Entry<T> {
@@ -36,8 +47,13 @@ struct Entry<T> {
 
 impl<T> Pool<T> {
     pub fn new(idle_max: usize, per_origin_max: usize, idle_timeout: Duration) -> Pool<T> {
-        let resting =
-            Resting { origins: HashMap::new(), order: VecDeque::new(), count: 0, next: 0 };
+        let resting = Resting {
+            origins: HashMap::new(),
+            order: VecDeque::new(),
+            count: 0,
+            next: 0,
+            distrusted: HashMap::new(),
+        };
         Pool { idle_max, per_origin_max, idle_timeout, resting: Mutex::new(resting) }
     }
 
@@ -59,6 +75,9 @@ impl<T> Pool<T> {
             return;
         }
         let mut resting = self.lock();
+        if resting.distrusts(origin, now) {
+            return;
+        }
         let number = resting.next;
         resting.next += 1;
         resting.count += 1;
@@ -70,6 +89,15 @@ impl<T> Pool<T> {
         }
         resting.trim_origin(way, origin, self.per_origin_max);
         resting.expire(now, self.idle_timeout, self.idle_max);
+    }
+
+    /// A kept connection to this server died on a request: the others are closed, and none is kept for a while.
+    pub fn distrust(&self, origin: &str, now: Instant) {
+        let mut resting = self.lock();
+        if let Some(entries) = resting.origins.remove(origin) {
+            resting.count -= entries.len();
+        }
+        resting.distrust(origin, now);
     }
 
     /// Closes what has rested too long; `put` does the same, so a crawl that goes on needs no help.
@@ -99,6 +127,30 @@ impl<T> Pool<T> {
 }
 
 impl<T> Resting<T> {
+    fn distrusts(&mut self, origin: &str, now: Instant) -> bool {
+        match self.distrusted.get(origin) {
+            None => false,
+            Some(until) if now < *until => true,
+            Some(_) => {
+                self.distrusted.remove(origin);
+                false
+            }
+        }
+    }
+
+    fn distrust(&mut self, origin: &str, now: Instant) {
+        if self.distrusted.len() >= DISTRUSTED_MAX {
+            self.distrusted.retain(|_, until| now < *until);
+        }
+        if self.distrusted.len() >= DISTRUSTED_MAX {
+            let earliest = self.distrusted.iter().min_by_key(|(_, until)| **until);
+            if let Some(earliest) = earliest.map(|(origin, _)| origin.clone()) {
+                self.distrusted.remove(&earliest);
+            }
+        }
+        self.distrusted.insert(origin.into(), now + DISTRUST);
+    }
+
     /// Only one is ever too many: each `put` trims.
     fn trim_origin(&mut self, way: u64, origin: &str, most: usize) {
         let Some(entries) = self.origins.get_mut(origin) else { return };
@@ -204,6 +256,33 @@ mod tests {
         }
         assert!(pool.lock().order.len() <= 2 * 4 + 64 + 1);
         assert_eq!(pool.len(), 1);
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_server_that_let_a_kept_one_die_for_a_while() {
+        let pool = Pool::new(10, 2, LIFE);
+        let now = Instant::now();
+        for way in 0..3 {
+            pool.put(way, "a", 1, now);
+        }
+        pool.put(0, "b", 2, now);
+        pool.distrust("a", now);
+        assert_eq!((pool.len(), pool.take(0, "a", now)), (1, None));
+        assert_eq!(pool.take(0, "b", now), Some(2));
+        pool.put(0, "a", 3, now + DISTRUST / 2);
+        assert_eq!(pool.take(0, "a", now + DISTRUST / 2), None);
+        pool.put(0, "a", 4, now + DISTRUST);
+        assert_eq!(pool.take(0, "a", now + DISTRUST), Some(4));
+    }
+
+    #[test]
+    fn distrust_is_bounded() {
+        let pool = Pool::<u8>::new(10, 2, LIFE);
+        let now = Instant::now();
+        for n in 0..2 * DISTRUSTED_MAX {
+            pool.distrust(&format!("o{n}"), now);
+        }
+        assert_eq!(pool.lock().distrusted.len(), DISTRUSTED_MAX);
     }
 
     #[test]

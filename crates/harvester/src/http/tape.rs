@@ -23,6 +23,9 @@ use super::{head::HeadSeeker, stream::Stream, written::Written};
 
 /// One read takes at most this much: as large as loopback and TLS ever deliver at once.
 const READ_BYTES: usize = 64 * 1024;
+/// … and where there is room for all of a body, this much: a system may have megabytes of it, and memory for a long
+/// body is asked for between two reads.
+const ROOMY_READ_BYTES: usize = 256 * 1024;
 /// Room behind a body of known length: what comes there should not have, and a read that does not fill its
 /// room tells without another call of the system that there is no more.
 const BEHIND_BYTES: usize = 64;
@@ -184,7 +187,7 @@ impl Tape {
         let most = if self.exact { self.received_max - self.received.len() } else { READ_BYTES };
         let room = self.received.capacity() - self.received.len();
         if self.roomy && room > 0 {
-            let most = if self.exact { most.min(room) } else { room };
+            let most = if self.exact { most.min(room) } else { room.min(ROOMY_READ_BYTES) };
             let mut into = (&mut self.received).limit(most);
             return pin!(stream.read_buf(&mut into)).poll(cx);
         }

@@ -98,7 +98,8 @@ impl Workbench {
         notes: &mut Vec<Note>,
     ) -> Option<RobotsCopy> {
         let seat = self.seats.get_mut(key);
-        if answer.is_err_and(|failure| failure.kind == FailureKind::Aborted) {
+        let comes_to_nothing = [FailureKind::Aborted, FailureKind::StaleConnection];
+        if answer.is_err_and(|failure| comes_to_nothing.contains(&failure.kind)) {
             seat?.hunt_over(origin);
             return None;
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::config::FlagValues;
+use config::FlagValues;
 
 #[derive(Clone, Debug, Args)]
 pub struct BatchArgs {

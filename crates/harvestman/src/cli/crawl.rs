@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::config::FlagValues;
+use config::FlagValues;
 
 #[derive(Clone, Debug, Args)]
 pub struct CrawlArgs {

@@ -52,4 +52,8 @@ pub struct ExportDirectoryArgs {
     /// Also pages that name another, similar one as their canonical page
     #[arg(long)]
     pub unfolded: bool,
+
+    /// Also pages that ask not to be shown from an archive (noarchive)
+    #[arg(long)]
+    pub include_noarchive: bool,
 }

@@ -1,4 +1,4 @@
-//! What `history`, `show`, `diff`, `changes` and `report` are told: questions about what was seen when.
+//! What `history`, `show`, `diff`, `changes`, `links` and `report` take: questions about what was seen when.
 
 use std::path::PathBuf;
 
@@ -114,6 +114,32 @@ pub struct ChangesArgs {
 }
 
 #[derive(Clone, Debug, Args)]
+pub struct LinksArgs {
+    #[arg(value_name = "URL")]
+    pub url: String,
+
+    /// Only pages that link to it
+    #[arg(long = "in")]
+    pub incoming: bool,
+
+    /// Only pages it links to
+    #[arg(long = "out")]
+    pub outgoing: bool,
+
+    /// Include past links, which the latest visits did not find
+    #[arg(long)]
+    pub all: bool,
+
+    /// Maximum number of pages in each direction
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+
+    /// Write CSV
+    #[arg(long)]
+    pub csv: bool,
+}
+
+#[derive(Clone, Debug, Args)]
 pub struct ReportArgs {
     #[command(subcommand)]
     pub report: Report,
@@ -121,14 +147,14 @@ pub struct ReportArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum Report {
-    /// How often pages changed, and how visits have adapted to it
+    /// How often pages changed, and how visits adapted
     #[command(after_help = "Examples:
   harvestman report adaptation
   harvestman report adaptation --spider news
   harvestman report adaptation --pages --site example.org --json")]
     Adaptation(AdaptationArgs),
 
-    /// What the web did to the crawl: traps, broken answers, hostile contents, each by its name
+    /// Hazards met: traps, broken answers, hostile content, by name
     #[command(after_help = "Examples:
   harvestman report hazards
   harvestman report hazards --site example.org
@@ -136,17 +162,49 @@ pub enum Report {
     Hazards(HazardsArgs),
 
     /// Sites that serve the same content under several names, with the evidence
-    #[command(after_help = "Examples:
-  harvestman report replicas
-  harvestman report replicas --heuristic dups-80
-  harvestman report replicas --heuristic same-home --json")]
+    #[command(
+        name = "mirrors",
+        alias = "replicas",
+        after_help = "Examples:
+  harvestman report mirrors
+  harvestman report mirrors --heuristic dups-80
+  harvestman report mirrors --heuristic same-home --json"
+    )]
     Replicas(ReplicaReportArgs),
 
-    /// Pages of a site that bring the same content, and families of near duplicates
+    /// Pages with the same content, and near duplicates
     #[command(after_help = "Examples:
   harvestman report duplicates
   harvestman report duplicates --site example.org --json")]
     Duplicates(DuplicatesArgs),
+
+    /// Broken pages (404 or 410 at the last visit) and the pages that link to them
+    #[command(after_help = "Examples:
+  harvestman report broken
+  harvestman report broken --site example.org
+  harvestman report broken --any --csv > broken.csv
+
+See docs/links.md.")]
+    Broken(BrokenArgs),
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct BrokenArgs {
+    /// Only pages of this site
+    #[arg(long, value_name = "HOST")]
+    pub site: Option<String>,
+
+    /// Include every page whose last visit failed: other errors, no answer
+    #[arg(long)]
+    pub any: bool,
+
+    /// Maximum number of broken pages
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+
+    /// Write CSV
+    #[arg(long)]
+    pub csv: bool,
 }
 
 #[derive(Clone, Debug, Args)]

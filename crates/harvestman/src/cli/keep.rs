@@ -124,7 +124,7 @@ pub struct ThinArgs {
 
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
-    /// Set counters and dues to what the rows say
+    /// Set counters and dues to what the rows say, and rewrite revisits that pywb does not replay
     #[arg(long)]
     pub repair: bool,
 }

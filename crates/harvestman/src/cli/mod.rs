@@ -10,11 +10,13 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 mod ask;
 mod batch;
+mod control;
 mod crawl;
 mod export;
 mod history;
 mod keep;
 mod laboratory;
+mod overview;
 mod replicas;
 mod seeds;
 mod shell;
@@ -25,6 +27,7 @@ mod webhook;
 
 pub use ask::*;
 pub use batch::*;
+pub use control::*;
 pub use crawl::*;
 pub use export::*;
 pub use history::*;
@@ -47,18 +50,19 @@ pub use webhook::*;
   harvestman status                         what the collection holds
   harvestman -C news run --for 2h           crawl the collection ./news for two hours
 
-The same command goes on where it was stopped. Ctrl-C once finishes what is in flight.
+A stopped crawl continues with the same command. Ctrl-C finishes what is in flight;
+a second Ctrl-C exits at once.
 Exit codes: 0 done, 1 nothing could be fetched, 2 usage or configuration, 3 stopped by a fault.",
     disable_help_subcommand = true,
     propagate_version = true
 )]
 pub struct Cli {
-    /// The collection: a folder [default: ./harvest] [env: HARVESTMAN_COLLECTION]
+    /// Folder of the collection [default: ./harvest] [env: HARVESTMAN_COLLECTION]
     #[arg(
         short = 'C',
         long,
         global = true,
-        value_name = "DIR|URL",
+        value_name = "DIR",
         env = "HARVESTMAN_COLLECTION",
         hide_env = true
     )]
@@ -68,11 +72,11 @@ pub struct Cli {
     #[arg(long, global = true)]
     pub json: bool,
 
-    /// No progress and no remarks
+    /// Suppress progress and messages
     #[arg(short, long, global = true)]
     pub quiet: bool,
 
-    /// Tell more (-v what happens, -vv details, -vvv everything)
+    /// Increase verbosity (-v, -vv, -vvv)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 
@@ -83,8 +87,8 @@ pub struct Cli {
 impl Cli {
     /// What was typed; a mistake ends the program with a sentence about it.
     pub fn typed() -> Cli {
-        Cli::from_arg_matches(&taking_negatives(Cli::command()).get_matches())
-            .unwrap_or_else(|error| error.exit())
+        let command = overview::grouped(taking_negatives(Cli::command()));
+        Cli::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
     }
 }
 
@@ -105,30 +109,53 @@ fn whole<T: FromStr>(text: &str) -> Result<T, String> {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Crawl now: all that is new or due, then end
+    /// Crawl everything that is new or due, then exit
     #[command(after_help = "Examples:
   harvestman crawl https://example.org
   harvestman crawl https://example.org --pages 1000 --depth 3
   harvestman crawl https://example.org/docs/ --scope prefix --delay 5s
   harvestman -C mine crawl http://localhost:8000 --delay 0 --allow-address 127.0.0.1
   harvestman crawl https://example.org --dry-run      what would be taken from this page
-  harvestman crawl                          go on with what ./harvest knows")]
+  harvestman crawl                          continue with what ./harvest knows")]
     Crawl(CrawlArgs),
 
-    /// Keep crawling: revisit and discover until stopped
+    /// Crawl continuously: revisit and discover until stopped
     #[command(after_help = "Examples:
   harvestman run
   harvestman run --for 2h --pages 10000
   harvestman -C news run --quiet")]
     Run(RunArgs),
 
-    /// Make an empty collection with a commented harvest.toml
+    /// Hold the running crawl: no new requests until `resume`
+    #[command(after_help = "Examples:
+  harvestman pause
+  harvestman -C news pause
+
+Requests in flight are finished and saved. A crawl that has a time limit ends when that is reached,
+paused or not; a crawl that is started later is not paused.")]
+    Pause,
+
+    /// Continue a crawl that was paused
+    #[command(after_help = "Examples:
+  harvestman resume
+  harvestman -C news resume")]
+    Resume,
+
+    /// End the running crawl in order, as Ctrl-C does
+    #[command(after_help = "Examples:
+  harvestman stop
+  harvestman -C news stop --json
+
+Requests in flight are finished and everything is saved; the same crawl command continues later.")]
+    Stop,
+
+    /// Create an empty collection with a commented harvest.toml
     #[command(after_help = "Examples:
   harvestman init
   harvestman -C news init")]
     Init,
 
-    /// Add seeds; a running crawl takes them up within seconds
+    /// Add seeds; a running crawl picks them up within seconds
     #[command(after_help = "Examples:
   harvestman seed https://example.org https://example.net
   harvestman seed --file seeds.txt
@@ -139,30 +166,39 @@ pub enum Command {
   grep -v '^#' list.txt | harvestman seed -")]
     Seed(SeedArgs),
 
-    /// Keep away from URLs, hosts, domains or addresses; a running crawl obeys within seconds
+    /// Visit a known page now, before its next visit is due
+    #[command(after_help = "Examples:
+  harvestman visit https://example.org/news
+  harvestman -C news visit https://example.org/ --json
+
+A running crawl visits the page as soon as its site may be asked again; otherwise the next crawl
+does.")]
+    Visit(VisitArgs),
+
+    /// Block URLs, hosts, domains or addresses
     #[command(after_help = "Examples:
   harvestman block https://example.org/private/* shop.example.org
-  harvestman block .example.org 192.0.2.0/24 --reason 'their wish'
+  harvestman block .example.org 192.0.2.0/24 --reason 'on request'
   harvestman block --file hosts.txt
   harvestman block .example.org --remove
   harvestman block --list
 
-What to block: a URL, a prefix that ends in *, a host, a domain with all under it (.example.org),
-an address or a range of addresses.")]
+What to block: a URL, a prefix that ends in *, a host, a domain with its subdomains
+(.example.org), an address or a range of addresses.")]
     Block(BlockArgs),
 
-    /// Pages that broke their reading down, those that are left alone for it, and reading them again
+    /// List pages quarantined after crashing the parser, and release them
     #[command(after_help = "Examples:
   harvestman quarantine
   harvestman quarantine --json
   harvestman quarantine lift https://example.org/strange.html
   harvestman quarantine lift example.org
 
-A page on which the parser fails three times, or over which the process ends, is left alone; so is a
-site with three such pages. What was harvested is kept.")]
+A page that crashes the parser or the process three times is no longer fetched, and
+neither is a site with three such pages. What was archived is kept.")]
     Quarantine(QuarantineArgs),
 
-    /// Patterns of URLs that were found to be traps, and how to lift them
+    /// List crawler traps that were detected, and lift them
     #[command(after_help = "Examples:
   harvestman traps
   harvestman traps --site shop.example.org --json
@@ -170,26 +206,26 @@ site with three such pages. What was harvested is kept.")]
   harvestman traps lift shop.example.org
   harvestman traps watch shop.example.org
 
-Without a pattern all of the site is lifted. What is lifted is left alone from then on, until `traps
-watch` takes that back; pages that were left out for it are visited. A running crawl obeys within
-seconds. What makes a trap is said by hazards.* in harvest.toml; see docs/hazards.md.")]
+Without a pattern, all traps of the site are lifted and its skipped pages are visited;
+`traps watch` turns detection on again. A running crawl follows within seconds. The
+thresholds are the keys hazards.* in harvest.toml; see docs/hazards.md.")]
     Traps(TrapsArgs),
 
-    /// Several crawls in one collection, each with its own seeds, scope, limits and manners
+    /// Manage spiders: crawls with their own seeds, scope and limits
     #[command(after_help = "Examples:
   harvestman spider
   harvestman spider add news https://news.example/ --set crawl.depth=3 --set revisit.period=1h
   harvestman spider edit news --set etiquette.delay=5s --unset crawl.depth
-  harvestman spider pause news --reason ill
+  harvestman spider pause news --reason maintenance
   harvestman spider resume news
   harvestman seed --spider news https://other.example/
 
-A spider's settings lie over harvest.toml and under flags; crawl.pages, crawl.bytes, crawl.for and
-etiquette.max_fetches are its own limits, beside those of the collection. A running crawl follows
-every change within seconds.")]
+A spider's settings override harvest.toml and are overridden by flags. crawl.pages,
+crawl.bytes, crawl.for and etiquette.max_fetches limit the spider in addition to the
+limits of the collection. A running crawl follows every change within seconds.")]
     Spider(SpiderArgs),
 
-    /// Take everything of a URL, a site or a domain out of the collection, for good, and keep it out
+    /// Permanently delete a URL, site or domain and keep it out
     #[command(after_help = "Examples:
   harvestman forget shop.example.org --dry-run      what would be removed
   harvestman forget shop.example.org
@@ -198,59 +234,59 @@ every change within seconds.")]
   harvestman forget --list
   harvestman forget --undo shop.example.org
 
-What to forget: a URL (all versions of this one page), a site (a host) or a domain with all under it
-(--domain example.org or .example.org). It asks nothing and cannot be taken back: look first with
---dry-run. --undo only lets it in again.")]
+What to forget: a URL (all versions of one page), a site (a host), or a domain with its
+subdomains (--domain example.org or .example.org). There is no confirmation and no way
+back: use --dry-run first. --undo only allows it to be crawled again.")]
     Forget(ForgetArgs),
 
-    /// Take old versions out of the archive, by rule or to keep within a budget; never the last of a page
+    /// Delete old versions by rule or size; the latest one is kept
     #[command(after_help = "Examples:
   harvestman thin --dry-run                 what would be removed
   harvestman thin
   harvestman -C news thin --json
 
-What stays is said by store.keep (\"all 30d, then 1 per 7d\") and store.versions_bytes_max in
-harvest.toml. Every visit stays in history, marked as one whose content is kept no more.")]
+store.keep (\"all 30d, then 1 per 7d\") and store.versions_bytes_max in harvest.toml say
+what is kept. Every visit stays in the history, marked as having no stored content.")]
     Thin(ThinArgs),
 
-    /// What the collection holds, how fast it grows, and where the time goes
+    /// Show what the collection holds, its speed, and where the time goes
     #[command(after_help = "Examples:
   harvestman status
   harvestman -C news status --json")]
     Status,
 
-    /// Every value of the configuration and where it comes from; `config check` looks for mistakes
+    /// Show every setting and its origin; `config check` validates them
     #[command(after_help = "Examples:
   harvestman config
-  harvestman config check                   everything that is wrong, at once
+  harvestman config check                   list all mistakes
   harvestman config --json
   harvestman config --delay 5s              what a flag would change
   HARVESTMAN_ETIQUETTE_DELAY=5s harvestman config")]
     Config(ConfigArgs),
 
-    /// Why a URL is or is not crawled, and when it will be visited next
+    /// Explain why a URL is or is not crawled, and when it is due
     #[command(after_help = "Examples:
   harvestman explain https://example.org/login
   harvestman explain https://example.org/ --json")]
     Explain(ExplainArgs),
 
-    /// What was refused and why: counts, rules, examples, and how to lift each
+    /// List what was refused, by rule, with examples and how to allow it
     #[command(after_help = "Examples:
   harvestman decisions
   harvestman decisions --reason robots --limit 50
   harvestman decisions --site example.org --json")]
     Decisions(DecisionsArgs),
 
-    /// All visits of a page: when it was new, changed, gone, back, and how long it stayed the same
+    /// List the visits of a page: new, changed, unchanged, gone
     #[command(after_help = "Examples:
   harvestman history https://example.org/
   harvestman history https://example.org/ --all
   harvestman history https://example.org/ --json
 
-The numbers in the first column name versions for show --version and diff. Times are UTC.")]
+The numbers in the first column are for show --version and diff. Times are UTC.")]
     History(HistoryArgs),
 
-    /// A version of a page, the latest or that of a time: text, HTML or headers
+    /// Show a version of a page as text, HTML or headers
     #[command(
         disable_version_flag = true,
         after_help = "Examples:
@@ -263,7 +299,7 @@ The numbers in the first column name versions for show --version and diff. Times
     )]
     Show(ShowArgs),
 
-    /// What changed between two versions of a page: lines, and within them words
+    /// Show what changed between two versions of a page
     #[command(after_help = "Examples:
   harvestman diff https://example.org/
   harvestman diff https://example.org/ 3
@@ -271,10 +307,11 @@ The numbers in the first column name versions for show --version and diff. Times
   harvestman diff https://example.org/ 1 4 --source --color always
   harvestman diff https://example.org/ --html changes.html
 
-Versions are told by their number in harvestman history or by a time: the version at hand then.")]
+A version is given by its number in `harvestman history`, or by a time: the version
+that was current then.")]
     Diff(DiffArgs),
 
-    /// What changed in the collection: new, changed, gone and returned pages, in the order they were seen
+    /// List new, changed, gone and returned pages
     #[command(after_help = "Examples:
   harvestman changes
   harvestman changes --since yesterday --words
@@ -282,47 +319,64 @@ Versions are told by their number in harvestman history or by a time: the versio
   harvestman changes --spider news --atom news.atom
   harvestman changes --after 1041 --json
 
-With --json every change is an object on a line of its own; the last line is {next_after, more}: what
-to give to --after the next time. Nothing is told twice and nothing is missed that way.")]
+With --json each change is an object on its own line. The last line, {next_after, more},
+is for --after in the next call: no change is repeated and none is missed.")]
     Changes(ChangesArgs),
 
-    /// Reports on a collection: how visits have adapted to the pages, which hazards were met, what is there twice
+    /// Pages that link to a page, and pages it links to, with anchor text and status
+    #[command(after_help = "Examples:
+  harvestman links https://example.org/about
+  harvestman links https://example.org/about --in --limit 500
+  harvestman links https://example.org/ --out --all
+  harvestman links https://example.org/ --csv > links.csv
+
+The page need not be in the collection: other pages may link to it. See docs/links.md.")]
+    Links(LinksArgs),
+
+    /// Reports: adaptation of visits, hazards, duplicates, mirrors, broken links
     #[command(after_help = "Examples:
   harvestman report adaptation
   harvestman report adaptation --spider news --json
   harvestman report hazards
   harvestman report duplicates
-  harvestman report replicas")]
+  harvestman report broken --site example.org
+  harvestman report mirrors")]
     Report(ReportArgs),
 
-    /// Sites that serve what another serves: the list, looking for them, keeping one apart
-    #[command(after_help = "Examples:
-  harvestman replicas                       the list, with what is done about each
-  harvestman replicas find
-  harvestman replicas lift www.example.org
-  harvestman report replicas                all evidence, by any heuristic
+    /// List, detect and override mirror sites
+    #[command(
+        name = "mirrors",
+        alias = "replicas",
+        after_help = "Examples:
+  harvestman mirrors                        the list, with what is done about each
+  harvestman mirrors find
+  harvestman mirrors lift www.example.org
+  harvestman report mirrors                 all evidence, by any heuristic
 
-What is done about them is said by hazards.replicas in harvest.toml: off, report or fold. See docs/hazards.md.")]
+hazards.replicas in harvest.toml says what is done about them: off, report or fold.
+See docs/hazards.md."
+    )]
     Replicas(ReplicasArgs),
 
-    /// Tell others of changes: how deliveries are doing, what was given up, and trying again
+    /// Webhooks: delivery status, failed deliveries, retries
     #[command(after_help = "Examples:
-  harvestman webhook                        each webhook and how it is doing
+  harvestman webhook                        status of each webhook
   harvestman webhook test
   harvestman webhook deliver
   harvestman webhook dead
   harvestman webhook retry --all
 
-Webhooks are [[webhook]] tables in harvest.toml; a crawl delivers as it goes. See docs/webhooks.md.")]
+Webhooks are [[webhook]] tables in harvest.toml; a crawl delivers while it runs.
+See docs/webhooks.md.")]
     Webhook(WebhookArgs),
 
-    /// Write what the collection holds in other forms
+    /// Export pages as files
     #[command(after_help = "Examples:
   harvestman export directory --out pages
   harvestman export directory --out today --from yesterday --site example.org")]
     Export(ExportArgs),
 
-    /// Harvest part of the collection on another machine: a closed unit out, its visits back
+    /// Crawl part of the collection on another machine
     #[command(after_help = "Examples:
   harvestman batch export monday.batch --pages 50000
   harvestman batch harvest monday.batch --out monday      on the other machine
@@ -330,30 +384,30 @@ Webhooks are [[webhook]] tables in harvest.toml; a crawl delivers as it goes. Se
   harvestman batch list
   harvestman batch cancel 3
 
-While a batch is out its sites are visited by nobody else; when its time is over they are due again.
-See docs/batch.md.")]
+While a batch is out, its sites are not visited here; when its lease ends they are due
+again. See docs/batch.md.")]
     Batch(BatchArgs),
 
-    /// Verify a collection: database, volumes and links agree
+    /// Verify that database, volumes and links agree
     #[command(after_help = "Examples:
   harvestman check
   harvestman check --repair
   harvestman -C news check --json")]
     Check(CheckArgs),
 
-    /// Serve a simulated web on loopback, to crawl without harming anybody
+    /// Serve a simulated web on loopback
     #[command(after_help = "Examples:
   harvestman simweb
   harvestman simweb --sites 50 --site-pages 200 --listen 127.0.0.1:8080")]
     Simweb(SimwebArgs),
 
-    /// Crawl a simulated web before your eyes, offline, in half a minute
+    /// Crawl a simulated web, offline, in half a minute
     #[command(after_help = "Examples:
   harvestman demo
   harvestman -C /tmp/demo demo --sites 20")]
     Demo(DemoArgs),
 
-    /// How fresh each policy would keep pages: the real ones, against the best possible, in simulated days
+    /// Compare revisit policies in simulated days with the best possible
     #[command(after_help = "Examples:
   harvestman simulate
   harvestman simulate --population D2 --budget b,c --policy value,profit
@@ -363,18 +417,18 @@ See docs/batch.md.")]
   harvestman -C news simulate --history --budget 5000
   harvestman simulate --csv changes.csv
 
-All pages are fetched once on day 0; from then on each policy has the same visits a day and learns
-from what it sees. The oracle knows how often each page changes.")]
+All pages are fetched once on day 0; after that each policy has the same number of
+visits a day and learns from what it sees. The oracle knows how often pages change.")]
     Simulate(SimulateArgs),
 
-    /// Completions for your shell
+    /// Generate shell completions
     #[command(after_help = "Examples:
   harvestman completions bash > ~/.local/share/bash-completion/completions/harvestman
   harvestman completions zsh > ~/.zfunc/_harvestman
   harvestman completions fish > ~/.config/fish/completions/harvestman.fish")]
     Completions(CompletionsArgs),
 
-    /// Manual pages: that of the program, or with --out one file for each command
+    /// Generate manual pages
     #[command(after_help = "Examples:
   harvestman man > harvestman.1
   harvestman man --out ~/.local/share/man/man1")]

@@ -1,4 +1,4 @@
-//! What `replicas` is told: the list of sites that serve what another serves.
+//! Arguments of `mirrors`: sites that serve what another serves.
 
 use clap::{Args, Subcommand};
 
@@ -10,20 +10,20 @@ pub struct ReplicasArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum ReplicasCommand {
-    /// The list: replica, original, evidence, and what is done about it (also without a word)
+    /// List mirrors with their originals and the evidence (the default)
     #[command(after_help = "Examples:
-  harvestman replicas list
-  harvestman replicas list --json")]
+  harvestman mirrors list
+  harvestman mirrors list --json")]
     List,
 
-    /// Look for replicas now, in what the collection holds
+    /// Detect mirrors now, in what the collection holds
     #[command(after_help = "Examples:
-  harvestman replicas find")]
+  harvestman mirrors find")]
     Find,
 
-    /// Never take this site for a replica: it is crawled under its own name
+    /// Treat this site as a site of its own from now on
     #[command(after_help = "Examples:
-  harvestman replicas lift www.example.org")]
+  harvestman mirrors lift www.example.org")]
     Lift {
         #[arg(value_name = "SITE")]
         site: String,

@@ -3,7 +3,7 @@
 use clap::CommandFactory;
 
 use super::*;
-use crate::config::keys::KEYS;
+use config::keys::KEYS;
 
 #[test]
 fn the_definitions_are_consistent() {

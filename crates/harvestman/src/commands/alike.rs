@@ -4,7 +4,7 @@ use model::{CrawlUrl, PageFacts};
 use serde_json::{Value, json};
 use store::census::Census;
 
-use crate::exit::Failure;
+use config::failure::Failure;
 
 pub struct Alike {
     /// The page that was there first.

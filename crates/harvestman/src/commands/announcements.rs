@@ -3,7 +3,7 @@
 use model::{Page, SignalSource, SiteHabit, Timestamp};
 use serde_json::{Value, json};
 
-use crate::times;
+use config::times;
 
 /// The newest announcement of a change.
 pub struct Announcement {

@@ -20,22 +20,24 @@ use store::{
 
 use super::Context;
 use crate::{
-    batch::{
-        Home,
-        choose::{Choice, Lent},
-        file::{BatchFile, BatchWriter, FORMAT, Header, VERSION},
-        import::{self, Imported},
-        outpost,
-    },
     cli::{BatchCommand, BatchExportArgs, BatchHarvestArgs},
-    config::units,
-    crawling::Crawl,
-    exit::{Exit, Failure, cannot_write},
-    progress::{number, some},
+    crawling::{self, AtTerminal, Wanted},
     results,
-    terminal::{print, printable},
-    times,
+    terminal::print,
 };
+use config::{
+    amounts::{number, some},
+    failure::{Exit, Failure, cannot_write},
+    times, units,
+};
+use engine::batch::{
+    Home,
+    choose::{Choice, Lent},
+    file::{BatchFile, BatchWriter, FORMAT, Header, VERSION},
+    import::{self, Imported},
+    outpost,
+};
+use model::printable;
 
 /// Whoever needs longer has forgotten the batch.
 const LEASE_MAX: Duration = Duration::from_secs(366 * 86_400);
@@ -103,7 +105,7 @@ fn export(context: &Context, args: &BatchExportArgs) -> Result<Exit, Failure> {
         ));
     }
     let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
-    let mut home = Home::open(context, &clock)?;
+    let mut home = Home::open(&context.folder, Arc::new(AtTerminal(context.clone())), &clock)?;
     let spider = spider(&home, args.spider.as_deref())?;
     let manners = manners(&home, spider)?;
     let now = clock.now();
@@ -256,17 +258,9 @@ fn harvest(context: &Context, args: &BatchHarvestArgs) -> Result<Exit, Failure> 
     outpost::try_again(&args.out, header.made, now)?;
     let context = Context { folder: args.out.clone(), named: true, ..context.clone() };
     let flags = outpost::flags(args.flags(), &header, now);
-    let crawl = Crawl {
-        context: &context,
-        config: context.config(flags.clone())?,
-        paths: args.out.clone(),
-        flags,
-        seeds: Vec::new(),
-        fresh: false,
-        forever: false,
-        preview: None,
-    };
-    let exit = crawl.run();
+    let config = context.config(flags.clone())?;
+    let wanted = Wanted { flags, ..Wanted::default() };
+    let exit = crawling::crawl(&context, config, args.out.clone(), wanted);
     if matches!(&exit, Err(failure) if failure.code != Exit::NothingFetched) {
         return exit;
     }
@@ -331,7 +325,8 @@ fn harvested(
 
 fn import(context: &Context, dir: &Path, partial: bool) -> Result<Exit, Failure> {
     let now = RealClock::new().now();
-    let done = import::import(context, dir, partial, now)?;
+    let done =
+        import::import(&context.folder, Arc::new(AtTerminal(context.clone())), dir, partial, now)?;
     if context.json {
         let mut answer = times::iso_fields(json!(done), &["before"]);
         let left = done.left.iter().map(|left| times::iso_fields(json!(left), &["at"]));

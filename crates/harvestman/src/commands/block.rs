@@ -16,20 +16,18 @@ use store::{
     blocks::BlockEntry,
     census::Census,
     collection::{Collection, CrawlLock},
-    control::{self, Command},
+    control::{self, Command, Outcome},
     frontier::{Lifted, SqliteFrontier},
 };
 
 use super::{Context, answer};
-use crate::{
-    cli::BlockArgs,
-    exit::{Exit, Failure, cannot_read},
-    pipeline::messages::BlockChange,
-    progress::{number, some},
-    setup,
-    terminal::{print, printable},
-    times,
+use crate::{cli::BlockArgs, terminal::print};
+use config::{
+    amounts::{number, some},
+    failure::{Exit, Failure, cannot_read},
+    setup, times,
 };
+use model::printable;
 
 /// Patterns handed over at a time: a quarter of what a command may hold, and a short transaction.
 const BATCH_BYTES: usize = control::COMMAND_BYTES_MAX / 4;
@@ -176,12 +174,13 @@ impl Intake {
                 let id = control::request(database, &command, now)?;
                 *last = Some(id);
                 if remove {
-                    let told = answer::wait(database, id)?;
-                    let lifted = told.as_deref().and_then(BlockChange::read_lifted);
-                    self.unanswered |= lifted.is_none();
-                    let (removed, pages) = lifted.unwrap_or_default();
-                    self.changed += removed;
-                    self.pages += pages;
+                    match answer::wait(database, id)? {
+                        Some(Outcome::Blocks { removed, pages, .. }) => {
+                            self.changed += removed;
+                            self.pages += pages;
+                        }
+                        _ => self.unanswered = true,
+                    }
                 }
             }
         }

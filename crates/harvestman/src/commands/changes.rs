@@ -17,17 +17,22 @@ use store::{
 
 use super::{Context, decisions::known_site, spider};
 use crate::{
-    archived::{Archived, gathered},
     cli::ChangesArgs,
     crawling::shell_word,
-    diff::{Counts, Diff},
-    exit::{Exit, Failure},
-    moments::Moment,
-    progress::{bytes, number, some},
     results::{is_stdout, not_beside_json},
-    terminal::{fit, print, printable},
+    terminal::print,
+};
+use collection::{
+    archived::{Archived, gathered},
+    diff::{Counts, Diff},
+};
+use config::{
+    amounts::{bytes, number, some},
+    failure::{Exit, Failure},
+    moments::Moment,
     times,
 };
+use model::{fit, printable};
 
 mod atom;
 

@@ -4,20 +4,23 @@ use harvester::clock::RealClock;
 use model::Clock;
 use serde_json::json;
 use store::{
-    collection::Collection,
+    collection::{Collection, CrawlLock},
+    forget::{Rewritten, Step, rewrite_revisits},
     frontier::{RecordExtent, SqliteFrontier},
     links::LinkReader,
     warc::{Verifier, Volumes},
 };
 
-use super::{Context, finish_forgetting};
-use crate::{
-    batch::outpost,
-    cli::CheckArgs,
-    exit::{Exit, Failure},
-    progress::some,
-    terminal::{print, printable},
+use super::Context;
+use crate::crawling::AtTerminal;
+use crate::{cli::CheckArgs, terminal::print};
+use config::{
+    amounts::some,
+    failure::{Exit, Failure},
 };
+use engine::batch::outpost;
+use engine::upkeep::finish_forgetting;
+use model::printable;
 
 /// What was read of the volumes.
 #[derive(Default)]
@@ -26,13 +29,17 @@ struct Read {
     records: u64,
     /// Revisits of a batch that refer to records at home.
     at_home: u64,
+    /// Revisits in a form that pywb replays blank.
+    old_form: u64,
+    /// The volumes that have them.
+    old_volumes: Vec<u32>,
 }
 
 pub fn run(context: &Context, args: &CheckArgs) -> Result<Exit, Failure> {
     let collection = Collection::open(&context.folder)?;
     // Counters may only be compared while nobody changes them.
     let lock = collection.lock()?;
-    finish_forgetting(context, &collection, &lock, RealClock::new().now())?;
+    finish_forgetting(&AtTerminal(context.clone()), &collection, &lock, RealClock::new().now())?;
     let mut findings = Vec::new();
     let mut frontier = SqliteFrontier::open(&collection.database())?;
     for finding in frontier.verify(true)? {
@@ -50,8 +57,30 @@ pub fn run(context: &Context, args: &CheckArgs) -> Result<Exit, Failure> {
     if repaired {
         frontier.repair_counters(RealClock::new().now())?;
     }
-    tell(context, &findings, repaired, &read)?;
+    drop(frontier);
+    let mut rewritten = Rewritten::default();
+    if args.repair && read.old_form > 0 {
+        rewritten = rewrite(context, &collection, &lock, &read.old_volumes)?;
+    }
+    tell(context, &findings, repaired, &read, &rewritten)?;
     Ok(if findings.is_empty() { Exit::Done } else { Exit::Fault })
+}
+
+/// Revisits that pywb replays blank get the form that is written today.
+fn rewrite(
+    context: &Context,
+    collection: &Collection,
+    lock: &CrawlLock,
+    volumes: &[u32],
+) -> Result<Rewritten, Failure> {
+    let mut progress = |step: Step| {
+        if let Step::Writing(done, all) = step {
+            context.say(&format!("{done} of {} rewritten", some(all as u64, "volume")));
+        }
+        Ok(())
+    };
+    let now = RealClock::new().now();
+    Ok(rewrite_revisits(collection, lock, volumes, now, &mut progress)?)
 }
 
 /// Every record that a visit names lies in a volume that is there and long enough.
@@ -117,6 +146,10 @@ fn check_volumes(
         let report = verifier.volume(&volume.path)?;
         read.records += report.records;
         read.at_home += report.at_home;
+        read.old_form += report.old_form;
+        if report.old_form > 0 {
+            read.old_volumes.push(volume.number);
+        }
         for problem in &report.problems {
             findings.push(format!("{name}: {problem}"));
         }
@@ -133,11 +166,14 @@ fn tell(
     findings: &[String],
     repaired: bool,
     read: &Read,
+    rewritten: &Rewritten,
 ) -> Result<(), Failure> {
     if context.json {
         let answer = json!({
             "sound": findings.is_empty(), "findings": findings, "repaired": repaired,
             "records": read.records, "volumes": read.volumes, "at_home": read.at_home,
+            "old_revisits": read.old_form, "rewritten_revisits": rewritten.revisits,
+            "warnings": rewritten.warnings,
         });
         return print(&format!("{answer:#}\n"));
     }
@@ -146,6 +182,7 @@ fn tell(
         text.push_str(&format!("{}\n", printable(finding)));
     }
     text.push_str(&told_of_batch(read.at_home));
+    text.push_str(&revisit_lines(read.old_form, rewritten));
     text.push_str(&match (findings.len(), repaired) {
         (0, _) => format!(
             "sound: {} in {}; database, volumes and links agree\n",
@@ -162,6 +199,27 @@ fn tell(
         ),
     });
     print(&text)
+}
+
+/// No damage: this program reads both forms.
+fn revisit_lines(old_form: u64, rewritten: &Rewritten) -> String {
+    let mut text = String::new();
+    for warning in &rewritten.warnings {
+        text.push_str(&format!("{}\n", printable(warning)));
+    }
+    let left = old_form.saturating_sub(rewritten.revisits);
+    if rewritten.revisits > 0 {
+        let (revisits, volumes) =
+            (some(rewritten.revisits, "revisit"), some(rewritten.volumes, "volume"));
+        text.push_str(&format!("rewrote {revisits} in {volumes} for pywb and other readers\n"));
+    }
+    if left > 0 {
+        let revisits = some(left, "revisit");
+        text.push_str(&format!(
+            "{revisits} in a form that pywb does not replay; harvestman check --repair rewrites them\n"
+        ));
+    }
+    text
 }
 
 /// That they cannot be followed here is no damage, and yet somebody may wonder who reads these volumes alone.

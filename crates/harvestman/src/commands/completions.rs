@@ -4,9 +4,9 @@ use clap::CommandFactory;
 
 use crate::{
     cli::{Cli, CompletionsArgs},
-    exit::{Exit, Failure},
     terminal,
 };
+use config::failure::{Exit, Failure};
 
 pub fn run(args: &CompletionsArgs) -> Result<Exit, Failure> {
     let mut script = Vec::new();

@@ -7,13 +7,13 @@ use serde_json::json;
 use store::{census::Census, collection::Collection};
 
 use super::Context;
-use crate::{
-    cli::ConfigCheckArgs,
-    config::{Config, FlagValues, Key, Origin},
-    exit::{Exit, Failure},
+use crate::{cli::ConfigCheckArgs, terminal::print};
+use config::{
+    Config, FlagValues, Key, Origin,
+    failure::{Exit, Failure},
     setup,
-    terminal::{print, printable},
 };
+use model::printable;
 
 /// A spider's name and its own values, as the collection keeps them.
 type SpiderSettings = (String, BTreeMap<String, String>);
@@ -56,7 +56,7 @@ impl Findings {
         findings.look_at(&config, folder);
         findings.secrets(&config);
         findings.remarks.extend(setup::remarks(&config));
-        let set = |setting: &&crate::config::Setting| matches!(setting.origin, Origin::File { .. });
+        let set = |setting: &&config::Setting| matches!(setting.origin, Origin::File { .. });
         let set = config.settings().iter().filter(set);
         for setting in set {
             let place = if setting.key.live { &mut findings.live } else { &mut findings.restart };

@@ -6,9 +6,9 @@ use seeder::parse_seed;
 use super::{Context, dry_run};
 use crate::{
     cli::{CrawlArgs, RunArgs},
-    crawling::Crawl,
-    exit::{Exit, Failure},
+    crawling::{Wanted, crawl as crawl_now},
 };
+use config::failure::{Exit, Failure};
 
 pub fn crawl(context: &Context, args: &CrawlArgs) -> Result<Exit, Failure> {
     let seeds = seeds(&args.urls)?;
@@ -18,15 +18,14 @@ pub fn crawl(context: &Context, args: &CrawlArgs) -> Result<Exit, Failure> {
         return dry_run::run(context, config, seeds);
     }
     let (paths, fresh) = (context.folder.clone(), args.fresh);
-    Crawl { context, config, paths, flags, seeds, fresh, forever: false, preview: None }.run()
+    crawl_now(context, config, paths, Wanted { flags, seeds, fresh, ..Wanted::default() })
 }
 
 pub fn run(context: &Context, args: &RunArgs) -> Result<Exit, Failure> {
     let flags = args.flags.values();
     let config = context.config(flags.clone())?;
-    let (paths, seeds) = (context.folder.clone(), Vec::new());
-    let (fresh, forever) = (false, true);
-    Crawl { context, config, paths, flags, seeds, fresh, forever, preview: None }.run()
+    let paths = context.folder.clone();
+    crawl_now(context, config, paths, Wanted { flags, forever: true, ..Wanted::default() })
 }
 
 /// What was typed as URLs; the first that is none ends the command before anything is touched.

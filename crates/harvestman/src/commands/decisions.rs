@@ -13,12 +13,15 @@ use store::{
 use super::Context;
 use crate::{
     cli::DecisionsArgs,
-    exit::{Exit, Failure},
-    progress::{number, some},
     summary::{advice, how_to_lift},
-    terminal::{print, printable},
+    terminal::print,
+};
+use config::{
+    amounts::{number, some},
+    failure::{Exit, Failure},
     times,
 };
+use model::printable;
 
 pub fn run(context: &Context, args: &DecisionsArgs) -> Result<Exit, Failure> {
     let reason = args.reason.as_deref().map(known_reason).transpose()?;

@@ -8,9 +8,11 @@ use simweb::{ServeOptions, WebOptions, resolve_rules, serve};
 use super::Context;
 use crate::{
     cli::DemoArgs,
-    crawling::Crawl,
-    exit::{Exit, Failure},
-    progress::some,
+    crawling::{self, Wanted},
+};
+use config::{
+    amounts::some,
+    failure::{Exit, Failure},
 };
 
 /// Short enough to finish in half a minute, long enough that the pauses can be seen. All sites share one
@@ -40,17 +42,8 @@ pub fn run(context: &Context, args: &DemoArgs) -> Result<Exit, Failure> {
         ("fetch.allow_address", vec!["127.0.0.0/8".to_owned()]),
     ];
     let config = context.config(flags.clone())?;
-    let exit = Crawl {
-        context: &context,
-        config,
-        paths: context.folder.clone(),
-        flags,
-        seeds: web.homes,
-        fresh: true,
-        forever: false,
-        preview: None,
-    }
-    .run()?;
+    let wanted = Wanted { flags, seeds: web.homes, fresh: true, ..Wanted::default() };
+    let exit = crawling::crawl(&context, config, context.folder.clone(), wanted)?;
     let place = context.folder.display();
     context.say(&format!("look around:  harvestman -C {place} status"));
     context.say(&format!("              harvestman -C {place} show {}", web.first));

@@ -10,16 +10,21 @@ use serde_json::{Value, json};
 
 use super::{Context, story::Story};
 use crate::{
-    archived::gathered,
     cli::{Colour, DiffArgs},
-    diff::{Diff, page},
-    exit::{Exit, Failure},
-    progress::{number, some},
     results::{is_stdout, not_beside_json, write_markup},
-    terminal::{print, printable, wants_colour},
-    times::iso,
+    terminal::{print, wants_colour},
+};
+use collection::{
+    archived::gathered,
+    diff::{Diff, page},
     versions::{Picked, Which},
 };
+use config::{
+    amounts::{number, some},
+    failure::{Exit, Failure},
+    times::iso,
+};
+use model::printable;
 
 /// A longer line of a source is broken where tags meet: many pages are served as one line.
 const SOURCE_LINE_MAX: usize = 200;
@@ -32,6 +37,9 @@ pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, Failure> {
     let (old, new) = picks(&story, args)?;
     let read = |picked| Side::read(context, &story, picked, args.source);
     let (old, new) = (read(&old)?, read(&new)?);
+    if story.is_noarchive(old.noarchive || new.noarchive) {
+        story.remark_noarchive(context);
+    }
     let diff = Diff::of(&old.lines(), &new.lines(), usize::from(args.context));
     let told = Told { url: story.url.to_string(), old, new, diff, source: args.source };
     if let Some(path) = &args.html {
@@ -80,6 +88,7 @@ struct Side {
     seen: String,
     title: String,
     bytes: usize,
+    noarchive: bool,
     text: String,
 }
 
@@ -92,13 +101,13 @@ impl Side {
     ) -> Result<Side, Failure> {
         let exchange = story.archived().exchange(picked.record)?;
         let gathered = gathered(&exchange);
-        story.may_be_shown(gathered.noarchive)?;
         story.is_kept(context, picked, &exchange)?;
         comparable(story, picked, &gathered, source)?;
         Ok(Side {
             number: picked.number,
             seen: iso(picked.seen),
             bytes: exchange.body.len(),
+            noarchive: gathered.noarchive,
             text: if source { source_of(&exchange, &gathered) } else { gathered.text },
             title: gathered.title,
         })

@@ -23,12 +23,15 @@ use store::{
 
 use super::Context;
 use crate::{
-    config::Config,
-    crawling::Crawl,
-    exit::{Exit, Failure, io_advice},
-    pipeline::preview::Preview,
-    terminal::{print, printable},
+    crawling::{self, Wanted},
+    terminal::print,
 };
+use config::{
+    Config,
+    failure::{Exit, Failure, io_advice},
+};
+use engine::pipeline::preview::Preview;
+use model::printable;
 
 /// URLs shown of each level; JSON has them all.
 const URLS_SHOWN: usize = 20;
@@ -39,17 +42,8 @@ pub fn run(context: &Context, config: Config, seeds: Vec<CrawlUrl>) -> Result<Ex
     let preview = Arc::new(preview_for(&context.folder)?);
     let temporary = Temporary::make()?;
     let inside = Context { folder: temporary.0.clone(), named: true, ..context.clone() };
-    let crawl = Crawl {
-        context: &inside,
-        config,
-        paths: context.folder.clone(),
-        flags: Vec::new(),
-        seeds,
-        fresh: false,
-        forever: false,
-        preview: Some(preview.clone()),
-    };
-    let ended = crawl.run();
+    let wanted = Wanted { seeds, preview: Some(preview.clone()), ..Wanted::default() };
+    let ended = crawling::crawl(&inside, config, context.folder.clone(), wanted);
     if matches!(&ended, Err(failure) if failure.code != Exit::NothingFetched) {
         return ended;
     }

@@ -24,15 +24,14 @@ use super::{
     lent::{self, Lent},
     outlook::Outlook,
 };
-use crate::{
-    cli::ExplainArgs,
-    config::{Config, OwnLimits, SpiderConfig},
-    exit::{Exit, Failure},
-    progress::some,
-    setup,
-    terminal::{print, printable},
-    times,
+use crate::{cli::ExplainArgs, terminal::print};
+use config::{
+    Config, OwnLimits, SpiderConfig,
+    amounts::some,
+    failure::{Exit, Failure},
+    setup, times,
 };
+use model::printable;
 
 mod steps;
 mod trapped;
@@ -505,7 +504,7 @@ fn replica_line(row: &ReplicaRow, url: &CrawlUrl) -> String {
     match row.state {
         ReplicaState::Folded => format!(
             "{site} serves what {original} serves ({evidence}): links to it are taken as {}{}; \
-             lift it with: harvestman replicas lift {site}\n",
+             lift it with: harvestman mirrors lift {site}\n",
             printable(&row.origin),
             printable(url.path_and_query()),
         ),

@@ -17,12 +17,14 @@ use store::{
 
 use super::{Context, decisions::known_site};
 use crate::{
-    archived::{Archived, Kept, gathered},
     cli::{ExportArgs, ExportDirectoryArgs, ExportForm},
-    exit::{Exit, Failure, cannot_write},
-    moments::Moment,
-    progress::some,
     results,
+};
+use collection::archived::{Archived, Kept, gathered};
+use config::{
+    amounts::some,
+    failure::{Exit, Failure, cannot_write},
+    moments::Moment,
     times::iso,
 };
 
@@ -57,6 +59,10 @@ fn directory(context: &Context, args: &ExportDirectoryArgs) -> Result<Exit, Fail
         let Some(last) = piece.last() else { break };
         after = last.seq;
         for version in &piece {
+            if version.noarchive && !args.include_noarchive {
+                written.noarchive += 1;
+                continue;
+            }
             if !args.unfolded && folds.is_folded(&census, &version.url)? {
                 written.folded += 1;
                 continue;
@@ -69,7 +75,8 @@ fn directory(context: &Context, args: &ExportDirectoryArgs) -> Result<Exit, Fail
                 }
             };
             // The newest version lets itself be shown; an older one may not.
-            if gathered(&exchange).noarchive {
+            if !args.include_noarchive && gathered(&exchange).noarchive {
+                written.noarchive += 1;
                 continue;
             }
             if !written.takes(&version.url, Kept::of(&exchange)) {

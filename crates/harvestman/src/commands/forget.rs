@@ -1,6 +1,6 @@
 //! `forget`: takedown. Everything of a URL, a site or a domain leaves the collection; a hash keeps it out.
 
-use std::{fmt::Write, time::Duration};
+use std::fmt::Write;
 
 use harvester::clock::RealClock;
 use model::{Clock, StoreError, Timestamp};
@@ -8,21 +8,21 @@ use seeder::{Grave, UrlForm};
 use serde_json::json;
 use store::{
     census::Census,
-    collection::{Collection, CrawlLock},
-    forget::{self, Forget, Removed, Step, Target, Targets},
+    collection::Collection,
+    forget::{self, Forget, Removed, Target, Targets},
     frontier::SqliteFrontier,
     tombstones::Tombstone,
 };
 
 use super::Context;
-use crate::{
-    cli::ForgetArgs,
-    exit::{Exit, Failure},
-    progress::{bytes, number, some},
-    setup,
-    terminal::{print, printable},
-    times,
+use crate::{cli::ForgetArgs, crawling::AtTerminal, terminal::print};
+use config::{
+    amounts::{bytes, number, some},
+    failure::{Exit, Failure},
+    setup, times,
 };
+use engine::upkeep::StepNotices;
+use model::printable;
 
 pub fn run(context: &Context, args: &ForgetArgs) -> Result<Exit, Failure> {
     if args.list {
@@ -41,12 +41,13 @@ pub fn run(context: &Context, args: &ForgetArgs) -> Result<Exit, Failure> {
         false => tombstones(&mut frontier, &graves, clock.now())?,
     };
     drop(frontier);
-    let mut told = Told::new(context, &clock);
+    let observer = AtTerminal(context.clone());
+    let mut steps = StepNotices::new(&observer);
     let request = Forget {
         targets: Targets::new(graves.iter().map(target).collect()),
         tombstones,
         now: clock.now(),
-        progress: &mut |step| told.step(&step),
+        progress: &mut |step| steps.step(&step),
     };
     let removed = match args.dry_run {
         true => forget::would_forget(&collection, &lock, request)?,
@@ -54,21 +55,6 @@ pub fn run(context: &Context, args: &ForgetArgs) -> Result<Exit, Failure> {
     };
     tell(context, args, &graves, &removed)?;
     Ok(Exit::Done)
-}
-
-/// At a start: what a process that died while forgetting has left is finished first.
-pub fn finish_forgetting(
-    context: &Context,
-    collection: &Collection,
-    lock: &CrawlLock,
-    now: Timestamp,
-) -> Result<(), Failure> {
-    let clock = RealClock::new();
-    let mut told = Told::new(context, &clock);
-    if forget::finish(collection, lock, now, &mut |step| told.step(&step))? {
-        context.say("what was being forgotten when a process died is gone now");
-    }
-    Ok(())
 }
 
 fn graves(args: &ForgetArgs, form: &UrlForm) -> Result<Vec<Grave>, Failure> {
@@ -217,40 +203,4 @@ fn home_of(grave: &Grave) -> Option<String> {
     let Grave::Url(url) = grave else { return None };
     let bare = url.split_once("//")?.1;
     bare.strip_suffix('/').filter(|host| !host.contains('/')).map(str::to_owned)
-}
-
-/// Whoever waits longer than a second is told how far it is.
-struct Told<'a> {
-    context: &'a Context,
-    clock: &'a RealClock,
-    last: Timestamp,
-    every: Duration,
-}
-
-impl<'a> Told<'a> {
-    fn new(context: &'a Context, clock: &'a RealClock) -> Told<'a> {
-        Told { context, clock, last: clock.now(), every: Duration::from_secs(1) }
-    }
-
-    fn step(&mut self, step: &Step) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        let line = match step {
-            Step::Reading(done, all) => {
-                format!("read {} of {} of volumes …", bytes(*done), bytes(*all))
-            }
-            Step::Writing(done, all) => {
-                format!("{done} of {} written anew …", some(*all as u64, "volume"))
-            }
-            Step::Links(done, all) => {
-                format!("{done} of {} read …", some(*all as u64, "link segment"))
-            }
-            Step::Sweeping => "cleaning the database …".to_owned(),
-            Step::Rows | Step::Named => return Ok(()),
-        };
-        if now.since(self.last) >= self.every {
-            self.last = now;
-            self.context.say(&line);
-        }
-        Ok(())
-    }
 }

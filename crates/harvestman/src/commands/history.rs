@@ -12,14 +12,14 @@ use super::{
     lent::{self, Lent},
     story::Story,
 };
-use crate::{
-    cli::HistoryArgs,
-    exit::{Exit, Failure},
-    progress::{bytes, number, some},
-    terminal::{print, printable},
+use crate::{cli::HistoryArgs, terminal::print};
+use collection::versions::{Found, Run};
+use config::{
+    amounts::{bytes, number, some},
+    failure::{Exit, Failure},
     times,
-    versions::{Found, Run},
 };
+use model::printable;
 
 /// Redirects whose target is read from the archive, the newest: each is a look into a volume.
 const TARGETS_MAX: usize = 200;

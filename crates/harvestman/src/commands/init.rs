@@ -10,11 +10,12 @@ use serde_json::json;
 use store::collection::Collection;
 
 use super::Context;
-use crate::{
-    config::{self, FILE_NAME},
-    exit::{Exit, Failure, io_advice},
-    terminal::{print, printable},
+use crate::terminal::print;
+use config::{
+    self, FILE_NAME,
+    failure::{Exit, Failure, io_advice},
 };
+use model::printable;
 
 pub fn run(context: &Context) -> Result<Exit, Failure> {
     let path = context.folder.join(FILE_NAME);

@@ -4,7 +4,7 @@ use model::Timestamp;
 use serde_json::{Value, json};
 use store::{census::Census, frontier::BatchRow};
 
-use crate::{exit::Failure, times};
+use config::{failure::Failure, times};
 
 /// The batch with which a site is out.
 pub struct Lent(BatchRow);

@@ -10,9 +10,9 @@ use clap_mangen::Man;
 
 use crate::{
     cli::{Cli, ManArgs},
-    exit::{Exit, Failure, cannot_write},
     results, terminal,
 };
+use config::failure::{Exit, Failure, cannot_write};
 
 pub fn run(args: &ManArgs) -> Result<Exit, Failure> {
     let pages = pages();

@@ -10,10 +10,13 @@ use store::census::{Census, PageStory};
 
 use crate::{
     cli::{Cli, Command},
-    config::{Config, FlagValues},
-    exit::{Exit, Failure},
-    terminal::{LogWriter, remark, stderr_is_terminal, tame_panics},
+    terminal::{LogWriter, stderr_is_terminal, tame_panics},
 };
+use config::{
+    Config, FlagValues,
+    failure::{Exit, Failure},
+};
+use engine::remark;
 
 mod alike;
 mod announcements;
@@ -23,8 +26,9 @@ mod block;
 mod changes;
 mod check;
 mod completions;
-mod config;
 mod config_check;
+mod config_show;
+mod control;
 mod crawl;
 mod decisions;
 mod demo;
@@ -36,6 +40,7 @@ mod forget;
 mod history;
 mod init;
 mod lent;
+mod links;
 mod man;
 mod outlook;
 mod quarantine;
@@ -51,10 +56,6 @@ mod story;
 mod thin;
 mod traps;
 mod webhook;
-
-pub use forget::finish_forgetting;
-pub use thin::thin_at_start;
-pub use webhook::courier;
 
 /// Where a collection lives when nobody says otherwise.
 pub const COLLECTION: &str = "./harvest";
@@ -168,10 +169,14 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
     match cli.command {
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
-        Command::Config(args) => config::run(&context, &args),
+        Command::Config(args) => config_show::run(&context, &args),
         Command::Init => init::run(&context),
         Command::Crawl(args) => crawl::crawl(&context, &args),
         Command::Run(args) => crawl::run(&context, &args),
+        Command::Pause => control::pause(&context),
+        Command::Resume => control::resume(&context),
+        Command::Stop => control::stop(&context),
+        Command::Visit(args) => control::visit(&context, &args),
         Command::Seed(args) => seed::run(&context, &args),
         Command::Spider(args) => spider::run(&context, args.command.as_ref()),
         Command::Block(args) => block::run(&context, &args),
@@ -186,6 +191,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Show(args) => show::run(&context, &args),
         Command::Diff(args) => diff::run(&context, &args),
         Command::Changes(args) => changes::run(&context, &args),
+        Command::Links(args) => links::run(&context, &args),
         Command::Report(args) => report::run(&context, &args),
         Command::Replicas(args) => replicas::run(&context, &args),
         Command::Webhook(args) => webhook::run(&context, &args),
@@ -260,6 +266,7 @@ mod tests {
             include_str!("../../../../docs/webhooks.md"),
             include_str!("../../../../docs/thinning.md"),
             include_str!("../../../../docs/history.md"),
+            include_str!("../../../../docs/links.md"),
             include_str!("../../../../docs/batch.md"),
         ];
         let mut seen = 0;

@@ -2,18 +2,21 @@
 
 use std::fmt::Write;
 
-use manager::{Appraisal, Policy, PurseId, Rule, Stake, appraise};
+use manager::{Appraisal, Policy, Rule, Stake, appraise};
 use model::{CrawlUrl, Page, SignalSource, SpiderId, Timestamp};
 use serde_json::{Value, json};
 use store::census::Census;
 
 use super::announcements::Announcement;
-use crate::{
-    config::{Config, OwnLimits},
-    exit::Failure,
-    pipeline::harvest::{Saved, Spending},
-    progress::{number, some},
-    revisiting::{self, COMMON, Returns},
+use collection::planner::{BudgetUse, PlannerSnapshot};
+use config::{
+    Config, OwnLimits,
+    amounts::{number, some},
+    failure::Failure,
+    setup::{
+        returns as revisiting,
+        returns::{COMMON, Returns},
+    },
     times,
 };
 
@@ -25,7 +28,7 @@ pub struct Outlook {
     page: Page,
     stake: Stake,
     appraisal: Appraisal,
-    spending: Option<Spending>,
+    spending: Option<BudgetUse>,
     announced: Option<Announcement>,
     now: Timestamp,
 }
@@ -89,7 +92,7 @@ impl Outlook {
             "why": appraisal.rule.words(),
             "announcements": self.page.habit.signals,
             "announced": self.announced.as_ref().map(Announcement::json),
-            "budget": self.spending.map(|spending| spending.json()),
+            "budget": self.spending.map(|spending| budget_json(&spending)),
         })
     }
 
@@ -147,48 +150,35 @@ impl Outlook {
         };
         let _ = writeln!(text, "policy {}: {}", self.stake.policy.word(), appraisal.rule.words());
         if let Some(spending) = self.spending.filter(|spending| spending.held) {
-            let _ = writeln!(text, "budget {}", spending.words());
+            let _ = writeln!(text, "budget {}", budget_text(&spending));
         }
     }
 }
 
 /// What the last crawl, or the one that runs, has written down of its plans.
-pub fn saved(census: &Census) -> Result<Option<Saved>, Failure> {
+pub fn saved(census: &Census) -> Result<Option<PlannerSnapshot>, Failure> {
     Ok(census.planner_state()?.and_then(|text| serde_json::from_str(&text).ok()))
 }
 
-impl Saved {
-    fn price(&self, purse: PurseId) -> f64 {
-        let mut purses = self.planner.purses.iter();
-        purses.find(|state| state.id == purse).map_or(0.0, |state| state.price)
-    }
-
-    /// What was spent of a purse on the day that it was last spent of.
-    pub fn spending(&self, purse: PurseId) -> Option<Spending> {
-        self.spending.iter().find(|spending| spending.purse == purse).copied()
-    }
+/// What a budget is, and what was spent of it.
+pub fn budget_text(spending: &BudgetUse) -> String {
+    let day = times::iso(spending.day);
+    let day = day.split('T').next().unwrap_or_default();
+    format!(
+        "{} visits a day; {} and {} made on {day} (UTC); a visit is made when it is worth {} (the price)",
+        short(spending.rate),
+        some(spending.revisits, "revisit"),
+        some(spending.firsts, "first visit"),
+        short(spending.price)
+    )
 }
 
-impl Spending {
-    pub fn json(&self) -> Value {
-        json!({
-            "visits_a_day": self.rate, "day": times::iso(self.day),
-            "revisits": self.revisits, "first_visits": self.firsts, "bytes": self.bytes,
-            "price": self.price, "held": self.held,
-        })
-    }
-
-    pub fn words(&self) -> String {
-        let day = times::iso(self.day);
-        let day = day.split('T').next().unwrap_or_default();
-        format!(
-            "{} visits a day; {} and {} made on {day} (UTC); a visit is made when it is worth {} (the price)",
-            short(self.rate),
-            some(self.revisits, "revisit"),
-            some(self.firsts, "first visit"),
-            short(self.price)
-        )
-    }
+pub fn budget_json(spending: &BudgetUse) -> Value {
+    json!({
+        "visits_a_day": spending.rate, "day": times::iso(spending.day),
+        "revisits": spending.revisits, "first_visits": spending.firsts, "bytes": spending.bytes,
+        "price": spending.price, "held": spending.held,
+    })
 }
 
 /// `changes about every 3 days (between 1 and 9)`.

@@ -10,18 +10,21 @@ use serde_json::{Value, json};
 use store::{
     census::Census,
     collection::Collection,
-    control::{self, Command},
+    control::{self, Command, Outcome},
     frontier::{Breakdown, SqliteFrontier},
 };
 
 use super::{Context, answer};
 use crate::{
     cli::{QuarantineArgs, QuarantineCommand},
-    exit::{Exit, Failure},
-    progress::some,
-    terminal::{print, printable},
+    terminal::print,
+};
+use config::{
+    amounts::some,
+    failure::{Exit, Failure},
     times,
 };
+use model::printable;
 
 pub fn run(context: &Context, args: &QuarantineArgs) -> Result<Exit, Failure> {
     match &args.command {
@@ -111,8 +114,8 @@ fn lift_one(collection: &Collection, what: &str) -> Result<u64, Failure> {
     let command = Command::LiftQuarantine { what: what.to_owned() };
     let id = control::request(&database, &command, clock.now())?;
     match answer::wait(&database, id)? {
-        Some(result) => Ok(result.parse().unwrap_or(0)),
-        None => Err(Failure::fault(
+        Some(Outcome::Lifted { pages }) => Ok(pages),
+        _ => Err(Failure::fault(
             "the running crawl has not answered yet",
             "it takes the command up when it can; look again with: harvestman quarantine",
         )),

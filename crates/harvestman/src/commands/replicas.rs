@@ -16,13 +16,16 @@ use store::{
 use super::{Context, answer, decisions::known_site};
 use crate::{
     cli::{ReplicasArgs, ReplicasCommand},
-    config::Replicas,
-    exit::{Exit, Failure},
-    progress::some,
-    replicas::{in_parts, review},
-    terminal::{print, printable},
+    terminal::print,
+};
+use collection::replicas::{in_parts, review};
+use config::{
+    Replicas,
+    amounts::some,
+    failure::{Exit, Failure},
     times,
 };
+use model::printable;
 
 pub fn run(context: &Context, args: &ReplicasArgs) -> Result<Exit, Failure> {
     match &args.command {
@@ -39,7 +42,7 @@ fn list(context: &Context) -> Result<Exit, Failure> {
         let rows: Vec<Value> = rows.iter().map(row_json).collect();
         print(&format!("{:#}\n", Value::from(rows)))?;
     } else if rows.is_empty() {
-        context.say("no replicas are known; harvestman replicas find looks for them");
+        context.say("no mirrors are known; harvestman mirrors find looks for them");
     } else {
         print(&table(&rows, RealClock::new().now()))?;
     }

@@ -1,15 +1,14 @@
 //! `report`: what can be told of a collection in a table.
 
 mod adaptation;
+mod broken;
 mod duplicates;
 mod hazards;
 mod replicas;
 
 use super::Context;
-use crate::{
-    cli::{Report, ReportArgs},
-    exit::{Exit, Failure},
-};
+use crate::cli::{Report, ReportArgs};
+use config::failure::{Exit, Failure};
 
 pub fn run(context: &Context, args: &ReportArgs) -> Result<Exit, Failure> {
     match &args.report {
@@ -17,5 +16,6 @@ pub fn run(context: &Context, args: &ReportArgs) -> Result<Exit, Failure> {
         Report::Hazards(args) => hazards::run(context, args),
         Report::Replicas(args) => replicas::run(context, args),
         Report::Duplicates(args) => duplicates::run(context, args),
+        Report::Broken(args) => broken::run(context, args),
     }
 }

@@ -13,9 +13,11 @@ use store::{census::Census, collection::Collection, spiders::SpiderRow};
 use super::Context;
 use crate::{
     cli::{SeedArgs, SeedSource},
-    exit::{Exit, Failure, cannot_read},
-    progress::some,
     seeding::Seeding,
+};
+use config::{
+    amounts::some,
+    failure::{Exit, Failure, cannot_read},
     setup,
 };
 

@@ -1,26 +1,30 @@
 //! `show`: a version of a page, the latest or that of a time, as text, as it was served, or its heads; from
 //! the archive.
 
+use encoding_rs::Encoding;
+use gatherer::Gathered;
 use harvester::clock::RealClock;
 use model::{Clock, Exchange};
 use serde_json::json;
 
 use super::{Context, alike::Alike, story::Story};
 use crate::{
-    archived::{Kept, gathered},
     cli::ShowArgs,
-    exit::{Exit, Failure},
-    terminal::{print, print_bytes, printable_lines},
-    times,
+    terminal::{print, print_bytes, stdout_is_terminal},
+};
+use collection::{
+    archived::{Kept, gathered},
     versions::{Picked, Which},
 };
+use config::{
+    failure::{Exit, Failure},
+    times,
+};
+use model::printable_lines;
 
 pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
     let story = Story::find(context, &args.url)?;
     let picked = pick(&story, args)?;
-    if !args.headers {
-        story.may_be_shown(false)?;
-    }
     if let Some(note) = note(&picked) {
         context.say(&note);
     }
@@ -30,7 +34,10 @@ pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let gathered = gathered(&exchange);
-    story.may_be_shown(gathered.noarchive)?;
+    let noarchive = story.is_noarchive(gathered.noarchive);
+    if noarchive {
+        story.remark_noarchive(context);
+    }
     story.is_kept(context, &picked, &exchange)?;
     let facts = story.story.facts.as_ref();
     let alike = facts.map(|facts| Alike::of(&story.census, &story.url, facts)).transpose()?;
@@ -38,7 +45,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
         context.say(&alike.words());
     }
     if args.html {
-        print_bytes(&exchange.body)?;
+        print_source(&exchange, &gathered)?;
     } else if context.json {
         let links: Vec<&str> = gathered.links.iter().map(|link| link.url.as_str()).collect();
         let answer = json!({
@@ -47,6 +54,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
             "versions": story.versions().count(), "seen": times::iso(picked.seen),
             "media_type": gathered.media_type, "title": gathered.title, "text": gathered.text,
             "links": links, "bytes": exchange.body.len(), "missing": Kept::of(&exchange).words(),
+            "noarchive": noarchive,
         });
         print(&format!("{answer:#}\n"))?;
     } else {
@@ -83,6 +91,16 @@ fn note(picked: &Picked<'_>) -> Option<String> {
         picked.number,
         times::iso(picked.seen)
     ))
+}
+
+/// A program gets the bytes as they were served; a terminal gets the text, with what would drive it written out.
+fn print_source(exchange: &Exchange, gathered: &Gathered) -> Result<(), Failure> {
+    if !stdout_is_terminal() {
+        return print_bytes(&exchange.body);
+    }
+    let encoding = Encoding::for_label(gathered.charset.as_bytes()).unwrap_or(encoding_rs::UTF_8);
+    let (text, _, _) = encoding.decode(&exchange.body);
+    print(&printable_lines(&text))
 }
 
 fn heads(exchange: &Exchange) -> String {

@@ -9,8 +9,6 @@ use store::{census::Census, collection::Collection};
 use super::Context;
 use crate::{
     cli::SimulateArgs,
-    config::units::parse_time,
-    exit::{Exit, Failure, cannot_write},
     laboratory::{
         Case, Contender, Score,
         announce::Announcements,
@@ -20,8 +18,13 @@ use crate::{
     },
     progress::Mode,
     results::{is_stdout, not_beside_json, write_markup},
-    terminal::{print, remark},
+    terminal::print,
 };
+use config::{
+    failure::{Exit, Failure, cannot_write},
+    units::parse_time,
+};
+use engine::remark;
 
 const PAGES: usize = 5_000;
 const PAGES_FULL: usize = 20_000;

@@ -5,10 +5,8 @@ use std::{io::ErrorKind, net::SocketAddr};
 use simweb::{PageCount, ServeOptions, WebOptions, serve_forever};
 
 use super::Context;
-use crate::{
-    cli::SimwebArgs,
-    exit::{Exit, Failure},
-};
+use crate::cli::SimwebArgs;
+use config::failure::{Exit, Failure};
 
 pub fn run(_context: &Context, args: &SimwebArgs) -> Result<Exit, Failure> {
     let listen: SocketAddr = args.listen.parse().map_err(|_| {

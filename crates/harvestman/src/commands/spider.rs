@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use store::{
     census::Census,
     collection::{Collection, CrawlLock},
-    control::{self, SpiderChange},
+    control::{self, Outcome, SpiderChange},
     frontier::SqliteFrontier,
     spiders::{self, SpiderRow},
 };
@@ -18,15 +18,17 @@ use store::{
 use super::{Context, answer};
 use crate::{
     cli::{SpiderAdd, SpiderCommand, SpiderEdit},
-    config::{self, Config},
-    exit::{Exit, Failure},
-    pipeline::{desk::Desk, messages::REFUSED},
-    progress::{bytes, number},
-    revisiting::COMMON,
     seeding::Seeding,
-    setup,
-    terminal::{print, printable},
+    terminal::print,
 };
+use config::{
+    self, Config,
+    amounts::{bytes, number},
+    failure::{Exit, Failure},
+    setup::{self, returns::COMMON},
+};
+use engine::{build_spider::build_spider, pipeline::desk::Desk};
+use model::printable;
 
 type Settings = BTreeMap<String, String>;
 
@@ -138,7 +140,7 @@ fn checked(
 ) -> Result<Config, Failure> {
     let config = base.for_spider(name, settings)?.config;
     let who = (SpiderId(0), name);
-    setup::spider(who, COMMON, &config, &context.folder, &Blocks::default(), Arc::default())?;
+    build_spider(who, COMMON, &config, &context.folder, &Blocks::default(), Arc::default())?;
     Ok(config)
 }
 
@@ -195,14 +197,12 @@ impl Way {
                 let command = control::Command::Spider { name: name.to_owned(), change };
                 let id = control::request(database, &command, now)?;
                 match answer::wait(database, id)? {
-                    None => Ok(Done::Later),
-                    Some(result) => match result.strip_prefix(REFUSED) {
-                        Some(why) => Err(Failure::usage(
-                            format!("the running crawl refuses it: {why}"),
-                            "mend that, or wait until the crawl is over",
-                        )),
-                        None => Ok(Done::InTheCrawl),
-                    },
+                    Some(Outcome::Done) => Ok(Done::InTheCrawl),
+                    Some(Outcome::Refused { why }) => Err(Failure::usage(
+                        format!("the running crawl refuses it: {why}"),
+                        "correct that, or wait until the crawl is over",
+                    )),
+                    _ => Ok(Done::Later),
                 }
             }
         }
@@ -253,7 +253,7 @@ fn list(context: &Context) -> Result<Exit, Failure> {
 
 pub fn as_json(row: &SpiderRow) -> Value {
     json!({
-        "name": row.name, "id": row.id.0, "created": crate::times::iso(row.created),
+        "name": row.name, "id": row.id.0, "created": config::times::iso(row.created),
         "state": state(row), "why": row.why, "settings": shown_settings(row),
         "pages": {
             "known": row.counts.known, "fetched": row.counts.fetched,

@@ -14,18 +14,19 @@ use store::{
     spiders::SpiderRow,
 };
 
-use super::{Context, outlook};
-use crate::{
-    exit::{Exit, Failure},
-    pipeline::{
-        harvest::{Saved, Spending},
-        tally::Tally,
-        watchdog::STALLED,
-    },
-    progress::{bytes, number, some},
-    terminal::{print, printable},
+use super::{
+    Context, outlook,
+    outlook::{budget_json, budget_text},
+};
+use crate::terminal::print;
+use collection::planner::PlannerSnapshot;
+use config::{
+    amounts::{bytes, number, some},
+    failure::{Exit, Failure},
     times,
 };
+use engine::pipeline::{tally::Tally, watchdog::STALLED};
+use model::printable;
 
 const SITES_SHOWN: u32 = 10;
 const EVENTS_LOOKED_AT: u32 = 1_000;
@@ -68,7 +69,7 @@ struct Report {
     spiders: Vec<SpiderRow>,
     refusals: Vec<(String, u64)>,
     next_due: Option<Timestamp>,
-    plans: Saved,
+    plans: PlannerSnapshot,
     versions_thinned: u64,
     folder: String,
     batches: Vec<BatchRow>,
@@ -91,6 +92,7 @@ impl Report {
         json!({
             "collection": self.folder,
             "state": self.run.as_ref().map_or("new", |run| run.state.word()),
+            "paused": self.is_held(),
             "reason": self.run.as_ref().map_or("", |run| run.reason.as_str()),
             "pages": {
                 "known": counts.pages_known, "fetched": counts.pages_fetched,
@@ -107,7 +109,7 @@ impl Report {
             "next_due": self.next_due.map(times::iso),
             "versions_thinned": self.versions_thinned,
             "waits_for_budget": self.waits_for_budget().map(times::iso),
-            "budget": self.plans.spending.iter().map(Spending::json).collect::<Vec<Value>>(),
+            "budget": self.plans.spending.iter().map(budget_json).collect::<Vec<Value>>(),
             "refused": self.refusals.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
             "batches": {
                 "out": self.batches_out().count(), "sites_out": self.sites_out(),
@@ -140,6 +142,11 @@ impl Report {
             number(counts.pages_failed),
             number(counts.pages_gone),
         );
+        if counts.candidates > 0 {
+            let found = some(counts.candidates, "seed or link");
+            let found = found.replace("seed or links", "seeds and links");
+            let _ = writeln!(text, "found       {found} not looked at yet");
+        }
         let _ = writeln!(
             text,
             "history     {}, {}{}, {} over the wire",
@@ -177,7 +184,7 @@ impl Report {
             }
         }
         for spending in self.plans.spending.iter().filter(|spending| spending.held) {
-            let _ = writeln!(text, "budget      {}", spending.words());
+            let _ = writeln!(text, "budget      {}", budget_text(spending));
         }
         if let Some(at) = self.waits_for_budget() {
             // As the crawl last wrote it down: what is past is being made, or is put off again.
@@ -202,6 +209,12 @@ impl Report {
         self.plans.waits.filter(|_| runs)
     }
 
+    /// The running crawl was paused with `harvestman pause`.
+    fn is_held(&self) -> bool {
+        let runs = self.run.as_ref().is_some_and(|run| run.state == RunState::Running);
+        runs && self.tally().held
+    }
+
     fn batches_out(&self) -> impl Iterator<Item = &BatchRow> {
         self.batches.iter().filter(|batch| batch.sites_out > 0 && batch.until > self.now)
     }
@@ -216,6 +229,7 @@ impl Report {
             return;
         };
         let reason = match run.reason.is_empty() {
+            true if self.is_held() => " (paused; to continue: harvestman resume)".to_owned(),
             true => String::new(),
             false => format!(" ({})", printable(&run.reason)),
         };
@@ -287,7 +301,7 @@ impl Report {
                 number(counters.known),
                 number(counters.fetched),
                 number(counters.failed),
-                if site.in_hand { "  in hand" } else { "" },
+                if site.in_hand { "  active" } else { "" },
             );
         }
     }

@@ -9,11 +9,13 @@ use store::{
 };
 
 use super::{Context, known_as};
-use crate::{
+use collection::{
     archived::{Archived, Kept},
-    exit::{Exit, Failure},
-    setup,
     versions::{Picked, Versions},
+};
+use config::{
+    failure::{Exit, Failure},
+    setup,
 };
 
 /// URLs of a site among which the nearest is looked for: some milliseconds.
@@ -80,21 +82,22 @@ impl Story {
         ))
     }
 
-    /// A page may ask not to be shown from an archive: in its newest version, or in the one asked for.
-    pub fn may_be_shown(&self, noarchive: bool) -> Result<(), Failure> {
-        let newest = self.story.facts.as_ref().is_some_and(|facts| facts.noarchive);
-        match noarchive || newest {
-            false => Ok(()),
-            true => Err(Failure::usage(
-                format!("{} asks not to be shown from an archive (noarchive)", self.url),
-                "its history is kept: see harvestman history",
-            )),
-        }
+    /// Whether the page asks not to be shown from an archive: in its newest version, or in the one asked for.
+    pub fn is_noarchive(&self, version: bool) -> bool {
+        version || self.story.facts.as_ref().is_some_and(|facts| facts.noarchive)
+    }
+
+    /// What the page asks for is about giving it to others: whoever runs the collection may read it, and must know.
+    pub fn remark_noarchive(&self, context: &Context) {
+        context.say(&format!(
+            "the page says noarchive: {} is shown to you and left out of exports",
+            self.url
+        ));
     }
 }
 
 /// A failure that names what may have been meant.
-fn unknown(census: &Census, url: &CrawlUrl) -> Result<Failure, Failure> {
+pub(super) fn unknown(census: &Census, url: &CrawlUrl) -> Result<Failure, Failure> {
     let near = match other_spelling(census, url)? {
         Some(near) => Some(near),
         None => {

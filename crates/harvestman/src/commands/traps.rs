@@ -11,18 +11,21 @@ use serde_json::{Value, json};
 use store::{
     census::{Census, DecisionEntry},
     collection::Collection,
-    control::{self, Command},
+    control::{self, Command, Outcome},
     frontier::{LiftedTraps, SqliteFrontier},
 };
 
 use super::{Context, answer, decisions::known_site};
 use crate::{
     cli::{TrapsArgs, TrapsCommand},
-    exit::{Exit, Failure},
-    progress::some,
-    terminal::{print, printable},
+    terminal::print,
+};
+use config::{
+    amounts::some,
+    failure::{Exit, Failure},
     times,
 };
+use model::printable;
 
 pub fn run(context: &Context, args: &TrapsArgs) -> Result<Exit, Failure> {
     match &args.command {
@@ -230,21 +233,26 @@ fn lift(context: &Context, site: &str, pattern: Option<&str>) -> Result<Exit, Fa
     let site = known_site(&census, site)?;
     known_trap(&census.site_traps(&site)?, &site, pattern)?;
     let now = RealClock::new().now();
-    let result = match collection.lock() {
+    let outcome = match collection.lock() {
         Ok(_lock) => {
             let mut frontier = SqliteFrontier::open(&collection.database())?;
             let LiftedTraps { stops, pages } = frontier.lift_traps(&site, pattern, now)?;
-            let (stops, pages) = (some(stops, "trap"), some(pages, "page"));
-            format!("{stops} lifted; {pages} to be judged or read again")
+            Some(Outcome::Traps { lifted: stops, pages })
         }
         Err(StoreError::Busy { .. }) => {
             let (database, pattern) = (collection.database(), pattern.map(str::to_owned));
             let command = Command::LiftTrap { site: site.clone(), pattern };
             let id = control::request(&database, &command, now)?;
-            let waits = || "handed over; the running crawl takes it up when it can".to_owned();
-            answer::wait(&database, id)?.unwrap_or_else(waits)
+            answer::wait(&database, id)?
         }
         Err(error) => return Err(error.into()),
+    };
+    let result = match outcome {
+        Some(Outcome::Traps { lifted, pages }) => {
+            let (traps, pages) = (some(lifted, "trap"), some(pages, "page"));
+            format!("{traps} lifted; {pages} to be judged or read again")
+        }
+        _ => "handed over; the running crawl takes it up when it can".to_owned(),
     };
     tell(context, &result, Some(&from_now_on(&site, pattern)))
 }

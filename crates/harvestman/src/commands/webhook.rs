@@ -10,14 +10,17 @@ use store::{census::Census, collection::Collection, webhooks::DeadLetter};
 use super::Context;
 use crate::{
     cli::{WebhookArgs, WebhookCommand},
-    config::{Config, Kind, Webhook},
-    exit::{Exit, Failure},
-    progress::{number, some},
-    setup::Setup,
-    terminal::{print, printable},
-    times,
-    webhook::{self, Courier, PAUSE, Round, client::Client, payload::Delivery},
+    terminal::print,
 };
+use collection::webhook::{self, Courier, PAUSE, Round, client::Client, payload::Delivery};
+use config::{
+    Config, Kind, Webhook,
+    amounts::{number, some},
+    failure::{Exit, Failure},
+    setup::Setup,
+    times,
+};
+use model::printable;
 
 pub fn run(context: &Context, args: &WebhookArgs) -> Result<Exit, Failure> {
     let config = || context.config(Vec::new());
@@ -37,20 +40,6 @@ pub fn run(context: &Context, args: &WebhookArgs) -> Result<Exit, Failure> {
         WebhookCommand::Retry { ids, .. } => retry(context, &config()?, ids),
         WebhookCommand::Test { name } => test(context, &config()?, name.as_deref()),
     }
-}
-
-/// With what a crawl that tells others needs, or `None` where nobody is to be told.
-pub fn courier(
-    config: &Config,
-    setup: &Setup,
-    collection: &Collection,
-    clock: &Arc<dyn Clock>,
-) -> Result<Option<Courier>, Failure> {
-    if config.webhooks.is_empty() {
-        return Ok(None);
-    }
-    let client = Client::new(config, &setup.http, setup.dns.clone(), clock.clone())?;
-    Courier::new(&config.webhooks, collection, client, clock.clone()).map(Some)
 }
 
 fn list(context: &Context, config: &Config) -> Result<Exit, Failure> {
@@ -229,7 +218,7 @@ fn opened(context: &Context, config: &Config) -> Result<Courier, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
     let setup = Setup::new(config, &context.folder)?;
     let collection = Collection::open(&context.folder)?;
-    courier(config, &setup, &collection, &clock)?.ok_or_else(|| none(None))
+    webhook::courier(config, &setup, &collection, &clock)?.ok_or_else(|| none(None))
 }
 
 fn none(name: Option<&str>) -> Failure {

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::{Case, Contender, Score};
-use crate::{
-    config::units::time_text,
-    progress::{number, some},
+use config::{
+    amounts::{number, some},
+    units::time_text,
 };
 
 /// A policy's figures beside the oracle's.

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use simweb::{Latency, PageCount, WebOptions};
-use store::control::{self, Command};
+use store::control::{self, Command, Outcome};
 
 use crate::{
     raw::{Raw, reply},
@@ -167,7 +167,8 @@ fn a_block_left_for_a_crawl_that_ended_holds_for_the_next_from_its_first_request
     let id = control::request(&database, &command, model::Timestamp(1)).unwrap();
     world.run(&CRAWL).exits(0);
     assert_eq!(hosts(&world), ["s0.sim.test", "s2.sim.test"]);
-    assert_eq!(control::result_of(&database, id).unwrap().unwrap(), "1 block added");
+    let added = Outcome::Blocks { added: 1, removed: 0, pages: 0 };
+    assert_eq!(control::result_of(&database, id).unwrap(), Some(added));
     assert_eq!(world.number("SELECT count(*) FROM blocks"), 2);
 }
 

@@ -10,8 +10,8 @@ use std::{
     time::Duration,
 };
 
+use engine::pipeline::harvest::Ended;
 use harvester::clock::SimClock;
-use harvestman::pipeline::harvest::Ended;
 use model::{Clock, Timestamp};
 use rusqlite::Connection;
 use simweb::{

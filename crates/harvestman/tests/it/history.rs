@@ -432,13 +432,17 @@ fn an_unknown_page_is_told_with_what_may_have_been_meant() {
 }
 
 #[test]
-fn a_page_that_asks_not_to_be_shown_is_not_compared_either() {
+fn a_page_that_says_noarchive_is_shown_and_compared_with_a_remark() {
     let stage = Stage::new();
     stage.visit("200 OK", "<meta name=robots content=noarchive><p>secret one</p>");
     stage.visit("200 OK", "<p>open</p>");
-    stage.ask("show", &["--version", "1"]).exits(2).says(&["noarchive"]);
-    stage.ask("diff", &[]).exits(2).says(&["noarchive"]);
-    stage.ask("show", &[]).exits(0);
+    let shown = stage.ask("show", &["--version", "1"]);
+    assert_eq!(shown.exits(0).says(&["the page says noarchive"]).out, "secret one\n");
+    let compared = stage.ask("diff", &[]);
+    let out = &compared.exits(0).says(&["the page says noarchive"]).out;
+    assert!(out.contains("secret") && out.contains("open"), "{compared}");
+    let newest = stage.ask("show", &[]);
+    assert!(!newest.exits(0).err.contains("noarchive"), "{newest}");
 }
 
 #[test]

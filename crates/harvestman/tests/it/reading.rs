@@ -166,7 +166,7 @@ fn no_listing_tells_a_time_as_a_number() {
         &["batch", "list"],
         &["quarantine"],
         &["traps"],
-        &["replicas"],
+        &["mirrors"],
         &["report", "adaptation"],
         &["report", "hazards"],
         &["webhook", "dead"],

@@ -399,7 +399,7 @@ impl Copies {
     }
 
     fn states(&self) -> Vec<(String, String, String)> {
-        let rows = self.world.run(&["replicas", "--json"]).json();
+        let rows = self.world.run(&["mirrors", "--json"]).json();
         let text = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
         let rows = rows.as_array().unwrap().iter();
         rows.map(|row| (text(row, "site"), text(row, "original"), text(row, "state"))).collect()
@@ -417,10 +417,10 @@ fn said(site: &str, original: &str, state: &str) -> (String, String, String) {
 #[test]
 fn replicas_are_listed_by_default_and_crawled_all_the_same() {
     let copies = Copies::new("report");
-    copies.crawl(&["http://seed.s.test/"]).exits(0).says(&["harvestman replicas"]);
+    copies.crawl(&["http://seed.s.test/"]).exits(0).says(&["harvestman mirrors"]);
     assert_eq!(copies.states(), [said("r.r.test", "o.o.test", "reported")]);
-    let report = copies.world.run(&["report", "replicas", "--json"]).json();
-    let pair = &report["groups"][0]["replicas"][0];
+    let report = copies.world.run(&["report", "mirrors", "--json"]).json();
+    let pair = &report["groups"][0]["mirrors"][0];
     assert_eq!(report["precision"]["paper"], 92);
     assert_eq!(report["groups"][0]["original"], "o.o.test");
     assert_eq!(
@@ -428,12 +428,8 @@ fn replicas_are_listed_by_default_and_crawled_all_the_same() {
         (&"r.r.test".into(), &3.into(), &100.into())
     );
     let homes =
-        copies.world.run(&["report", "replicas", "--heuristic", "same-home", "--json"]).json();
-    assert_eq!(
-        homes["groups"][0]["replicas"].as_array().unwrap().len(),
-        2,
-        "p's home is equal too"
-    );
+        copies.world.run(&["report", "mirrors", "--heuristic", "same-home", "--json"]).json();
+    assert_eq!(homes["groups"][0]["mirrors"].as_array().unwrap().len(), 2, "p's home is equal too");
     let hazards =
         copies.world.run(&["report", "hazards", "--hazard", "replica-site", "--json"]).json();
     assert_eq!(hazards[0]["site"], "r.r.test");
@@ -450,7 +446,7 @@ fn links_to_a_folded_replica_lead_to_its_original_until_it_is_lifted() {
     assert_eq!(copies.states(), [said("r.r.test", "o.o.test", "folded")]);
     let told = copies.world.run(&["explain", "http://r.r.test/new?x=1"]);
     assert!(told.out.contains("taken as http://o.o.test/new?x=1"), "{told}");
-    assert!(told.out.contains("harvestman replicas lift r.r.test"), "{told}");
+    assert!(told.out.contains("harvestman mirrors lift r.r.test"), "{told}");
     copies.later.store(true, Ordering::SeqCst);
     copies.crawl(&["--fresh"]).exits(0);
     assert_eq!(copies.asked("r.r.test/"), 1, "its pages rest: {:?}", copies.raw.asked());
@@ -458,10 +454,10 @@ fn links_to_a_folded_replica_lead_to_its_original_until_it_is_lifted() {
     assert_eq!(copies.asked("r.r.test/new?x=1"), 0, "{:?}", copies.raw.asked());
     assert_eq!(copies.asked("o.o.test/new?x=1"), 1, "{:?}", copies.raw.asked());
 
-    copies.world.run(&["replicas", "lift", "r.r.test"]).exits(0);
+    copies.world.run(&["mirrors", "lift", "r.r.test"]).exits(0);
     copies.crawl(&["--fresh"]).exits(0);
     assert_eq!(copies.asked("r.r.test/new?x=1"), 1, "{:?}", copies.raw.asked());
-    copies.world.run(&["replicas", "find"]).exits(0);
+    copies.world.run(&["mirrors", "find"]).exits(0);
     assert_eq!(copies.states(), [said("r.r.test", "o.o.test", "lifted")]);
 }
 

@@ -5,12 +5,11 @@ use std::{
     time::Duration,
 };
 
-use harvester::{
-    clock::SimClock,
-    workbench::{self, SiteTerms, SpiderLimits, Terms, Workbench},
+use config::{
+    Config,
+    setup::returns::{COMMON, Returns, common_budget},
 };
-use harvestman::{
-    config::Config,
+use engine::{
     pipeline::{
         self, Mailbox, Outcome, Parts,
         course::{Bounds, Budgets, Course, Fingerprints, Helm},
@@ -20,8 +19,11 @@ use harvestman::{
         spiders::{Spider, Spiders},
         tally::Progress,
     },
-    revisiting::{COMMON, Returns, common_budget},
     timekeeping::set_right,
+};
+use harvester::{
+    clock::SimClock,
+    workbench::{self, SiteTerms, SpiderLimits, Terms, Workbench},
 };
 use manager::{Budget, PurseId};
 use model::{
@@ -174,6 +176,7 @@ pub fn crawl_by(
         forever: errand.until.is_some(),
         deadline: errand.until,
         rest_at: None,
+        pass_until: None,
         fetches_max: 10,
         sites_in_hand: 10,
         fetches_room: 10,
@@ -204,13 +207,13 @@ fn limits() -> FetchLimits {
 
 fn spider(seeds: &[CrawlUrl], returns: Returns, rules: SpiderRules) -> Spider {
     Spider {
-        notion: harvestman::pipeline::change::Notion::default(),
+        notion: config::setup::ChangeCriteria::default(),
         id: SpiderId(1),
         name: "default".to_owned(),
         rules,
         seeds: Arc::new(RwLock::new(seeds.iter().collect::<SeedSet>())),
         returns,
-        overrides: harvestman::config::Overrides::default(),
+        overrides: config::Overrides::default(),
         gather: gatherer::GatherOptions::default(),
         fetch_limits: Arc::new(limits()),
         cookies: Some(Arc::new([])),

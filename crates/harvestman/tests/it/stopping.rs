@@ -20,7 +20,7 @@ fn one_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on() {
         world.wait_for("five visits", |world| world.visits().len() >= 5);
         crawl.signal(signal);
         let done = crawl.wait(Duration::from_secs(30));
-        done.exits(0).says(&["finishing what is in flight", "to go on: harvestman"]);
+        done.exits(0).says(&["finishing what is in flight", "continue with: harvestman"]);
         let status = world.status();
         assert_eq!(status["state"], "stopped", "{signal}: {status:#}");
         let before = world.visits().len();

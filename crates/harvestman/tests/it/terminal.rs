@@ -10,9 +10,9 @@ use crate::{
     world::{Done, World},
 };
 
-/// Titles, type, languages, links; the bell, colours, a cleared screen, a new title, C1 controls, turned text.
-const HOSTILE: &str =
-    "\u{1b}]0;pwned\u{7}\u{1b}[2J\u{1b}[31mred\u{9b}1m\u{202e}deb\u{7f}\u{8}\u{85}\r";
+/// Titles, type, languages, links; the bell, colours, a cleared screen, a new title, C1 controls, turned and
+/// invisible text.
+const HOSTILE: &str = "\u{1b}]0;pwned\u{7}\u{1b}[2J\u{1b}[31mred\u{9b}1m\u{202e}deb\u{7f}\u{8}\u{85}\u{feff}pay\u{200b}\u{e0041}pal\r";
 
 /// The big list of naughty strings, where it is at hand.
 fn naughty() -> Vec<String> {
@@ -70,7 +70,8 @@ fn is_tame(args: &[&str], done: &Done) {
     for (name, text) in [("out", &done.out), ("err", &done.err)] {
         let wild = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
         let turned = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        let found = text.chars().find(|c| wild(*c) || (!json && turned(*c)));
+        let hidden = |c: char| matches!(c, '\u{feff}' | '\u{200b}' | '\u{e0000}'..='\u{e007f}');
+        let found = text.chars().find(|c| wild(*c) || (!json && (turned(*c) || hidden(*c))));
         assert_eq!(found, None, "{args:?}, standard {name}:\n{text:?}");
     }
 }
@@ -130,4 +131,51 @@ fn no_command_lets_what_was_crawled_drive_the_terminal() {
     }
     let met = world.run(&["report", "hazards", "--hazard", "control-characters", "--json"]).json();
     assert!(!met.as_array().unwrap().is_empty());
+}
+
+/// Runs a command with a terminal as its standard output: what the terminal would get.
+#[cfg(target_os = "linux")]
+fn on_terminal(command: &mut std::process::Command) -> Vec<u8> {
+    use std::io::Read;
+
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+    let theirs = std::fs::OpenOptions::new().read(true).write(true).open(name).unwrap();
+    let mut child = command.stdout(theirs).spawn().unwrap();
+    // Or its end of the terminal stays open here.
+    command.stdout(std::process::Stdio::null());
+    let (mut terminal, mut out, mut piece) = (std::fs::File::from(ours), Vec::new(), [0; 4096]);
+    // Its end is an error (EIO) once nobody has the other side open.
+    while let Ok(count @ 1..) = terminal.read(&mut piece) {
+        out.extend_from_slice(&piece[..count]);
+    }
+    assert!(child.wait().unwrap().success());
+    out
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_source_is_escaped_for_a_terminal_and_whole_for_a_pipe() {
+    let body = "<p>\u{1b}]0;pwned\u{7}\u{1b}[2J\0\u{9b}é\u{feff}\t</p>\n";
+    let raw = Raw::start(move |place, stream| match place {
+        "127.0.0.1/" => {
+            let fields = "Content-Type: text/html; charset=utf-8";
+            reply(stream, "200 OK", fields, body.as_bytes());
+        }
+        _ => reply(stream, "404 Not Found", "Content-Type: text/html", b"none"),
+    });
+    let world = World::new(WebOptions::default());
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    world.run(&["crawl", &url, "--delay", "0"]).exits(0);
+    assert_eq!(world.run(&["show", &url, "--html"]).exits(0).out, body);
+    let shown = on_terminal(&mut world.command(&["show", &url, "--html"]));
+    let shown = String::from_utf8(shown).unwrap().replace("\r\n", "\n");
+    // A terminal makes blanks of tabs, or not.
+    let (start, end) = ("<p>\\u{1b}]0;pwned\\u{7}\\u{1b}[2J\\u{0}\\u{9b}é\\u{feff}", "</p>\n");
+    assert!(shown.starts_with(start) && shown.ends_with(end), "{shown:?}");
+    assert!(!shown.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')), "{shown:?}");
 }

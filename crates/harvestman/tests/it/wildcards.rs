@@ -3,8 +3,8 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+use engine::pipeline::{Outcome, harvest::Ended};
 use harvester::clock::SimClock;
-use harvestman::pipeline::{Outcome, harvest::Ended};
 use model::{Clock, CrawlUrl, Timestamp};
 use seeder::{Scope, SpiderRules};
 use simweb::{Entry, Hazard, LogOptions, PageCount, SimFetcher, SimWeb, WebOptions, checks};

@@ -145,13 +145,22 @@ fn what_asked_not_to_be_archived_is_in_no_export_and_in_every_history() {
     world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
     let out = world.temp.path().join("out");
     world.run(&["export", "directory", "--out", out.to_str().unwrap()]).exits(0);
+    let whole = world.temp.path().join("whole");
+    let told = world.run(&["export", "directory", "--out", out.to_str().unwrap(), "--json"]);
+    assert_eq!(told.exits(0).json()["noarchive"], 2, "{told}");
     for folder in [out, world.folder.join("directory")] {
         let found = all_text(&folder);
         assert!(!found.contains("secret") && !found.contains("hidden"), "{found}");
         assert!(found.contains("open now"), "{found}");
     }
     let never = format!("{seed}never");
-    world.run(&["show", &never]).exits(2).says(&["noarchive", "harvestman history"]);
+    let args = ["export", "directory", "--include-noarchive", "--out", whole.to_str().unwrap()];
+    world.run(&args).exits(0);
+    let found = all_text(&whole);
+    assert!(found.contains("secret") && found.contains("hidden"), "{found}");
+    let shown = world.run(&["show", &never]);
+    assert_eq!(shown.exits(0).says(&["the page says noarchive"]).out.trim(), "hidden", "{shown}");
+    assert_eq!(world.run(&["show", &never, "--json"]).json()["noarchive"], true);
     let history = world.run(&["history", &never]);
     assert!(history.exits(0).out.contains("first seen"), "{history}");
 }

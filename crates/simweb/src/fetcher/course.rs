@@ -85,13 +85,7 @@ fn failed(after: Duration, kind: FailureKind, detail: &'static str) -> Course {
 fn answered(answer: Answer, limits: &FetchLimits) -> Course {
     let headers = Headers::parse(&answer.head);
     let announced: Option<u64> = headers.get("content-length").and_then(|n| n.parse().ok());
-    let early = if !is_wanted(&headers, limits) {
-        Some(Stopped::Type)
-    } else if announced.is_some_and(|length| length > limits.body_bytes_max) {
-        Some(Stopped::Announced)
-    } else {
-        None
-    };
+    let early = if !is_wanted(&headers, limits) { Some(Stopped::Type) } else { None };
     let (wire_body, download, cut) = match early {
         Some(_) => (Bytes::new(), Duration::ZERO, early),
         None => receive(&answer, announced, limits),

@@ -158,7 +158,7 @@ async fn bodies_stop_for_their_reason() {
 }
 
 #[tokio::test]
-async fn unwanted_types_and_lengths_stop_after_the_head() {
+async fn unwanted_types_stop_after_the_head_and_long_bodies_at_the_limit() {
     let bench = bench(|_| {});
     let picture = bench.fetcher.fetch(request("http://s0.sim.test/img/1.png")).await.unwrap();
     assert_eq!((picture.stopped, picture.wire_body.len()), (Some(Stopped::Type), 0));
@@ -166,7 +166,7 @@ async fn unwanted_types_and_lengths_stop_after_the_head() {
     let limits = FetchLimits { body_bytes_max: 100, ..(*small.limits).clone() };
     small.limits = Arc::new(limits);
     let page = bench.fetcher.fetch(small).await.unwrap();
-    assert_eq!((page.stopped, page.wire_body.len()), (Some(Stopped::Announced), 0));
+    assert_eq!((page.stopped, page.body.len()), (Some(Stopped::Length), 100));
 }
 
 #[tokio::test]

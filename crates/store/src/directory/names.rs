@@ -4,7 +4,8 @@
 //! - the names differ, also where a disk does not tell `A` from `a`;
 //! - no file has the name of a folder that another page needs;
 //! - a name stays below its folder, and every disk can hold it: parts of at most [`PART_BYTES_MAX`] bytes,
-//!   [`PATH_BYTES_MAX`] in all, no reserved name, no dot or blank at the end.
+//!   [`PATH_BYTES_MAX`] in all, no reserved name, no dot or blank at the end;
+//! - no part begins with `-`: programs take `rm *` for options there.
 //!
 //! Why they hold: a plain URL (lower case, no query, usual characters) keeps its text, from which the URL can
 //! be read back. Of any other the text is mended as far as needed, and the file carries `~` and the URL's
@@ -28,7 +29,25 @@ const EXTENSION_BYTES_MAX: usize = 5;
 
 /// Below the folder of a crawl.
 pub fn file_name(url: &CrawlUrl) -> PathBuf {
-    let host = host_folder(url);
+    name_in(url, Form::Now)
+}
+
+/// Where an older version of this program has put the page, where that was another place: parts could begin
+/// with `-`.
+pub(super) fn former_name(url: &CrawlUrl) -> Option<PathBuf> {
+    let former = name_in(url, Form::Former);
+    (former != file_name(url)).then_some(former)
+}
+
+/// By which rules a name is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Now,
+    Former,
+}
+
+fn name_in(url: &CrawlUrl, form: Form) -> PathBuf {
+    let host = host_folder(url, form);
     let mut plain = host.plain;
     let mut parts = vec![host.text];
     let mut segments: Vec<&str> = url.segments().collect();
@@ -36,7 +55,7 @@ pub fn file_name(url: &CrawlUrl) -> PathBuf {
     plain &= segments.len() <= FOLDERS_MAX;
     segments.truncate(FOLDERS_MAX);
     for segment in segments {
-        let folder = folder(segment);
+        let folder = folder(segment, form);
         plain &= folder.plain;
         parts.push(folder.text);
     }
@@ -46,24 +65,27 @@ pub fn file_name(url: &CrawlUrl) -> PathBuf {
         plain = false;
         parts.pop();
     }
-    let file = match plain_file(last).filter(|_| plain && url.query().is_none()) {
+    let file = match plain_file(last, form).filter(|_| plain && url.query().is_none()) {
         Some(file) => file,
-        None => marked_file(last, url),
+        None => marked_file(last, url, form),
     };
     parts.push(file);
     parts.iter().collect()
 }
 
 /// The folder of a site's pages: `example.org`, `example.org,8080`, `example.org,https`.
-fn host_folder(url: &CrawlUrl) -> Part {
+fn host_folder(url: &CrawlUrl, form: Form) -> Part {
     let (host, port) = (url.host(), url.port());
     let scheme = if url.is_https() { ",https" } else { "" };
     let port = port.map(|port| format!(",{port}")).unwrap_or_default();
-    let mut part = mended_host(host);
+    let mut part = mended_host(host, form);
     // A name's end says whose it is.
     let keep = PART_BYTES_MAX - scheme.len() - port.len();
     if part.text.len() > keep {
         part = Part { text: part.text[part.text.len() - keep..].to_owned(), plain: false };
+        if form == Form::Now && part.text.starts_with('-') {
+            part.text.replace_range(..1, "_");
+        }
     }
     part.text.push_str(scheme);
     part.text.push_str(&port);
@@ -72,12 +94,12 @@ fn host_folder(url: &CrawlUrl) -> Part {
 
 /// A host as its folder has it, before scheme and port.
 pub(super) fn host_text(host: &str) -> String {
-    mended_host(host).text
+    mended_host(host, Form::Now).text
 }
 
-fn mended_host(host: &str) -> Part {
+fn mended_host(host: &str, form: Form) -> Part {
     // A comma is ours here.
-    mended(&host.replace(',', "~"))
+    mended(&host.replace(',', "~"), form)
 }
 
 /// One part of a name.
@@ -89,8 +111,8 @@ struct Part {
 }
 
 /// A folder that would end like a file gets a `~`.
-fn folder(segment: &str) -> Part {
-    let mut part = mended(segment);
+fn folder(segment: &str, form: Form) -> Part {
+    let mut part = mended(segment, form);
     if part.text.len() >= PART_BYTES_MAX {
         part = Part { text: part.text[..PART_BYTES_MAX - 1].to_owned(), plain: false };
     }
@@ -101,11 +123,11 @@ fn folder(segment: &str) -> Part {
 }
 
 /// The name that says all of a plain segment.
-fn plain_file(segment: &str) -> Option<String> {
+fn plain_file(segment: &str, form: Form) -> Option<String> {
     if segment.is_empty() {
         return Some("index.html".to_owned());
     }
-    let part = mended(segment);
+    let part = mended(segment, form);
     if !part.plain || segment == "index.html" || segment.len() + 6 > PART_BYTES_MAX {
         return None;
     }
@@ -116,7 +138,7 @@ fn plain_file(segment: &str) -> Option<String> {
 }
 
 /// As much of the text as there is room for, the fingerprint, the extension.
-fn marked_file(segment: &str, url: &CrawlUrl) -> String {
+fn marked_file(segment: &str, url: &CrawlUrl, form: Form) -> String {
     let (mut text, end) = match (url.query(), extension(segment)) {
         (Some(query), _) if segment.is_empty() => (format!("index_{query}"), "html"),
         (Some(query), _) => (format!("{segment}_{query}"), "html"),
@@ -124,14 +146,14 @@ fn marked_file(segment: &str, url: &CrawlUrl) -> String {
         (None, None) if segment.is_empty() => ("index".to_owned(), "html"),
         (None, None) => (segment.to_owned(), "html"),
     };
-    text = mended(&text).text;
+    text = mended(&text, form).text;
     // All of it is ASCII by now.
     text.truncate(PART_BYTES_MAX - MARK_BYTES - end.len() - 1);
     format!("{text}~{}.{end}", digits(url.fingerprint().0))
 }
 
 /// The text with what some disk cannot hold replaced.
-fn mended(text: &str) -> Part {
+fn mended(text: &str, form: Form) -> Part {
     let usual = |c: char| c.is_ascii_alphanumeric() || "._-+=,@%".contains(c);
     let mut new: String = text.chars().map(|c| if usual(c) { c } else { '_' }).collect();
     if new.is_empty() {
@@ -141,7 +163,7 @@ fn mended(text: &str) -> Part {
         new.pop();
         new.push('_');
     }
-    if is_reserved(&new) {
+    if is_reserved(&new) || new.starts_with('-') && form == Form::Now {
         new.insert(0, '_');
     }
     let plain = new == text && !new.bytes().any(|b| b.is_ascii_uppercase());
@@ -218,6 +240,11 @@ mod tests {
             ("http://example.org/a./b.html", "example.org/a_/b~", ".html"),
             ("http://example.org/~user/", "example.org/_user/index~", ".html"),
             ("http://[::1]/", "___1_/index~", ".html"),
+            ("http://example.org/-rf", "example.org/_-rf~", ".html"),
+            ("http://example.org/--help.html", "example.org/_--help~", ".html"),
+            ("http://example.org/-n/x.html", "example.org/_-n/x~", ".html"),
+            ("http://example.org/-?-a", "example.org/_-_-a~", ".html"),
+            ("http://-a.example.org/", "_-a.example.org/index~", ".html"),
             ("http://example.org/.../x%00y.html", "example.org/.._/x%00y~", ".html"),
         ] {
             let name = name(url);
@@ -226,11 +253,27 @@ mod tests {
     }
 
     #[test]
+    fn only_names_that_began_with_a_dash_were_others_before() {
+        let former = |url: &str| {
+            let name = former_name(&CrawlUrl::parse(url).unwrap())?;
+            Some(name.to_string_lossy().into_owned())
+        };
+        for url in ["http://a.example/", "http://a.example/b-c/-d_/x-", "http://a.example/a/?-b"] {
+            assert_eq!(former(url).is_some(), url.contains("/-"), "{url}");
+        }
+        assert_eq!(former("http://a.example/-x").as_deref(), Some("a.example/-x~.html"));
+        assert_eq!(former("http://a.example/-n/x.html").as_deref(), Some("a.example/-n/x.html"));
+    }
+
+    #[test]
     fn a_long_url_has_a_name_that_every_disk_can_hold() {
         let deep = format!("http://example.org/{}", "folder/".repeat(500));
         let long = format!("http://example.org/{}.html", "x".repeat(3_000));
         let host = format!("http://{}example.org/", "a123456789.".repeat(20));
-        for url in [&deep, &long, &host] {
+        // Cut at each of its signs in turn.
+        let dashes =
+            ["", "x", "xy"].map(|x| format!("http://{}{x}.example.org/", "a--.".repeat(60)));
+        for url in [&deep, &long, &host].into_iter().chain(&dashes) {
             holds(&name(url));
         }
         assert!(name(&host).contains("example.org/"), "the end of a host says whose it is");
@@ -244,6 +287,7 @@ mod tests {
         for part in name.split('/') {
             assert!(!part.is_empty() && part.len() <= PART_BYTES_MAX, "{name}");
             assert!(!part.ends_with(['.', ' ']) && !is_reserved(part), "{name}");
+            assert!(!part.starts_with('-'), "{name}");
             assert!(part.bytes().all(|b| b.is_ascii_graphic() && !b"<>:\"\\|?*".contains(&b)));
         }
     }
@@ -252,6 +296,7 @@ mod tests {
         let segment = prop_oneof![
             "[aA]{0,2}",
             "(index|a|b|con|NUL|\\.\\.|~|%2e|%00|é| )?(\\.(html|HTML|htm|php|))?",
+            "_?-{1,2}[a-z]?(\\.html)?",
             "[ -~]{0,12}",
             "x{190,210}",
         ];
@@ -262,6 +307,7 @@ mod tests {
             "a:80",
             "a:8080",
             "a:443",
+            "-a",
             "a,https",
             "\\[::1\\]",
             "10\\.0\\.0\\.1"

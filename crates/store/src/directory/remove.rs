@@ -2,19 +2,20 @@
 
 use std::{
     collections::HashSet,
-    fs, io,
+    fs, io, iter,
     path::{Path, PathBuf},
 };
 
 use model::{SiteKey, StoreError};
 
-use super::names::{file_name, host_text};
+use super::names::{file_name, former_name, host_text};
 use crate::forget::{Target, Targets};
 
 /// Can be done again; what is not there is no trouble.
 pub(crate) fn remove(root: &Path, targets: &Targets) -> Result<(), StoreError> {
     let odd: HashSet<String> = targets.list().iter().filter_map(folder_of_site).collect();
-    let pages: Vec<PathBuf> = targets.pages().map(|url| file_name(&url)).collect();
+    let names = |url| iter::once(file_name(&url)).chain(former_name(&url));
+    let pages: Vec<PathBuf> = targets.pages().flat_map(names).collect();
     for crawl in folders(root)? {
         for site in folders(&crawl)? {
             let name = site.file_name().unwrap_or_default().to_string_lossy().into_owned();

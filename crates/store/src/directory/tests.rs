@@ -132,3 +132,20 @@ fn what_is_forgotten_leaves_every_folder_and_others_stay() {
     forget(Target::Site("stays.example".to_owned()));
     assert_eq!(fs::read_dir(&root).unwrap().count(), 0, "no empty folders stay");
 }
+
+#[test]
+fn a_name_that_began_with_a_dash_is_forgotten_under_both_names() {
+    let temp = tempfile::tempdir().unwrap();
+    let root = temp.path().join("directory");
+    let directory = Directory::new(root.clone(), once());
+    let page = "http://a.example/-x";
+    directory.write(&url(page), START, b"now").unwrap();
+    let folder = root.join("2026-11-16_03-05-49/a.example");
+    let [now] = &fs::read_dir(&folder).unwrap().collect::<Vec<_>>()[..] else { panic!("one file") };
+    assert!(now.as_ref().unwrap().file_name().to_string_lossy().starts_with("_-x~"));
+    fs::write(folder.join("-x~.html"), "as it was written before").unwrap();
+    fs::write(folder.join("other.html"), "stays").unwrap();
+    remove(&root, &Targets::new(vec![Target::Url(page.to_owned())])).unwrap();
+    let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["other.html"]);
+}

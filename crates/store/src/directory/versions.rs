@@ -29,6 +29,8 @@ pub struct KeptVersion {
     pub url: CrawlUrl,
     site: i64,
     fp: i64,
+    /// The page asked not to be shown from an archive when it was last seen; an older version may have asked too.
+    pub noarchive: bool,
     pub record: RecordLocation,
     /// Every visit that saw it, oldest first.
     pub times: Vec<Timestamp>,
@@ -40,8 +42,8 @@ impl Census {
         self.ask(list_sittings)
     }
 
-    /// Versions of HTML pages behind `after` that were seen in the span, in the order they were settled. Pages
-    /// that ask not to be shown from an archive are left out, as are versions that are kept no more.
+    /// Versions of HTML pages behind `after` that were seen in the span, in the order they were settled.
+    /// Versions that are kept no more are left out.
     pub fn kept_versions(
         &self,
         after: i64,
@@ -51,11 +53,11 @@ impl Census {
         self.ask(|sql| {
             sql.prepare_cached(
                 "SELECT v.seq, p.url, v.first, v.times, v.record_volume, v.record_offset, \
-                 v.record_length, v.site, v.fp FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
+                 v.record_length, v.site, v.fp, f.noarchive FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
                  JOIN sites s ON s.id = v.site LEFT JOIN spiders n ON n.id = p.spider \
                  JOIN page_facts f ON f.site = v.site AND f.fp = v.fp \
                  WHERE v.seq > ?1 AND v.change IN (0, 1, 2, 7) AND v.record_volume IS NOT NULL \
-                 AND v.status BETWEEN 200 AND 299 AND p.requisite = 0 AND f.noarchive = 0 \
+                 AND v.status BETWEEN 200 AND 299 AND p.requisite = 0 \
                  AND f.media_type IN ('text/html', 'application/xhtml+xml') \
                  AND (?2 IS NULL OR v.last >= ?2) AND (?3 IS NULL OR v.first <= ?3) \
                  AND (?4 IS NULL OR n.name = ?4) AND (?5 IS NULL OR s.key = ?5) \
@@ -115,6 +117,7 @@ fn kept_version(row: &Row<'_>) -> rusqlite::Result<KeptVersion> {
         times: unpack_times(first, packed),
         site: row.get(7)?,
         fp: row.get(8)?,
+        noarchive: row.get(9)?,
     })
 }
 

@@ -3,7 +3,9 @@
 use model::StoreError;
 
 use super::{Journal, Step, Work, journal, volumes::Found};
-use crate::links::{LinkRecord, StoredLink, Thinned, rewrite, segment_path, segments};
+use crate::links::{
+    LinkRecord, StoredLink, Thinned, index::remove_outdated, rewrite, segment_path, segments,
+};
 
 impl Work<'_> {
     /// Step 3: records, then the files of pages, then links.
@@ -52,6 +54,7 @@ impl Work<'_> {
             (self.progress)(Step::Named)?;
             journal::put_in_place(self.collection)?;
         }
+        remove_outdated(&folder, self.frontier.links_rewritten()?)?;
         journal::remove_strays(self.collection)
     }
 

@@ -31,8 +31,11 @@ fn it_does_so_in_volumes_of_every_kind_and_their_dictionaries_forget_too() {
 fn stopped_at_any_step(every_kind: bool) {
     let made = tempfile::tempdir().unwrap();
     build(made.path(), every_kind);
+    assert_eq!(linking_to_gone(made.path()).unwrap(), 18, "the index is there");
     let whole = copy_of(made.path());
     let removed = run(whole.path(), usize::MAX).unwrap();
+    let left: Vec<_> = fs::read_dir(whole.path().join("links/index")).unwrap().flatten().collect();
+    assert!(left.iter().all(|entry| entry.file_name() == "lock"), "{left:?}");
     let end = state(whole.path());
     assert_eq!((removed.pages, removed.records, removed.made_whole), (7, 12, 1), "{removed:?}");
     assert!(removed.volumes_rewritten > 1 && removed.links > 6, "{removed:?}");
@@ -49,6 +52,11 @@ fn stopped_at_any_step(every_kind: bool) {
         let collection = Collection::open(trial.path()).unwrap();
         // Whoever reads now reads every page of the others.
         let now = state(trial.path());
+        // Whoever asks for links meanwhile has all of before, none, or no answer.
+        match linking_to_gone(trial.path()) {
+            Ok(links) => assert!([0, 18].contains(&links), "step {steps}: {links}"),
+            Err(error) => assert!(matches!(error, StoreError::Removing { .. }), "{error}"),
+        }
         assert!(end.iter().all(|(url, body)| now.get(url) == Some(body)), "step {steps}");
         if steps % 2 == 0 {
             let lock = collection.lock().unwrap();
@@ -57,6 +65,7 @@ fn stopped_at_any_step(every_kind: bool) {
         }
         run(trial.path(), usize::MAX).unwrap();
         assert_eq!(state(trial.path()), end, "step {steps}");
+        assert_eq!(linking_to_gone(trial.path()).unwrap(), 0, "step {steps}");
         is_clean(trial.path());
         steps += 1;
     }
@@ -106,6 +115,60 @@ fn run(folder: &Path, stop_at: usize) -> Result<Removed, StoreError> {
         },
     };
     forget(&collection, &lock, request)
+}
+
+/// How many pages link to one that goes, by the index.
+fn linking_to_gone(folder: &Path) -> Result<u64, StoreError> {
+    let collection = Collection::open(folder)?;
+    let census = crate::census::Census::open(&collection)?;
+    let target = CrawlUrl::parse(&format!("http://{GONE}/page-2")).unwrap().fingerprint();
+    crate::links::index::ask(&collection, &census, &mut |_| Ok(()), |index| {
+        index.count_linking_to(target).map(|count| count.latest)
+    })
+}
+
+#[test]
+fn broken_pages_are_those_whose_last_visit_says_so() {
+    let made = tempfile::tempdir().unwrap();
+    build(made.path(), false);
+    let collection = Collection::open(made.path()).unwrap();
+    let census = crate::census::Census::open(&collection).unwrap();
+    let all = crate::census::BrokenFilter::default();
+    assert_eq!(census.broken(&all, None, 10).unwrap(), []);
+    let frontier = SqliteFrontier::open(&collection.database()).unwrap();
+    let answered = |url: &str, state: u8, status: u16| {
+        let sql = format!(
+            "UPDATE visits SET status = {status} WHERE (site, fp) IN \
+             (SELECT site, fp FROM pages WHERE url = '{url}'); \
+             UPDATE pages SET state = {state} WHERE url = '{url}'"
+        );
+        frontier.connection.execute_batch(&sql).unwrap();
+    };
+    answered("http://a.example/page-0", 5, 404);
+    answered("http://a.example/page-2", 5, 410);
+    answered("http://b.example/page-0", 4, 503);
+    let urls = |filter: &crate::census::BrokenFilter| {
+        let (mut found, mut after) = (Vec::new(), None);
+        while let Some(page) = census.broken(filter, after, 1).unwrap().pop() {
+            after = Some((page.site, page.fp));
+            let known = census.standing_of(&CrawlUrl::parse(&page.url).unwrap()).unwrap();
+            assert_eq!(known.as_ref(), Some(&page));
+            assert_eq!(census.standing(page.site, page.fp).unwrap(), known);
+            found.push((page.url, page.status.unwrap()));
+        }
+        assert_eq!(census.count_broken(filter).unwrap(), found.len() as u64);
+        found.sort();
+        found
+    };
+    let (first, second) =
+        ("http://a.example/page-0".to_owned(), "http://a.example/page-2".to_owned());
+    let gone = vec![(first, 404), (second, 410)];
+    assert_eq!(urls(&all), gone);
+    let site = |name: &str| Some(name.to_owned());
+    assert_eq!(urls(&crate::census::BrokenFilter { site: site("a.example"), any: true }), gone);
+    let other = urls(&crate::census::BrokenFilter { site: site("b.example"), any: true });
+    assert_eq!(other, [("http://b.example/page-0".to_owned(), 503)]);
+    assert_eq!(urls(&crate::census::BrokenFilter { site: site("b.example"), any: false }), []);
 }
 
 /// Every page with a record, and the body that can be read of it, also where a revisit refers to it.
@@ -346,9 +409,9 @@ pub(crate) fn check_out() -> CheckOut {
 
 pub(crate) fn copy_of(folder: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
-    for inner in ["", "volumes", "links"] {
+    for inner in ["", "volumes", "links", "links/index"] {
         fs::create_dir_all(copy.path().join(inner)).unwrap();
-        for entry in fs::read_dir(folder.join(inner)).unwrap() {
+        for entry in fs::read_dir(folder.join(inner)).into_iter().flatten() {
             let path = entry.unwrap().path();
             if path.is_file() {
                 fs::copy(&path, copy.path().join(inner).join(path.file_name().unwrap())).unwrap();

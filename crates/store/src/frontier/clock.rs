@@ -50,6 +50,32 @@ impl SqliteFrontier {
         Ok(moved)
     }
 
+    /// The clock showed `before` and was set to `now`, forward or back. What was to come at a moment after `before` is as
+    /// far off as it was; what had come has come. That holds for the waits of sites, for first visits and their
+    /// retries, and for copies of robots.txt. When pages are to be seen again is left as dates, save that none that was
+    /// due becomes late. After a step back see [`SqliteFrontier::cap_dues`] too.
+    ///
+    /// Looks at every page that waits: some seconds for ten million.
+    pub fn clock_was_set(&mut self, before: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+        let mut after = Some(0);
+        while let Some(from) = after {
+            after = self.transact(now, |work| move_part(work, from, before.0, now.0))?;
+        }
+        if now > before {
+            // Else it would seem to have rested for all that time.
+            self.begin_clock_at(now);
+        }
+        self.change(now, |sql| {
+            sql.execute(
+                "UPDATE robots SET \
+                 expires = CASE WHEN expires > ?1 THEN expires + ?2 - ?1 ELSE min(expires, ?2) END, \
+                 unreachable_since = min(unreachable_since + ?2 - ?1, ?2)",
+                [before.0, now.0],
+            )
+            .map(drop)
+        })
+    }
+
     /// What the planner left to go on from.
     pub fn planner_state(&self) -> Result<Option<String>, StoreError> {
         self.connection
@@ -94,6 +120,41 @@ fn cap_part(
         moved += pages as u64;
     }
     Ok((moved, sites.last().map(|(site, _)| site.0)))
+}
+
+/// The sites after this number; from where to go on.
+fn move_part(work: &mut Work<'_>, after: i64, before: i64, now: i64) -> Result<Option<i64>, Fault> {
+    let sites: Vec<(SiteId, bool)> = work
+        .sql
+        .prepare_cached("SELECT id, leased FROM sites WHERE id > ?1 ORDER BY id LIMIT ?2")?
+        .query_map(params![after, SITES], |row| Ok((SiteId(row.get(0)?), row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    for (site, leased) in &sites {
+        move_site(work, *site, before, now)?;
+        if !leased {
+            rouse(work, *site)?;
+        }
+    }
+    Ok(sites.last().map(|(site, _)| site.0))
+}
+
+fn move_site(work: &Work<'_>, site: SiteId, before: i64, now: i64) -> Result<(), Fault> {
+    for sql in [
+        "UPDATE sites SET pause_saved = pause_saved + ?3 - ?2, not_before = \
+         CASE WHEN not_before > ?2 THEN not_before + ?3 - ?2 ELSE min(not_before, ?3) END \
+         WHERE id = ?1",
+        // Since when it is down: how long it is left alone follows from that.
+        "UPDATE sites SET traps = json_set(traps, '$.down.since', \
+         json_extract(traps, '$.down.since') + ?3 - ?2) \
+         WHERE id = ?1 AND json_extract(traps, '$.down.since') IS NOT NULL",
+        "UPDATE pages SET due = CASE WHEN due > ?2 THEN due + ?3 - ?2 ELSE ?3 END \
+         WHERE site = ?1 AND turn NOT IN (2, 4) AND due IS NOT NULL AND due > min(?2, ?3)",
+        "UPDATE pages SET due = ?3 \
+         WHERE site = ?1 AND turn IN (2, 4) AND due IS NOT NULL AND due > ?3 AND due <= ?2",
+    ] {
+        work.sql.prepare_cached(sql)?.execute(params![site.0, before, now])?;
+    }
+    Ok(())
 }
 
 fn cap_site(work: &Work<'_>, site: SiteId, now: i64, horizon: i64) -> Result<usize, Fault> {

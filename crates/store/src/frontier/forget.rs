@@ -98,6 +98,7 @@ impl SqliteFrontier {
             if let Some(position) = links {
                 put_meta(work.sql, "links-mark", &position)?;
             }
+            count_rewriting(work.sql)?;
             put_meta(work.sql, FILES, &files)
         })
     }
@@ -107,6 +108,18 @@ impl SqliteFrontier {
             "DROP TABLE IF EXISTS temp.forgotten_sites; DROP TABLE IF EXISTS temp.forgotten_pages",
         )
     }
+}
+
+/// The row of `meta` that counts how often segments were rewritten: an index of their offsets was made before or after.
+pub(crate) const LINKS_REWRITTEN: &str = "links-rewritten";
+
+fn count_rewriting(sql: &Connection) -> rusqlite::Result<()> {
+    sql.execute(
+        "INSERT INTO meta (name, value) VALUES (?1, '1') \
+         ON CONFLICT (name) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
+        [LINKS_REWRITTEN],
+    )
+    .map(drop)
 }
 
 /// The row of `meta` with the files that wait to take their place.

@@ -277,7 +277,7 @@ pub(super) fn call(
     Ok(called)
 }
 
-fn is_leased(sql: &Connection, site: SiteId) -> Result<bool, Fault> {
+pub(super) fn is_leased(sql: &Connection, site: SiteId) -> Result<bool, Fault> {
     let mut statement = sql.prepare_cached("SELECT 1 FROM sites WHERE id = ?1 AND leased = 1")?;
     Ok(statement.exists([site.0])?)
 }

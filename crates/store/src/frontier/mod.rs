@@ -36,6 +36,7 @@ mod tally;
 mod traps;
 mod updates;
 mod verify;
+mod visit;
 
 #[cfg(test)]
 mod plain;
@@ -54,9 +55,10 @@ pub use sqlite::{Marks, SqliteFrontier};
 pub use start::{RecordExtent, Seed};
 pub use traps::LiftedTraps;
 pub use verify::{Finding, Topic};
+pub use visit::Called;
 
 pub(crate) use batches::{HARVESTED, collection_id, list_batches};
-pub(crate) use forget::FILES;
+pub(crate) use forget::{FILES, LINKS_REWRITTEN};
 pub(crate) use habits::outlook;
 pub(crate) use rows::{
     FACTS, ROBOTS, facts_from_row, record_from_row, robots_from_row, site_traps_from_row,

@@ -123,6 +123,16 @@ impl SqliteFrontier {
         Ok(Marks { archive, links: self.decode(read("links-mark")?)? })
     }
 
+    /// How often takedowns have rewritten link segments.
+    pub(crate) fn links_rewritten(&self) -> Result<u64, StoreError> {
+        let count: Option<i64> = self
+            .connection
+            .prepare_cached("SELECT CAST(value AS INTEGER) FROM meta WHERE name = ?1")
+            .and_then(|mut s| s.query_row([super::LINKS_REWRITTEN], |row| row.get(0)).optional())
+            .map_err(|e| store_error(&self.path, e))?;
+        Ok(count.map_or(0, i64::unsigned_abs))
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -2,15 +2,15 @@
 
 use std::{
     fs::File,
-    io::{BufReader, ErrorKind, Read},
+    io::{BufReader, ErrorKind, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
-use model::StoreError;
+use model::{Fingerprint, StoreError, Timestamp};
 
 use super::{
     FRAME_BYTES, HEADER_BYTES, LinkPosition, MAGIC,
-    encoding::{LinkRecord, decode, frame},
+    encoding::{LinkRecord, decode, frame, skim},
     segment_path, segments,
 };
 
@@ -112,25 +112,65 @@ impl Segment {
         Ok(is_whole.then_some(Segment { number, file, offset: HEADER_BYTES, bytes }))
     }
 
+    /// The same, to be read from a record on that begins at `offset`.
+    pub(super) fn open_at(
+        dir: &Path,
+        number: u32,
+        offset: u64,
+    ) -> Result<Option<Segment>, StoreError> {
+        let Some(mut segment) = Segment::open(dir, number)? else { return Ok(None) };
+        segment.offset = offset.max(HEADER_BYTES);
+        let moved = segment.file.seek(SeekFrom::Start(segment.offset));
+        moved.map_err(|e| StoreError::io("read", segment_path(dir, number), e))?;
+        Ok(Some(segment))
+    }
+
     pub(super) fn read(&mut self) -> std::io::Result<Next> {
+        let sum = match self.fill_record()? {
+            Filled::Record(sum) => sum,
+            Filled::Torn => return Ok(Next::Torn),
+            Filled::End => return Ok(Next::End),
+        };
+        let Some(record) = decode(&self.bytes[FRAME_BYTES..], sum) else { return Ok(Next::Torn) };
+        self.offset += self.bytes.len() as u64;
+        Ok(Next::Record(record))
+    }
+
+    /// As [`Segment::read`], without the texts; the targets replace what is in `targets`. `None` at the end of what
+    /// can be read.
+    pub(super) fn skim(
+        &mut self,
+        targets: &mut Vec<Fingerprint>,
+    ) -> std::io::Result<Option<(Fingerprint, Timestamp)>> {
+        let Filled::Record(sum) = self.fill_record()? else { return Ok(None) };
+        let Some(found) = skim(&self.bytes[FRAME_BYTES..], sum, targets) else { return Ok(None) };
+        self.offset += self.bytes.len() as u64;
+        Ok(Some(found))
+    }
+
+    /// The next record's bytes and its checksum, not compared yet.
+    fn fill_record(&mut self) -> std::io::Result<Filled> {
         let mut head = [0; FRAME_BYTES];
         match fill(&mut self.file, &mut head)? {
-            0 => return Ok(Next::End),
+            0 => return Ok(Filled::End),
             FRAME_BYTES => {}
-            _ => return Ok(Next::Torn),
+            _ => return Ok(Filled::Torn),
         }
-        let Some((length, sum)) = frame(head) else { return Ok(Next::Torn) };
+        let Some((length, sum)) = frame(head) else { return Ok(Filled::Torn) };
         // Read as it comes: a torn length must not reserve memory for what is not there.
         self.bytes.clear();
         self.bytes.extend(head);
         (&mut self.file).take(length as u64).read_to_end(&mut self.bytes)?;
         // A wrong length at the end of a file would otherwise find the right bytes.
         let whole = self.bytes.len() == FRAME_BYTES + length;
-        let record = decode(&self.bytes[FRAME_BYTES..], sum).filter(|_| whole);
-        let Some(record) = record else { return Ok(Next::Torn) };
-        self.offset += (FRAME_BYTES + length) as u64;
-        Ok(Next::Record(record))
+        Ok(if whole { Filled::Record(sum) } else { Filled::Torn })
     }
+}
+
+enum Filled {
+    Record(u32),
+    Torn,
+    End,
 }
 
 /// As many bytes as there are.

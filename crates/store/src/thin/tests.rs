@@ -13,7 +13,7 @@ use crate::{
 
 const DAY: i64 = 86_400_000;
 const DAYS: i64 = 60;
-pub(super) const PAGE: &str = "http://a.example/p";
+pub(crate) const PAGE: &str = "http://a.example/p";
 /// Has the payload that `PAGE` had on the third day, and refers to it.
 const HEIR: &str = "http://a.example/q";
 
@@ -32,7 +32,7 @@ fn end() -> Timestamp {
 
 /// A page with a version a day, each seen again by a 304, and another that shares a payload with it; in volumes
 /// of every kind.
-fn build(folder: &Path) {
+pub(crate) fn build(folder: &Path) {
     build_seen_again(folder, 1);
 }
 
@@ -102,7 +102,7 @@ pub(super) fn run(folder: &Path, keep: &Keep, stop_at: usize) -> Result<Thinned,
 }
 
 /// Every row that has a record, with the body that can be read of it.
-fn state(folder: &Path) -> BTreeMap<i64, Vec<u8>> {
+pub(crate) fn state(folder: &Path) -> BTreeMap<i64, Vec<u8>> {
     let frontier = SqliteFrontier::open(&folder.join("crawl.db")).unwrap();
     let volumes = Volumes::new(folder.join("volumes"));
     let rows: Vec<(i64, RecordLocation)> = frontier

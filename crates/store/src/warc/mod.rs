@@ -27,6 +27,7 @@ mod ledger;
 mod member;
 mod met;
 mod names;
+mod not_modified;
 mod opened;
 mod pairs;
 mod press;
@@ -59,6 +60,9 @@ pub use verify::{Problem, Report, Verifier, verify_volume};
 pub(crate) use date::date_text;
 pub(crate) use edit::{Edit, Moved, Moves, record_at, rewrite};
 pub(crate) use ids::draw;
+#[cfg(test)]
+pub(crate) use not_modified::in_old_form;
+pub(crate) use not_modified::{in_new_form, is_old_form};
 pub(crate) use press::Press;
 pub(crate) use repack::without_dictionary;
 pub(crate) use whole::{made_whole, referring_to};

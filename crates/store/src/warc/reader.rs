@@ -15,6 +15,7 @@ use super::{
     dictionary::{may_begin_skippable, read_skippable},
     frame::Unpacker,
     http::HttpParts,
+    not_modified,
     unpacked::Unpacked,
 };
 
@@ -69,9 +70,9 @@ impl Record {
         self.field("WARC-Type").unwrap_or("")
     }
 
-    /// The HTTP message of a request, response or revisit.
+    /// The HTTP message of a request, response or revisit, wherever its head stands.
     pub fn http(&self) -> HttpParts {
-        HttpParts::split(&self.block)
+        HttpParts::split(&not_modified::head(self).unwrap_or_else(|| self.block.clone()))
     }
 
     pub fn end(&self) -> u64 {

@@ -94,7 +94,7 @@ fn kind(record: &Record, payload_digest: [u8; 20]) -> Result<EntryKind, String> 
     Ok(if not_modified { EntryKind::NotModified(earlier) } else { EntryKind::SamePayload(earlier) })
 }
 
-fn said_digest(record: &Record) -> Option<[u8; 20]> {
+pub(super) fn said_digest(record: &Record) -> Option<[u8; 20]> {
     let said = record.field("WARC-Payload-Digest").or_else(|| word(record, "payload"));
     said.and_then(parse_digest)
 }

@@ -2,9 +2,10 @@
 //!
 //! Payload digests are over the entity (transfer coding removed). Where a response is chunked the field
 //! is left out: the standard makes it optional there, and `warcio check`, the checker most people use,
-//! hashes the chunk framing with it and would call every such record broken. A revisit of identical
-//! payload must carry it and does; one for a 304 must not. Whatever is left out stands in our own
-//! field, [`VISIT_FIELD`], together with what a rebuilt [`model::Exchange`] needs and WARC has no word for.
+//! hashes the chunk framing with it and would call every such record broken. A revisit refers to its original by
+//! URL and date, and names the digest as well where a response in its place would (`not_modified.rs` says why).
+//! Whatever is left out stands in our own field, [`VISIT_FIELD`], together with what a rebuilt
+//! [`model::Exchange`] needs and WARC has no word for.
 
 use std::io::Write;
 
@@ -19,6 +20,7 @@ use super::{
     http,
     ids::{record_id_text, request_id},
     met::{self, MET_FIELD},
+    not_modified,
 };
 
 pub(super) const VISIT_FIELD: &str = "Harvestman-Visit";
@@ -79,37 +81,40 @@ pub(super) fn request(out: &mut Vec<u8>, entry: &ArchiveEntry<'_>) {
 /// The response, or the revisit that stands in its place.
 pub(super) fn response(out: &mut Vec<u8>, entry: &ArchiveEntry<'_>) {
     let exchange = entry.exchange;
-    let (kind, body): (&str, &[u8]) = match entry.kind {
-        EntryKind::Response => ("response", &exchange.wire_body),
-        EntryKind::SamePayload(_) | EntryKind::NotModified(_) => ("revisit", b""),
-    };
+    let kind = if matches!(entry.kind, EntryKind::Response) { "response" } else { "revisit" };
     begin(out, kind, entry.record_id, exchange.started);
     target(out, exchange);
     field(out, "WARC-Concurrent-To", &record_id_text(request_id(entry.record_id)));
-    let payload = digest_text(said_payload(entry));
-    let digest_said = match &entry.kind {
-        EntryKind::Response => !http::is_chunked(&exchange.headers),
-        EntryKind::SamePayload(earlier) => {
-            revisit(out, SAME_PAYLOAD, earlier);
-            true
-        }
-        EntryKind::NotModified(earlier) => {
-            revisit(out, NOT_MODIFIED, earlier);
-            false
-        }
-    };
+    match &entry.kind {
+        EntryKind::Response => {}
+        EntryKind::SamePayload(earlier) => revisit(out, SAME_PAYLOAD, earlier),
+        EntryKind::NotModified(earlier) => revisit(out, NOT_MODIFIED, earlier),
+    }
     if let Some(reason) = truncated(entry) {
         field(out, "WARC-Truncated", reason);
     }
+    match &entry.kind {
+        EntryKind::Response => message(out, entry, &exchange.wire_body),
+        EntryKind::SamePayload(_) => message(out, entry, b""),
+        EntryKind::NotModified(_) => {
+            ours(out, exchange, Some(&digest_text(said_payload(entry))));
+            not_modified::write_head(out, &exchange.response_head);
+            finish(out, &[]);
+        }
+    }
+}
+
+/// The rest of a record whose block is an HTTP message.
+fn message(out: &mut Vec<u8>, entry: &ArchiveEntry<'_>, body: &[u8]) {
+    let exchange = entry.exchange;
+    let payload = digest_text(said_payload(entry));
     let block = entry.block_digest.unwrap_or_else(|| sha1(&[&exchange.response_head, body]));
     field(out, "WARC-Block-Digest", &digest_text(&block));
-    if digest_said {
+    let chunked = http::is_chunked(&exchange.headers);
+    if !chunked {
         field(out, "WARC-Payload-Digest", &payload);
     }
-    visit(out, exchange, if digest_said { None } else { Some(&payload) });
-    if let Some(met) = met::all(&exchange.met) {
-        field(out, MET_FIELD, &met);
-    }
+    ours(out, exchange, chunked.then_some(payload.as_str()));
     field(out, "Content-Type", "application/http; msgtype=response");
     finish(out, &[&exchange.response_head, body]);
 }
@@ -194,6 +199,14 @@ fn revisit(out: &mut Vec<u8>, profile: &str, earlier: &RefersTo) {
     field(out, "WARC-Profile", profile);
     field(out, "WARC-Refers-To-Target-URI", &earlier.target_uri);
     field(out, "WARC-Refers-To-Date", &date_text(earlier.date));
+}
+
+/// Our own fields.
+fn ours(out: &mut Vec<u8>, exchange: &Exchange, payload: Option<&str>) {
+    visit(out, exchange, payload);
+    if let Some(met) = met::all(&exchange.met) {
+        field(out, MET_FIELD, &met);
+    }
 }
 
 /// `purpose=… [stopped=…] [payload=sha1:…] connect=… tls=… first=… download=… total=… reused=0|1`,

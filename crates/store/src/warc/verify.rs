@@ -19,6 +19,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{
     date::parse_date,
     digest::{parse_digest, sha1},
+    not_modified::is_old_form,
     reader::{ReadError, Record, WarcReader},
 };
 
@@ -45,6 +46,8 @@ pub struct Report {
     pub unverified: u64,
     /// Revisits that refer to records at home, of which nothing can be said here.
     pub at_home: u64,
+    /// Revisits in a form that some readers do not replay ([`crate::forget::rewrite_revisits`]).
+    pub old_form: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +116,7 @@ impl Verifier {
             }
             "revisit" => {
                 report.captures += 1;
+                report.old_form += u64::from(is_old_form(record));
                 self.revisit(record, report);
             }
             _ => {}

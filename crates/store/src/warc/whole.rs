@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use super::{
-    digest::{digest_text, parse_digest, sha1},
+    digest::{digest_text, sha1},
     encode::{arrived_compressed, pack_record},
     press::Press,
     reader::Record,
-    record::VISIT_FIELD,
+    rebuild::said_digest,
+    record::{SAME_PAYLOAD, VISIT_FIELD},
 };
 
 /// The revisit as a whole response, with the payload of `original`, packed. `None` when that is another
@@ -20,7 +21,9 @@ pub(crate) fn made_whole(
     revisit: &Record,
     original: &Record,
 ) -> Option<Vec<u8>> {
-    let said = revisit.field("WARC-Payload-Digest").and_then(parse_digest)?;
+    // The head of a 304 is that of no whole response.
+    let said =
+        said_digest(revisit).filter(|_| revisit.field("WARC-Profile") == Some(SAME_PAYLOAD))?;
     let entity = original.http().entity();
     if original.cut || sha1(&[&entity]) != said {
         return None;
@@ -72,7 +75,10 @@ pub(crate) fn referring_to(
 }
 
 /// `purpose=… [stopped=…] [payload=…] connect=…`: before the timings.
-fn with_payload(visit: &str, digest: &str) -> String {
+pub(super) fn with_payload(visit: &str, digest: &str) -> String {
+    if visit.contains(" payload=") {
+        return visit.to_owned();
+    }
     match visit.split_once(" connect=") {
         Some((before, after)) => format!("{before} payload={digest} connect={after}"),
         None => format!("{visit} payload={digest}"),
@@ -99,7 +105,7 @@ mod tests {
     use model::Headers;
 
     use super::*;
-    use crate::warc::WarcReader;
+    use crate::warc::{WarcReader, digest::parse_digest};
 
     static GZIP: LazyLock<Arc<Press>> = LazyLock::new(|| Arc::new(Press::Gzip));
 

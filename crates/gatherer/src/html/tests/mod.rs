@@ -4,7 +4,8 @@ mod html5lib;
 mod linear;
 
 use super::{
-    Content, Element, Start, Tag, TokenSink, decode_attribute, push_decoded, tokenize_from,
+    Content, Element, Start, Tag, TokenSink, decode_attribute, push_decoded, replace_nul,
+    tokenize_from,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +30,7 @@ impl<'a> TokenSink<'a> for Recorder {
         for attribute in tag.attributes {
             let name = without_nul(&attribute.name.to_ascii_lowercase());
             if attributes.iter().all(|(known, _)| *known != name) {
-                attributes.push((name, without_nul(&decode_attribute(attribute.value))));
+                attributes.push((name, decode_attribute(attribute.value).into_owned()));
             }
         }
         attributes.sort();
@@ -70,9 +71,9 @@ impl<'a> TokenSink<'a> for Recorder {
     }
 }
 
-/// In names, values, comments and raw text a NUL reads as U+FFFD.
+/// In names, comments and raw text a NUL reads as U+FFFD; values are decoded so.
 fn without_nul(text: &str) -> String {
-    text.replace('\0', "\u{fffd}")
+    replace_nul(text).into_owned()
 }
 
 fn tokens(page: &str, content: Content, open: &str) -> Vec<Token> {

@@ -24,10 +24,11 @@ use crate::http::{
         DRAIN_BYTES_MAX, DRAIN_TIME, FRAMING_BYTES_MAX, HEADER_LINES_MAX, INTERIMS_MAX,
         framed_body_max, head_bytes_max, wire_bytes_max,
     },
+    budget::BodyBudget,
     failure::{HopFailure, bad_http, failure, flood, interim_flood, over_long},
     head::unwanted,
     hop::Answer,
-    intake::{Event, Intake},
+    intake::{Event, Intake, Took},
     line::Line,
 };
 
@@ -36,6 +37,7 @@ pub async fn run(
     wire: Wire,
     request: Request<Bytes>,
     asked: &FetchRequest,
+    budget: &BodyBudget,
     end: Instant,
 ) -> Result<Answer, HopFailure> {
     let (request, post) = translated(request, asked)?;
@@ -43,7 +45,7 @@ pub async fn run(
     let request_head =
         heads::request_head(request.method(), target, asked.url.authority(), request.headers());
     let sleep = pin!(sleep_until(end));
-    let mut hop = Hop { wire, limits: &asked.limits, end, sleep, played: None };
+    let mut hop = Hop { wire, limits: &asked.limits, budget, end, sleep, played: None };
     let response = hop.head(request, post).await?;
     let head_at = Instant::now();
     let status = response.status().as_u16();
@@ -66,7 +68,7 @@ pub async fn run(
             (None, taken, Some(stop))
         }
         None => {
-            let mut intake = Intake::new(&headers, false, hop.limits);
+            let mut intake = Intake::new(&headers, false, length, hop.limits);
             let (taken, stop) = hop.body(body, &mut intake, room).await;
             (Some(intake), taken, stop)
         }
@@ -104,6 +106,7 @@ pub async fn run(
 struct Hop<'a> {
     wire: Wire,
     limits: &'a FetchLimits,
+    budget: &'a BodyBudget,
     end: Instant,
     sleep: Pin<&'a mut Sleep>,
     /// The game with frames over which we ended the connection while the body came.
@@ -129,7 +132,9 @@ impl Hop<'_> {
     ) -> Result<Response<RecvStream>, HopFailure> {
         let due = Instant::now() + self.limits.first_byte;
         self.wire.meter.lock().begin(head_bytes_max(self.limits) + FRAMING_BYTES_MAX);
-        self.ready(due).await?;
+        // What is found dead here has not seen the request.
+        let dead = |failure: HopFailure| HopFailure { unsent: failure.unanswered, ..failure };
+        self.ready(due).await.map_err(dead)?;
         let sent = self.wire.sender.send_request(request, post.is_empty());
         let (answer, mut body) = sent.map_err(|error| self.broken(&error))?;
         if !post.is_empty() {
@@ -205,7 +210,8 @@ impl Hop<'_> {
     }
 
     fn broken(&self, error: &h2::Error) -> HopFailure {
-        // A stream refused, or a connection given up, had not seen the request (RFC 9113 section 8.7).
+        // A stream refused, or a connection given up: the server did nothing about the request (RFC 9113 section
+        // 8.7), but it was sent, and counts as one for the delay.
         let refused = error.reason() == Some(h2::Reason::REFUSED_STREAM);
         if refused || error.is_go_away() && error.is_remote() || error.is_io() {
             return hung_up(&format!("the server ended the connection: {error}"));
@@ -236,10 +242,17 @@ impl Hop<'_> {
                 Event::Data(data) => data,
                 Event::End => {
                     taken.whole = true;
-                    return (taken, None);
+                    let stop = self.close(intake, &taken.bytes).await;
+                    return (taken, stop);
                 }
-                Event::Broken => return (taken, Some(Stopped::Disconnect)),
-                Event::Late => return (taken, Some(Stopped::Time)),
+                Event::Broken => {
+                    self.close(intake, &taken.bytes).await;
+                    return (taken, Some(Stopped::Disconnect));
+                }
+                Event::Late => {
+                    self.close(intake, &taken.bytes).await;
+                    return (taken, Some(Stopped::Time));
+                }
                 Event::Full => {
                     taken.abused = true;
                     return (taken, Some(Stopped::Length));
@@ -254,10 +267,40 @@ impl Hop<'_> {
             let over = data.len() > room - taken.bytes.len();
             data.truncate(room - taken.bytes.len());
             taken.bytes.extend_from_slice(&data);
-            if intake.take(&data) || over {
+            let mut took = intake.take(&data);
+            if took == Took::NeedsMemory {
+                let Some(then) = self.wait_for_memory(intake, &taken.bytes).await else {
+                    return (taken, Some(Stopped::Time));
+                };
+                took = then;
+                since = Instant::now();
+            }
+            if took == Took::Full || over {
                 return (taken, Some(Stopped::Length));
             }
         }
+    }
+
+    /// Nothing more comes.
+    async fn close(&mut self, intake: &mut Intake, entity: &[u8]) -> Option<Stopped> {
+        let took = match intake.close() {
+            Took::NeedsMemory => self.wait_for_memory(intake, entity).await,
+            took => Some(took),
+        };
+        match took {
+            None => Some(Stopped::Time),
+            Some(Took::Full) => Some(Stopped::Length),
+            Some(_) => None,
+        }
+    }
+
+    /// `None` when there was none in time. The time it takes is ours, not the server's.
+    async fn wait_for_memory(&mut self, intake: &mut Intake, entity: &[u8]) -> Option<Took> {
+        let began = Instant::now();
+        let reserving = self.budget.reserve(intake.memory_needed(), self.limits.total);
+        let reservation = reserving.await?;
+        self.end += began.elapsed();
+        Some(intake.go_on(reservation, entity))
     }
 
     fn poll_body(

@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::PathBuf, time::Duration};
 
-use model::{Exchange, FailureKind, FetchLimits, Hazard, Stopped};
+use model::{Exchange, FailureKind, Fetch, FetchLimits, Hazard, Stopped};
 
 use super::server::*;
 
@@ -328,4 +328,93 @@ async fn an_answer_is_cut_at_its_last_byte_on_the_wire() {
         assert_eq!((failure.kind, failure.met), (FailureKind::BadHttp, None));
         assert!(failure.detail.contains("10 bytes left"), "{}", failure.detail);
     }
+}
+
+#[tokio::test]
+async fn a_body_over_the_limit_is_cut_there_whether_its_length_is_announced_or_not() {
+    let text = "x".repeat(150_000);
+    for head in ["Content-Length: 150000", "Connection: close"] {
+        let acts = vec![with_head(&format!("HTTP/1.1 200 OK\r\n{head}"), text.as_bytes())];
+        let exchange = once([acts, vec![Act::Close]].concat()).await.unwrap();
+        check(&exchange, &text[..100_000], Some(Stopped::Length));
+        assert_eq!(exchange.wire_body.len(), 100_000, "{head}");
+        assert_eq!(exchange.met.len(), 1, "{head}");
+    }
+}
+
+const LONG: usize = 3 << 20;
+
+fn long_limits() -> FetchLimits {
+    FetchLimits { body_bytes_max: 4 << 20, ..limits() }
+}
+
+/// One after the other, so that no coding makes a bomb of it.
+fn long_text() -> String {
+    let text: String =
+        (0u32..).map(|n| format!("{:x} ", n.wrapping_mul(2_654_435_761))).take(400_000).collect();
+    text[..LONG].to_owned()
+}
+
+fn chunked(body: &[u8]) -> Vec<u8> {
+    let chunks = body
+        .chunks(50_000)
+        .flat_map(|chunk| [format!("{:x}\r\n", chunk.len()).as_bytes(), chunk, b"\r\n"].concat());
+    chunks.chain(b"0\r\n\r\n".iter().copied()).collect()
+}
+
+#[tokio::test]
+async fn a_long_body_comes_whole_in_every_framing_and_coding_and_gives_its_memory_back() {
+    let text = long_text();
+    let zeros = "0".repeat(LONG);
+    let zstd = zstd::encode_all(text.as_bytes(), 1).unwrap();
+    let loose = FetchLimits { ratio_max: 100_000, ..long_limits() };
+    for (field, body, expected) in [
+        ("X: y", text.clone().into_bytes(), &text),
+        ("Content-Encoding: gzip", gzip(text.as_bytes()), &text),
+        ("Content-Encoding: zstd", zstd, &text),
+        // It ends before anything of it is decoded.
+        ("Content-Encoding: gzip", gzip(zeros.as_bytes()), &zeros),
+    ] {
+        let plain = format!("HTTP/1.1 200 OK\r\n{field}\r\nContent-Length: {}", body.len());
+        let in_chunks = format!("HTTP/1.1 200 OK\r\n{field}\r\nTransfer-Encoding: chunked");
+        for acts in [vec![with_head(&plain, &body)], vec![with_head(&in_chunks, &chunked(&body))]] {
+            let server = Server::always(acts).await;
+            let fetcher = fetcher();
+            let exchange = fetcher.fetch(request(&server.url(), loose.clone())).await.unwrap();
+            assert!(exchange.body == expected.as_bytes(), "{field}: {}", exchange.body.len());
+            assert_eq!((exchange.stopped, exchange.entity.len()), (None, body.len()), "{field}");
+            assert!(!fetcher.budget().is_unused(), "{field}");
+            drop(exchange);
+            assert!(fetcher.budget().is_unused(), "{field}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn short_bodies_reserve_nothing() {
+    let server = Server::always(vec![ok(&"x".repeat(90_000))]).await;
+    let fetcher = fetcher();
+    let exchange = get(&fetcher, &server.url()).await.unwrap();
+    assert!(fetcher.budget().is_unused());
+    assert_eq!(exchange.body.len(), 90_000);
+}
+
+#[tokio::test]
+async fn a_long_body_waits_while_others_have_the_memory_and_is_cut_when_that_takes_too_long() {
+    let server = Server::always(vec![ok(&"x".repeat(LONG))]).await;
+    let fetcher = fetcher_with(|options| options.long_bodies_bytes = 7 << 20);
+    let whole = fetcher.fetch(request(&server.url(), long_limits())).await.unwrap();
+    assert_eq!((whole.body.len(), whole.stopped), (LONG, None));
+    let hasty = FetchLimits { total: Duration::from_millis(300), ..long_limits() };
+    let cut = fetcher.fetch(request(&server.url(), hasty)).await.unwrap();
+    assert_eq!(cut.stopped, Some(Stopped::Time));
+    assert!(cut.body.len() < LONG / 2, "{}", cut.body.len());
+    let waiting = fetcher.fetch(request(&server.url(), long_limits()));
+    let freeing = async {
+        tokio::task::yield_now().await;
+        drop(whole);
+    };
+    let (waited, ()) = tokio::join!(waiting, freeing);
+    let waited = waited.unwrap();
+    assert_eq!((waited.body.len(), waited.stopped), (LONG, None));
 }

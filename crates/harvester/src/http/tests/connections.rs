@@ -38,19 +38,29 @@ async fn a_connection_that_died_at_rest_is_replaced_within_the_visit() {
 }
 
 #[tokio::test]
-async fn a_reused_connection_that_dies_on_the_request_is_tried_once_more() {
-    let server = Server::start(|connection, number| match (connection, number) {
-        (0, 0) => vec![ok("first")],
-        (0, _) => vec![Act::Close],
-        _ => vec![ok("second")],
-    })
-    .await;
+async fn a_request_lost_with_a_kept_connection_is_not_repeated_within_the_visit() {
     let fetcher = fetcher();
-    get(&fetcher, &server.url()).await.unwrap();
-    let exchange = get(&fetcher, &server.url()).await.unwrap();
-    assert_eq!((&exchange.body[..], exchange.timing.reused), (&b"second"[..], false));
-    assert_eq!(exchange.request_head, server.requests()[2].as_bytes());
+    for end in [Act::Close, Act::Reset] {
+        let server = Server::start(move |_, number| match number {
+            0 => vec![ok("first")],
+            _ => vec![end.clone()],
+        })
+        .await;
+        get(&fetcher, &server.url()).await.unwrap();
+        let failure = get(&fetcher, &server.url()).await.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::StaleConnection, "{}", failure.detail);
+        assert_eq!((server.connections(), server.requests().len()), (1, 2));
+        for connections in 2..4 {
+            let exchange = get(&fetcher, &server.url()).await.unwrap();
+            assert!(!exchange.timing.reused, "this server's connections are not kept any more");
+            assert_eq!(server.connections(), connections);
+        }
+    }
+}
 
+#[tokio::test]
+async fn an_answer_that_had_begun_is_a_failure_of_the_server() {
+    let fetcher = fetcher();
     let server = Server::start(|connection, number| match (connection, number) {
         (0, 0) => vec![ok("first")],
         (0, _) => vec![send("HTTP/1.1 2"), Act::Close],

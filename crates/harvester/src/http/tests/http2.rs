@@ -337,6 +337,26 @@ async fn a_connection_given_up_at_rest_is_replaced_within_the_visit() {
     }
 }
 
+#[tokio::test]
+async fn a_request_lost_with_a_kept_connection_is_not_repeated_within_the_visit() {
+    let go_away = vec![send(frame(GOAWAY, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0])), Act::Stall];
+    let refused = vec![send(frame(RST_STREAM, 0, 3, &[0, 0, 0, 7])), Act::Stall];
+    for (name, end) in [("go away", go_away), ("refused", refused), ("close", vec![Act::Close])] {
+        let server = Server::start(move |_, n| match n {
+            0 => page(n, &[], b"two"),
+            _ => end.clone(),
+        })
+        .await;
+        let fetcher = server.fetcher(true);
+        fetcher.fetch(server.asked(limits())).await.unwrap();
+        let failure = fetcher.fetch(server.asked(limits())).await.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::StaleConnection, "{name}: {}", failure.detail);
+        assert_eq!(server.connections.load(Ordering::SeqCst), 1, "{name}");
+        fetcher.fetch(server.asked(limits())).await.unwrap();
+        assert_eq!(server.connections.load(Ordering::SeqCst), 2, "{name}");
+    }
+}
+
 /// Fetches within a short time; how it ended and that it ended in time.
 async fn hostile(acts: Vec<Act>) -> Result<Exchange, FetchFailure> {
     let server = Server::always(acts).await;

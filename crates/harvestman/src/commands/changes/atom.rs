@@ -11,7 +11,8 @@ use model::{Clock, Timestamp};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{Asked, Told};
-use crate::{exit::Failure, results::write_markup, times};
+use crate::results::write_markup;
+use config::{failure::Failure, times};
 
 pub fn write(asked: &Asked<'_>, entries: &[Told], path: &Path) -> Result<(), Failure> {
     write_markup(path, &feed(asked, entries)?)

@@ -6,7 +6,7 @@ use model::{CrawlUrl, PageState, Refusal, RefusalReason, RobotsAnswer};
 use seeder::{Block, Blocks, RuleStep, StepVerdict, Wildcards};
 use store::census::{Census, DecisionEntry, PageStory};
 
-use crate::exit::Failure;
+use config::failure::Failure;
 
 /// The block that keeps away from the URL, with the user's reason. By which address a host is reached is
 /// known only from what a crawl refused there.

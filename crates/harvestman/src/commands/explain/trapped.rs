@@ -10,7 +10,7 @@ use seeder::{
 };
 use store::census::{Census, DecisionEntry, PageStory};
 
-use crate::exit::Failure;
+use config::failure::Failure;
 
 /// Decisions of one site that are looked through: it has 64 patterns at a time.
 const DECISIONS_MAX: u32 = 1_000;

@@ -6,13 +6,13 @@ use std::path::Path;
 use model::CrawlUrl;
 use serde_json::{Value, json};
 
-use crate::{
-    archived::Kept,
-    commands::Context,
-    exit::{Exit, Failure},
-    progress::{bytes, number, some},
-    terminal::{print, printable},
+use crate::{commands::Context, terminal::print};
+use collection::archived::Kept;
+use config::{
+    amounts::{bytes, number, some},
+    failure::{Exit, Failure},
 };
+use model::printable;
 
 /// Named of each kind: enough to see what is wrong.
 const NAMED_MAX: usize = 20;
@@ -24,6 +24,8 @@ pub(super) struct Written {
     pub bytes: u64,
     /// Versions of pages that another stands for.
     pub folded: u64,
+    /// Versions of pages that ask not to be shown from an archive.
+    pub noarchive: u64,
     /// Versions whose record cannot be read.
     pub unreadable: Named,
     /// Versions that were archived without their body: they have no file.
@@ -69,7 +71,7 @@ impl Written {
     fn json(&self, out: &Path) -> Value {
         json!({
             "out": out.display().to_string(), "versions": self.versions, "files": self.files,
-            "bytes": self.bytes, "folded": self.folded, "unreadable": self.unreadable.lines,
+            "bytes": self.bytes, "folded": self.folded, "noarchive": self.noarchive, "unreadable": self.unreadable.lines,
             "not_kept": self.not_kept.json(), "cut": self.cut.json(),
         })
     }
@@ -90,6 +92,12 @@ impl Written {
                 "{} of pages that name another as their canonical one left out (--unfolded has \
                  them too)",
                 some(self.folded, "version")
+            ));
+        }
+        if self.noarchive > 0 {
+            context.say(&format!(
+                "{} of pages that say noarchive left out (--include-noarchive has them too)",
+                some(self.noarchive, "version")
             ));
         }
     }

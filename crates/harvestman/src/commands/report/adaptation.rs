@@ -11,13 +11,13 @@ use store::{
 };
 
 use super::super::{Context, decisions::known_site, spider};
-use crate::{
-    cli::AdaptationArgs,
-    exit::{Exit, Failure},
-    progress::number,
-    terminal::{fit, print, printable},
+use crate::{cli::AdaptationArgs, terminal::print};
+use config::{
+    amounts::number,
+    failure::{Exit, Failure},
     times,
 };
+use model::{fit, printable};
 
 /// Of a URL, so that a line fits a hundred columns; the end tells pages of a site apart.
 const URL_WIDTH: usize = 43;

@@ -6,12 +6,12 @@ use serde_json::Value;
 use store::{census::Census, collection::Collection, history::Duplicates};
 
 use super::super::{Context, decisions::known_site};
-use crate::{
-    cli::DuplicatesArgs,
-    exit::{Exit, Failure},
-    progress::{bytes, number},
-    terminal::{print, printable},
+use crate::{cli::DuplicatesArgs, terminal::print};
+use config::{
+    amounts::{bytes, number},
+    failure::{Exit, Failure},
 };
+use model::printable;
 
 pub fn run(context: &Context, args: &DuplicatesArgs) -> Result<Exit, Failure> {
     let census = Census::open(&Collection::open(&context.folder)?)?;

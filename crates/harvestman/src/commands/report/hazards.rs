@@ -10,12 +10,12 @@ use store::{
 };
 
 use super::super::{Context, decisions::known_site};
-use crate::{
-    cli::HazardsArgs,
-    exit::{Exit, Failure},
-    progress::{number, some},
-    terminal::{print, printable},
+use crate::{cli::HazardsArgs, terminal::print};
+use config::{
+    amounts::{number, some},
+    failure::{Exit, Failure},
 };
+use model::printable;
 
 /// Sites named under each hazard in the table; `--json` and `--hazard` have them all.
 const SITES_SHOWN: usize = 3;
@@ -109,6 +109,6 @@ fn row_json(entry: &HazardEntry) -> Value {
     json!({
         "hazard": entry.hazard, "meaning": meaning, "site": entry.site, "what": entry.what,
         "measure": entry.measure, "count": entry.count, "examples": entry.examples,
-        "first": crate::times::iso(entry.first), "last": crate::times::iso(entry.last),
+        "first": config::times::iso(entry.first), "last": config::times::iso(entry.last),
     })
 }

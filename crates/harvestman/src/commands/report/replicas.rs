@@ -1,4 +1,4 @@
-//! `report replicas`: sites with the same content, by one of VN's heuristics, with the evidence and how far each
+//! `report mirrors`: sites with the same content, by one of VN's heuristics, with the evidence and how far each
 //! heuristic is to be trusted.
 
 use std::fmt::Write;
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use store::{census::Census, collection::Collection};
 
 use super::super::Context;
-use crate::{
-    cli::ReplicaReportArgs,
-    exit::{Exit, Failure},
-    progress::some,
-    replicas::{Found, Group, LISTED_BY, find},
-    terminal::{print, printable},
+use crate::{cli::ReplicaReportArgs, terminal::print};
+use collection::replicas::{Found, Group, LISTED_BY, find};
+use config::{
+    amounts::some,
+    failure::{Exit, Failure},
 };
+use model::printable;
 
 pub fn run(context: &Context, args: &ReplicaReportArgs) -> Result<Exit, Failure> {
     let heuristic = args.heuristic.as_deref().map_or(Ok(LISTED_BY), known)?;
@@ -44,7 +44,7 @@ fn as_text(heuristic: Heuristic, found: &Found, limit: usize) -> String {
     let mut text = format!(
         "{} of {} by {}; of 100 such pairs {paper_precision} still held after 98 days in VN's study \
          of the Portuguese web\n",
-        some(replicas as u64, "replica"),
+        some(replicas as u64, "mirror"),
         some(found.groups.len() as u64, "site"),
         heuristic.word(),
     );
@@ -109,5 +109,5 @@ fn group_json(group: &Group) -> Value {
             })
         })
         .collect();
-    json!({ "original": group.original.key, "seeded": group.original.seeded, "replicas": replicas })
+    json!({ "original": group.original.key, "seeded": group.original.seeded, "mirrors": replicas })
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use model::{
-    Change, Frontier, Habit, PageUpdate, Release, RobotsAnswer, RobotsCopy, Settlement, SiteHabit,
-    SiteLease, Timestamp,
+    Change, Down, Frontier, Habit, PageUpdate, Release, RobotsAnswer, RobotsCopy, Settlement,
+    SiteClock, SiteHabit, SiteLease, SiteTraps, Timestamp,
 };
 
 use super::super::{
@@ -99,6 +99,73 @@ fn dues_within_the_horizon_stay() {
     let before = frontier.next_dues().unwrap();
     assert_eq!(frontier.cap_dues(Timestamp(AHEAD), Duration::from_secs(2 * 86_400)).unwrap(), 0);
     assert_eq!(frontier.next_dues().unwrap(), before);
+}
+
+/// One site of three pages at `at`: fetched and due again in seven days, failed and to be tried in a minute, and never
+/// visited; it is to be left alone for an hour, is down, and its robots.txt cannot be reached.
+fn in_trouble(frontier: &mut SqliteFrontier, at: i64) {
+    let pages: Vec<_> = (0..3).map(|n| candidate(&format!("http://a.example/{n}"), 0)).collect();
+    frontier.admit(&pages, Timestamp(at - HOUR)).unwrap();
+    let lease = frontier.check_out(&ask(at)).unwrap().remove(0);
+    let mut left = delta(&lease, Release::NotBefore(Timestamp(at + HOUR)));
+    let [first, second, _] = &lease.pages[..] else { panic!("three pages") };
+    left.updates = vec![
+        visited(first.url.fingerprint(), at, Change::First, Some(at + 7 * DAY)),
+        visited(second.url.fingerprint(), at, Change::Failed, Some(at + 60_000)),
+    ];
+    left.clock = Some(SiteClock {
+        remaining: Duration::from_secs(3_600),
+        saved: Timestamp(at),
+        ..SiteClock::default()
+    });
+    left.traps = Some(SiteTraps {
+        down: Some(Down { since: Timestamp(at - HOUR), tries: 3 }),
+        ..SiteTraps::default()
+    });
+    left.robots = vec![RobotsCopy {
+        origin: first.url.origin(),
+        answer: RobotsAnswer::Unreachable { why: "status 500".to_owned() },
+        fetched: Timestamp(at),
+        expires: Timestamp(at + 60_000),
+        unreachable_since: Some(Timestamp(at - HOUR)),
+        etag: None,
+        last_modified: None,
+    }];
+    frontier.check_in(&settlement(at, vec![left])).unwrap();
+}
+
+#[test]
+fn waits_are_as_long_after_the_clock_was_set_as_before() {
+    for set in [3 * 365 * DAY, 8 * HOUR, -DAY, -3 * 365 * DAY] {
+        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        in_trouble(&mut frontier, NOW);
+        let now = NOW + set;
+        frontier.clock_was_set(Timestamp(NOW), Timestamp(now)).unwrap();
+        assert_eq!(frontier.verify(true).unwrap(), [], "{set}");
+        assert!(frontier.check_out(&ask(now + HOUR - 1)).unwrap().is_empty(), "{set}: early");
+        let lease = frontier.check_out(&ask(now + HOUR)).unwrap().remove(0);
+        let dues: Vec<i64> = lease.pages.iter().map(|page| page.due.0 - now).collect();
+        assert!(dues.contains(&60_000), "{set}: the retry is a minute off: {dues:?}");
+        assert!(dues.iter().filter(|due| **due <= 0).count() >= 1, "{set}: {dues:?}");
+        assert_eq!(lease.site.clock.saved, Timestamp(now), "{set}: all of the pause is left");
+        let down = lease.site.traps.down.unwrap();
+        assert_eq!((down.since, down.tries), (Timestamp(now - HOUR), 3), "{set}");
+        let robots = &lease.site.robots[0];
+        assert_eq!(robots.expires, Timestamp(now + 60_000), "{set}: not asked for early");
+        assert_eq!(robots.unreachable_since, Some(Timestamp(now - HOUR)), "{set}");
+        assert_eq!(frontier.newest() > Timestamp(now + HOUR), set < -HOUR, "{set}");
+    }
+}
+
+#[test]
+fn what_was_due_again_is_due_after_the_clock_was_set_back() {
+    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    in_trouble(&mut frontier, NOW);
+    let before = NOW + 8 * DAY;
+    frontier.clock_was_set(Timestamp(before), Timestamp(NOW + DAY)).unwrap();
+    let lease = frontier.check_out(&ask(NOW + DAY)).unwrap().remove(0);
+    assert_eq!(lease.pages.len(), 3, "nothing waits for the days to pass twice");
+    assert_eq!(lease.pages.iter().map(|page| page.due.0).max(), Some(NOW + DAY));
 }
 
 #[test]

@@ -5,7 +5,10 @@ use std::{collections::HashSet, fs, thread};
 use model::{Archive, EntryKind, Mark, Stopped};
 
 use super::{
-    super::{Adopted, RecordIds, Verifier, Volumes, digest::sha1, record_id_text},
+    super::{
+        Adopted, Press, Record, RecordIds, Verifier, Volumes, WarcReader, digest::sha1,
+        in_new_form, in_old_form, is_old_form, record_id_text,
+    },
     sample::{Way, every_kind, not_modified, open, options, page, response, same_again},
 };
 
@@ -103,11 +106,59 @@ fn carries_the_fields(way: Way) {
     assert_eq!(records[1].field("WARC-Truncated"), Some("length"));
     assert_eq!(records[2].kind(), "revisit");
     assert_eq!(records[2].field(digest), None, "a 304 vouches for no payload");
+    assert_eq!(records[2].field("WARC-Refers-To-Date"), records[0].field("WARC-Date"));
+    assert_eq!(records[2].field("Content-Length"), Some("0"), "the payload is elsewhere");
+    assert_eq!(records[2].field("Content-Type"), None);
+    let head = records[2].field("Harvestman-Not-Modified");
+    assert_eq!(head, Some("HTTP/1.1 304 Not Modified%0D%0AETag: \"x\"%0D%0A%0D%0A"));
     assert_eq!(records[3].field("WARC-Truncated"), Some("time"));
     archive.seal().unwrap();
     let path = folder.path().join(way.first_volume());
     let report = Verifier::default().volume(&path).unwrap();
     assert_eq!((report.records, report.captures, report.problem_count), (9, 4, 0));
+}
+
+#[test]
+fn revisits_of_the_old_form_are_told_apart_and_become_what_is_written_today() {
+    Way::ALL.into_iter().for_each(told_apart);
+}
+
+fn told_apart(way: Way) {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, _) = way.open(folder.path(), way.options());
+    let samples = every_kind();
+    for sample in &samples {
+        archive.append(&sample.entry(archive.record_id())).unwrap();
+    }
+    archive.seal().unwrap();
+    let volume = Volumes::new(folder.path()).list().unwrap().remove(0);
+    let press = Press::of(&volume).unwrap();
+    let file = std::io::BufReader::new(fs::File::open(&volume.path).unwrap());
+    let records = WarcReader::new(file).map(Result::unwrap);
+    let revisits: Vec<_> = records.filter(|record| record.kind() == "revisit").collect();
+    assert_eq!(revisits.len(), 3);
+    let read = |packed: Vec<u8>| {
+        let bytes = [&press.preamble()[..], &packed].concat();
+        WarcReader::new(&bytes[..]).next().unwrap().unwrap()
+    };
+    for record in revisits {
+        let old = read(in_old_form(&press, &record));
+        assert_eq!(old.http().head, record.http().head);
+        // What is neither a 304 nor chunked was written as it is today.
+        let differs = record.field("WARC-Payload-Digest").is_none();
+        assert_eq!((is_old_form(&old), is_old_form(&record)), (differs, false));
+        if differs {
+            let new = read(in_new_form(&press, &old));
+            assert_eq!(sorted(&new), sorted(&record));
+            assert_eq!(new.block, record.block);
+        }
+    }
+}
+
+fn sorted(record: &Record) -> Vec<(&str, &str)> {
+    let mut fields: Vec<_> = record.fields.iter().collect();
+    fields.sort_unstable();
+    fields
 }
 
 #[test]

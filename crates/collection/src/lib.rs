@@ -1,0 +1,11 @@
+//! Everything that can be asked of a collection and done to it: typed, serialisable answers without prose.
+//!
+//! The command line renders them; the console and its API will serve the same.
+
+pub mod archived;
+pub mod diff;
+pub mod links;
+pub mod planner;
+pub mod replicas;
+pub mod versions;
+pub mod webhook;

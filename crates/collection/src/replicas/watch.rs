@@ -1,0 +1,87 @@
+//! When replicas are looked for: an hour after a crawl without end has begun and once a day from then on, and at the end
+//! of a pass.
+
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError},
+    },
+    time::Duration,
+};
+
+use model::{Clock, StoreError, Timestamp};
+use store::{
+    census::Census,
+    collection::Collection,
+    control::{self, Command},
+    frontier::SqliteFrontier,
+    replicas::{ReplicaChange, ReplicaRow},
+};
+
+use super::review;
+use config::Hazards;
+
+const DAY: Duration = Duration::from_secs(86_400);
+/// Before the first look of a crawl: one that is begun anew every day looks all the same.
+const FIRST: Duration = Duration::from_secs(3_600);
+/// Rows handed over at a time: some 200 bytes each, well below what a command may have.
+const ROWS_AT_A_TIME: usize = 2_000;
+
+/// Looks once a day while a crawl runs, and hands what it finds to the crawl, which writes it down.
+pub struct Watch {
+    pub collection: Collection,
+    pub hazards: Hazards,
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Watch {
+    /// Until `stop` hangs up.
+    pub fn run(self, stop: &Receiver<()>) {
+        let mut wait = FIRST;
+        while let Err(RecvTimeoutError::Timeout) = stop.recv_timeout(wait) {
+            wait = DAY;
+            if let Err(error) = self.look() {
+                tracing::warn!(%error, "replicas could not be looked for");
+            }
+        }
+    }
+
+    fn look(&self) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let change = look(&self.collection, &self.hazards, now)?;
+        for change in in_parts(change) {
+            control::request(&self.collection.database(), &Command::Replicas { change }, now)?;
+        }
+        Ok(())
+    }
+}
+
+/// Looks, and writes down what was found: for whoever holds the collection's lock. The number of changes.
+pub fn settle_findings(
+    collection: &Collection,
+    hazards: &Hazards,
+    now: Timestamp,
+) -> Result<u64, StoreError> {
+    let change = look(collection, hazards, now)?;
+    SqliteFrontier::open(&collection.database())?.change_replicas(&change, now)
+}
+
+fn look(
+    collection: &Collection,
+    hazards: &Hazards,
+    now: Timestamp,
+) -> Result<ReplicaChange, StoreError> {
+    let census = Census::open(collection)?;
+    review(&census, hazards.replicas, hazards.replicas_again, now)
+}
+
+/// A long finding in pieces that a command can have.
+pub fn in_parts(change: ReplicaChange) -> Vec<ReplicaChange> {
+    match change {
+        ReplicaChange::Found { rows, again_ms } if rows.len() > ROWS_AT_A_TIME => {
+            let part = |rows: &[ReplicaRow]| ReplicaChange::Found { rows: rows.to_vec(), again_ms };
+            rows.chunks(ROWS_AT_A_TIME).map(part).collect()
+        }
+        change => vec![change],
+    }
+}

@@ -1,0 +1,429 @@
+//! An opened collection at the start of a crawl: locked, recovered, seeded.
+
+use std::{
+    mem,
+    sync::{Arc, Mutex},
+};
+
+use harvester::http::Guard;
+use model::{
+    Archive, Candidate, Clock, CrawlUrl, Frontier, Page, Settlement, Sighting, StoreError,
+    Timestamp, Verdict,
+};
+use seeder::{Block, Seed};
+use store::{
+    collection::{Collection, CrawlLock},
+    control::{Command, Outcome, SpiderChange},
+    directory::Directory,
+    frontier::SqliteFrontier,
+    links::LinkWriter,
+    readings::Readings,
+    replicas::{ReplicaChange, ReplicaState},
+    spiders::DEFAULT_SPIDER,
+    thin,
+    warc::{RecordIds, Recovery, WarcArchive},
+};
+
+use crate::{
+    crawl::Crawl,
+    pipeline::{
+        adopt::{self, Adopter, Adoptions},
+        desk::Desk,
+        gather::{self, GatherStage},
+        guards::Guards,
+        harvest::{read_seeds, seed_candidate},
+        marks::Watch,
+        messages::BlockChange,
+        payloads::Payloads,
+        quarantine,
+        spiders::{Spider, Spiders},
+    },
+    steering::Steering,
+    timekeeping,
+    upkeep::{finish_forgetting, thin_at_start},
+};
+use config::{
+    Replicas,
+    amounts::some,
+    failure::Failure,
+    setup::{self, Setup},
+};
+
+/// The opened collection.
+pub struct House {
+    pub collection: Collection,
+    pub lock: CrawlLock,
+    pub frontier: SqliteFrontier,
+    pub archive: Arc<dyn Archive>,
+    pub links: LinkWriter,
+    pub stage: Arc<GatherStage>,
+    recovery: Option<Recovery>,
+    pub body_bytes_max: u64,
+}
+
+impl House {
+    pub fn open(
+        crawl: &Crawl,
+        setup: &Setup,
+        steering: &mut Steering,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<House, Failure> {
+        let folder = &crawl.folder;
+        let collection = match crawl.seeds.is_empty() {
+            true => Collection::open(folder)?,
+            false => Collection::open_or_create(folder)?,
+        };
+        let lock = collection.lock()?;
+        // First of all: every other change moves what the collection knows of time.
+        let plausible = look_at_clock(crawl, &collection, clock.now())?;
+        finish_forgetting(&*crawl.observer, &collection, &lock, clock.now())?;
+        match crawl.forever {
+            true if plausible => {
+                thin_at_start(&*crawl.observer, &crawl.config, &collection, &lock, clock.now())?;
+            }
+            true => leave_versions(crawl, &collection, clock.now())?,
+            false => {}
+        }
+        let mut frontier = SqliteFrontier::open(&collection.database())?;
+        frontier.set_sites_max(crawl.config.crawl.sites);
+        let hazards = &crawl.config.hazards;
+        frontier.set_domain_hosts_max(Some(hazards.domain_hosts));
+        // Where a pattern stands in for DNS, every name resolves by the user's own word.
+        let patterns = crawl.config.fetch.resolve.iter().any(|rule| rule.starts_with('*'));
+        frontier.set_wildcard_hosts((!patterns).then_some(hazards.wildcard_hosts));
+        frontier.recover_leases(clock.now())?;
+        frontier.each_block(|entry| {
+            setup.blocks.add(Block::parse(&entry.pattern));
+        })?;
+        setup::keep_out_forgotten(&setup.blocks, frontier.tombstones()?);
+        if let Some(preview) = &crawl.preview {
+            setup.blocks.add(preview.blocks.iter().filter_map(|text| Block::parse(text).ok()));
+            setup::keep_out_forgotten(&setup.blocks, preview.forgotten.clone());
+        }
+        let marks = frontier.marks()?;
+        let links = LinkWriter::open(&collection.links(), marks.links)?;
+        let (archive, recovery) = WarcArchive::open(
+            &collection.volumes(),
+            setup.warc.clone(),
+            marks.archive.unwrap_or_default(),
+        )?;
+        let archive: Arc<dyn Archive> = Arc::new(archive);
+        let course = steering.set(&frontier.spiders()?)?;
+        // Before everything is made due: it may have to be read whole.
+        let returns = |page: &Page| {
+            let own = course.spiders.iter().find(|(spider, _)| spider.id == page.spider);
+            own.is_some_and(|(spider, _)| spider.has_return(page))
+        };
+        frontier.limits_are(&course.fingerprint, &returns, clock.now())?;
+        let spiders = course.spiders.into_iter().map(|(spider, _)| spider);
+        let mut spiders = Spiders::new(setup.blocks.clone(), spiders);
+        let guard = Guard::new(setup.http.allow.clone(), Arc::new(setup.blocks.clone()));
+        spiders.guards = Guards::new(guard);
+        match crawl.config.hazards.replicas {
+            Replicas::Fold => spiders.fold(&frontier.replicas()?),
+            Replicas::Off | Replicas::Report => unfold_all(&mut frontier, clock.now())?,
+        }
+        for known in frontier.wildcards_in_force(clock.now())? {
+            spiders.wildcards.add(&known.domain, known.let_in);
+        }
+        for seed in frontier.seeds()? {
+            spiders.of(seed.spider).join(&seed.url);
+        }
+        if let Some(preview) = &crawl.preview {
+            let first = spiders.of(DEFAULT_SPIDER);
+            preview.seeds.iter().for_each(|seed| first.join(seed));
+        }
+        let limits = spiders
+            .all()
+            .into_iter()
+            .map(|spider| spider.fetch_limits.body_bytes_max.max(spider.requisite_bytes_max));
+        let body_bytes_max = limits.max().unwrap_or_default();
+        // Before anything is adopted, which would break down over the same page again.
+        spiders.quarantine.load(&frontier.breakdowns()?);
+        let readings = breakdowns(crawl, &collection, &mut frontier, &spiders, clock.now())?;
+        let stage = GatherStage {
+            archive: archive.clone(),
+            spiders: Arc::new(spiders),
+            payloads: Mutex::new(Payloads::new(Payloads::ENTRIES_MAX)),
+            stored_bytes_max: crawl.config.store.content_bytes_max,
+            directory: directory(crawl, &collection, &frontier)?,
+            ids: RecordIds::from_system(),
+            clock: clock.clone(),
+            preview: crawl.preview.clone(),
+            watch: Arc::new(Watch::new(readings)),
+            nap: gather::NAP,
+        };
+        Ok(House {
+            collection,
+            lock,
+            frontier,
+            archive,
+            links,
+            stage: Arc::new(stage),
+            recovery: Some(recovery),
+            body_bytes_max,
+        })
+    }
+
+    /// Adopts what an earlier process archived but did not settle.
+    pub fn recover(&mut self, crawl: &Crawl, clock: &Arc<dyn Clock>) -> Result<(), Failure> {
+        let Some(recovery) = self.recovery.take() else { return Ok(()) };
+        for warning in &recovery.warnings {
+            crawl.say(&format!("recovery: {warning}"));
+        }
+        let saved = self.frontier.planner_state()?;
+        let mut adopter = Adopter {
+            prices: adopt::prices(saved.as_deref(), &self.stage.spiders, clock.now()),
+            frontier: &mut self.frontier,
+            archive: &self.archive,
+            links: &mut self.links,
+            stage: &self.stage,
+            clock: &**clock,
+            holder: "recovery",
+            body_bytes_max: self.body_bytes_max,
+            together: 0,
+        };
+        let mut told = false;
+        let done = adopter.adopt_all(recovery, |done| {
+            if !mem::replace(&mut told, true) {
+                let pages = some(done.pages, "page");
+                crawl.say(&format!(
+                    "the last crawl did not end cleanly: {pages} taken from the archive, and more to come"
+                ));
+            }
+        })?;
+        if done != Adoptions::default() {
+            let Adoptions { pages, robots, strays, damage, .. } = done;
+            for what in damage {
+                crawl.say(&format!("recovery: {what}"));
+            }
+            crawl.say(&format!(
+                "recovered from an unclean end: {} and {robots} robots.txt taken from the archive",
+                some(pages, "page")
+            ));
+            if strays > 0 {
+                tracing::warn!(strays, "records in the archive belong to no known page");
+            }
+        }
+        if crawl.fresh {
+            self.frontier.make_all_due(clock.now())?;
+        }
+        Ok(())
+    }
+
+    /// The seeds of this command, and those that were left for it, enter the frontier. `begun`: when this crawl did;
+    /// what was asked before of one that has ended is not for it.
+    pub fn seed(
+        &mut self,
+        crawl: &Crawl,
+        steering: &mut Steering,
+        begun: Timestamp,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<usize, Failure> {
+        let mut taken = 0;
+        // Without this a crawl of a new collection would be over before it looked for them.
+        loop {
+            let waiting = Desk::requests(&mut self.frontier, clock.now())?;
+            let mut more = false;
+            for request in waiting {
+                let result = match request.command {
+                    Command::Seed { urls, seeds, spider } => {
+                        let seeds: Vec<Seed> = read_seeds(&urls, &seeds).flatten().collect();
+                        let outcome = self.enter_left(crawl, seeds, spider.as_deref(), clock)?;
+                        if let Outcome::Seeds { taken: entered, .. } = outcome {
+                            taken += entered as usize;
+                        }
+                        outcome
+                    }
+                    Command::Spider { name, change } => {
+                        self.change_spider(steering, &name, &change, clock.now())?
+                    }
+                    Command::LiftQuarantine { what } => {
+                        self.stage.spiders.quarantine.lift(&what);
+                        let pages = self.frontier.lift_quarantine(&what, clock.now())?;
+                        Outcome::Lifted { pages }
+                    }
+                    Command::Block { patterns, reason, remove } => {
+                        self.block(&BlockChange { patterns, reason, remove }, clock.now())?
+                    }
+                    Command::Replicas { change } => {
+                        let changed = self.frontier.change_replicas(&change, clock.now())?;
+                        self.stage.spiders.fold(&self.frontier.replicas()?);
+                        Outcome::Replicas { changed }
+                    }
+                    Command::VisitNow { url } => self.visit_now(&url, clock.now())?,
+                    command if command.is_of_the_moment() && request.created < begun => {
+                        Outcome::refused("the crawl that it was for has ended")
+                    }
+                    _ => continue,
+                };
+                self.frontier.request_done(request.id, &result, clock.now())?;
+                more = true;
+            }
+            if !more {
+                break;
+            }
+        }
+        let first = self.stage.spiders.of(DEFAULT_SPIDER);
+        let seeds = crawl.seeds.iter().cloned().map(Seed::from).collect();
+        taken += self.enter(crawl, &first, seeds, clock.now())?;
+        Ok(taken)
+    }
+
+    /// Seeds that were left for a crawl.
+    fn enter_left(
+        &mut self,
+        crawl: &Crawl,
+        seeds: Vec<Seed>,
+        spider: Option<&str>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Outcome, Failure> {
+        let Some(spider) = self.spider_named(spider) else {
+            let name = spider.unwrap_or_default();
+            return Ok(Outcome::refused(format!("there is no spider {name:?}")));
+        };
+        let entered = self.enter(crawl, &spider, seeds, clock.now())?;
+        Ok(Outcome::seeds(entered as u64, Vec::new()))
+    }
+
+    /// A visit that was asked of a crawl that ended before it took it up.
+    fn visit_now(&mut self, url: &str, now: Timestamp) -> Result<Outcome, Failure> {
+        match CrawlUrl::stored(url) {
+            Ok(url) => Ok(Desk::visit_now(&mut self.frontier, &url, now, now)?),
+            Err(_) => Ok(Outcome::NotFound),
+        }
+    }
+
+    /// A block that was left for a crawl that ended before it took it up.
+    fn block(&mut self, change: &BlockChange, now: Timestamp) -> Result<Outcome, Failure> {
+        let read = change.patterns.iter().filter_map(|text| Block::parse(text).ok());
+        let blocks = &self.stage.spiders.blocks;
+        if change.remove {
+            blocks.remove(read)
+        } else {
+            blocks.add(read)
+        };
+        Ok(self.frontier.change_blocks(change, now)?)
+    }
+
+    fn spider_named(&self, name: Option<&str>) -> Option<Arc<Spider>> {
+        match name {
+            None => Some(self.stage.spiders.of(DEFAULT_SPIDER)),
+            Some(name) => self.stage.spiders.named(name),
+        }
+    }
+
+    /// A change of a spider that was left for a crawl that ended before it took it up.
+    fn change_spider(
+        &mut self,
+        steering: &mut Steering,
+        name: &str,
+        change: &SpiderChange,
+        now: Timestamp,
+    ) -> Result<Outcome, Failure> {
+        match Desk::change_spider(&mut self.frontier, name, change, now) {
+            Err(StoreError::Refused { why }) => return Ok(Outcome::refused(why)),
+            other => other?,
+        }
+        let course = steering.set(&self.frontier.spiders()?)?;
+        course.spiders.into_iter().for_each(|(spider, _)| self.stage.spiders.set(spider));
+        Ok(Outcome::Done)
+    }
+
+    /// Those that a rule refuses are named.
+    fn enter(
+        &mut self,
+        crawl: &Crawl,
+        spider: &Spider,
+        seeds: Vec<Seed>,
+        now: Timestamp,
+    ) -> Result<usize, Failure> {
+        let seeds: Vec<Candidate> =
+            seeds.into_iter().map(|seed| seed_candidate(seed, spider)).collect();
+        seeds.iter().for_each(|candidate| spider.join(&candidate.url));
+        let mut candidates: Vec<Candidate> = Vec::new();
+        for candidate in seeds {
+            match spider.judge(&candidate) {
+                Verdict::Accept => candidates.push(candidate),
+                Verdict::Reject(refusal) => {
+                    let url = candidate.url;
+                    crawl.say(&format!("seed refused: {url} ({})", refusal.rule));
+                }
+            }
+        }
+        self.frontier.admit(&candidates, now)?;
+        Ok(candidates.len())
+    }
+}
+
+/// What an earlier process was reading when it ended is counted against it; and the file for what is read now.
+fn breakdowns(
+    crawl: &Crawl,
+    collection: &Collection,
+    frontier: &mut SqliteFrontier,
+    spiders: &Spiders,
+    now: Timestamp,
+) -> Result<Readings, Failure> {
+    let (readings, left) = Readings::open(&collection.readings())?;
+    let met = left.iter().filter_map(|url| CrawlUrl::stored(url).ok());
+    let sightings: Vec<Sighting> = met
+        .flat_map(|url| {
+            crawl.say(&format!("the last crawl ended while it read {url}: noted"));
+            spiders.quarantine.broke_down(&url, quarantine::ABORTED)
+        })
+        .collect();
+    // Before it is counted: whoever is killed between the two counts a page once too seldom, which costs one more try;
+    // the other way round, kills at start-up would put pages in quarantine that did nothing.
+    readings.clear();
+    if !sightings.is_empty() {
+        frontier.check_in(&Settlement { now, sightings, ..Settlement::default() })?;
+    }
+    Ok(readings)
+}
+
+/// Puts right what a clock that was set wrong has done, and says so; whether the clock may be gone by.
+fn look_at_clock(crawl: &Crawl, collection: &Collection, now: Timestamp) -> Result<bool, Failure> {
+    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let plausible = timekeeping::is_plausible(frontier.newest(), now);
+    if let Some(word) = timekeeping::set_right(&mut frontier, now)? {
+        crawl.say(&word);
+    }
+    Ok(plausible)
+}
+
+/// What is removed for its age by a clock that is wrong cannot be brought back.
+fn leave_versions(crawl: &Crawl, collection: &Collection, now: Timestamp) -> Result<(), Failure> {
+    let store = &crawl.config.store;
+    if store.keep.is_some() || store.versions_bytes_max.is_some() {
+        thin::put_off(collection, now)?;
+        crawl.say(
+            "because of the clock old versions are not removed now; when it is right, \
+             \"harvestman thin\" does it, or a start of run a day later",
+        );
+    }
+    Ok(())
+}
+
+/// Nothing is to be folded any more: what rests is due as it was.
+fn unfold_all(frontier: &mut SqliteFrontier, now: Timestamp) -> Result<(), Failure> {
+    let mut rows = frontier.replicas()?;
+    rows.retain(|row| row.state == ReplicaState::Folded);
+    rows.iter_mut().for_each(|row| row.state = ReplicaState::Reported);
+    if !rows.is_empty() {
+        frontier.change_replicas(&ReplicaChange::Found { rows, again_ms: 0 }, now)?;
+    }
+    Ok(())
+}
+
+/// Pages as files too, where that is asked for; what is only looked at is kept nowhere.
+fn directory(
+    crawl: &Crawl,
+    collection: &Collection,
+    frontier: &SqliteFrontier,
+) -> Result<Option<Arc<Directory>>, Failure> {
+    if !crawl.config.store.directory || crawl.preview.is_some() {
+        return Ok(None);
+    }
+    let directory = Directory::new(collection.directory(), frontier.sittings()?);
+    Ok(Some(Arc::new(directory)))
+}

@@ -1,0 +1,155 @@
+//! What the harvest loop counts: for the display, for `status`, and for the summary at the end.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use model::{Counts, CrawlUrl, PageState, PageTerms, PageUpdate, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// One run's figures, kept in the run's row and shown by `status`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// Pages that answered with content in this run.
+    pub fetched: u64,
+    /// Of them, those whose content had changed or was new.
+    pub versions: u64,
+    pub unchanged: u64,
+    pub redirected: u64,
+    pub failed: u64,
+    pub excluded: u64,
+    /// Parts of pages (images, styles, scripts, fonts) that answered: in none of the counts above.
+    pub requisites: u64,
+    pub requisites_failed: u64,
+    /// Sitemaps, feeds and the like that answered: no pages either.
+    pub notices: u64,
+    pub requests: u64,
+    pub robots: u64,
+    /// Bytes that came over the wire.
+    pub bytes: u64,
+    /// Failures and error statuses by class.
+    pub errors: BTreeMap<String, u64>,
+    pub time: Shares,
+    /// `harvestman pause` holds the crawl.
+    pub held: bool,
+    /// Spiders that the crawl itself has paused, and why.
+    #[serde(skip)]
+    pub paused: BTreeMap<String, String>,
+    /// The URL answered last, for the display.
+    #[serde(skip)]
+    pub last: Option<CrawlUrl>,
+    /// The URL that failed last, and why.
+    #[serde(skip)]
+    pub last_failure: Option<(CrawlUrl, String)>,
+}
+
+/// Where the time went: sums over all sites and threads, so that only their proportions mean something.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Shares {
+    pub dns_ms: u64,
+    pub pause_ms: u64,
+    pub download_ms: u64,
+    pub parse_us: u64,
+    pub store_us: u64,
+}
+
+impl Shares {
+    /// (name, share of the whole) in the order of a page's journey.
+    pub fn shares(&self) -> [(&'static str, f64); 5] {
+        let parts = [
+            ("dns", self.dns_ms as f64),
+            ("pause", self.pause_ms as f64),
+            ("download", self.download_ms as f64),
+            ("parse", self.parse_us as f64 / 1_000.0),
+            ("store", self.store_us as f64 / 1_000.0),
+        ];
+        let sum: f64 = parts.iter().map(|(_, ms)| ms).sum();
+        parts.map(|(name, ms)| (name, if sum > 0.0 { ms / sum } else { 0.0 }))
+    }
+}
+
+impl Tally {
+    /// What a visit made of a page, or of a part of one.
+    pub fn count(&mut self, update: &PageUpdate, terms: PageTerms) {
+        let is_part = terms.requisite;
+        let is_notice = is_part && terms.notice.is_some();
+        let Some(visit) = &update.visit else { return };
+        let failed = !matches!(
+            update.state,
+            PageState::Fetched | PageState::Redirected | PageState::Excluded
+        );
+        if failed {
+            self.error(&format!("status-{}", visit.status));
+        }
+        match update.state {
+            PageState::Fetched if is_notice => self.notices += 1,
+            _ if is_notice => {}
+            PageState::Fetched if is_part => self.requisites += 1,
+            _ if is_part => self.requisites_failed += u64::from(failed),
+            PageState::Fetched => self.fetched += 1,
+            PageState::Redirected => self.redirected += 1,
+            PageState::Excluded => self.excluded += 1,
+            _ => self.failed += 1,
+        }
+        if !is_part {
+            self.versions += u64::from(visit.change.is_version());
+            self.unchanged += u64::from(visit.change.folds());
+        }
+    }
+
+    /// Adds what an earlier part of the same crawl has counted.
+    pub fn add(&mut self, earlier: &Tally) {
+        self.fetched += earlier.fetched;
+        self.versions += earlier.versions;
+        self.unchanged += earlier.unchanged;
+        self.redirected += earlier.redirected;
+        self.failed += earlier.failed;
+        self.excluded += earlier.excluded;
+        self.requisites += earlier.requisites;
+        self.requisites_failed += earlier.requisites_failed;
+        self.notices += earlier.notices;
+        self.requests += earlier.requests;
+        self.robots += earlier.robots;
+        self.bytes += earlier.bytes;
+        for (class, count) in &earlier.errors {
+            *self.errors.entry(class.clone()).or_default() += count;
+        }
+        let (time, before) = (&mut self.time, &earlier.time);
+        time.dns_ms += before.dns_ms;
+        time.pause_ms += before.pause_ms;
+        time.download_ms += before.download_ms;
+        time.parse_us += before.parse_us;
+        time.store_us += before.store_us;
+        for (spider, why) in &earlier.paused {
+            self.paused.entry(spider.clone()).or_insert_with(|| why.clone());
+        }
+    }
+
+    pub fn no_answer(&mut self, terms: PageTerms) {
+        match (terms.requisite, terms.notice) {
+            (true, Some(_)) => {}
+            (true, None) => self.requisites_failed += 1,
+            (false, _) => self.failed += 1,
+        }
+    }
+
+    pub fn error(&mut self, class: &str) {
+        *self.errors.entry(class.to_owned()).or_default() += 1;
+    }
+}
+
+/// What the display shows, at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    pub started: Timestamp,
+    pub elapsed: Duration,
+    pub tally: Tally,
+    pub counts: Counts,
+    pub sites_in_hand: usize,
+    pub pages_in_hand: usize,
+    pub in_flight: usize,
+    pub paused: Option<String>,
+    /// Visits wait for the budget, so long still.
+    pub budget: Option<Duration>,
+    pub stopping: bool,
+}
