@@ -4,8 +4,11 @@
 
 pub mod archived;
 pub mod diff;
+mod error;
 pub mod links;
 pub mod planner;
 pub mod replicas;
 pub mod versions;
 pub mod webhook;
+
+pub use error::Error;

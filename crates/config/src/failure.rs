@@ -107,8 +107,14 @@ impl std::error::Error for Failure {}
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
+        Failure::from(&error)
+    }
+}
+
+impl From<&StoreError> for Failure {
+    fn from(error: &StoreError) -> Failure {
         let sentence = error.to_string();
-        match &error {
+        match error {
             StoreError::Busy { .. } => Failure::usage(
                 sentence,
                 "wait for it, stop it with Ctrl-C, or give another folder with -C; \

@@ -9,7 +9,8 @@ use std::time::Duration;
 use jiff::civil;
 use model::Timestamp;
 
-use crate::{times::EPOCH, units::parse_time};
+use crate::units::parse_time;
+use model::iso::EPOCH;
 
 const SECOND: i64 = 1_000;
 const MINUTE: i64 = 60 * SECOND;

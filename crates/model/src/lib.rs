@@ -14,6 +14,7 @@ mod gate;
 mod habit;
 mod hazard;
 mod headers;
+pub mod iso;
 pub mod limits;
 mod link;
 mod page;

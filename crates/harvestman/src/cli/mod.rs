@@ -323,7 +323,7 @@ With --json each change is an object on its own line. The last line, {next_after
 is for --after in the next call: no change is repeated and none is missed.")]
     Changes(ChangesArgs),
 
-    /// Pages that link to a page, and pages it links to, with anchor text and status
+    /// List the links to and from a page, with anchor text and status
     #[command(after_help = "Examples:
   harvestman links https://example.org/about
   harvestman links https://example.org/about --in --limit 500

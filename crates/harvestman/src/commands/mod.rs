@@ -271,7 +271,9 @@ mod tests {
         ];
         let mut seen = 0;
         for line in pages.iter().flat_map(|page| page.lines()) {
-            let line = line.split(" #").next().unwrap_or(line).trim();
+            let line = line.split(" #").next().unwrap_or(line);
+            // What the shell takes for itself.
+            let line = line.split(" > ").next().unwrap_or(line).trim();
             let typed = match line.strip_prefix("cargo run --release -- ") {
                 Some(rest) => format!("harvestman {rest}"),
                 None if line.starts_with("harvestman ") => line.to_owned(),
