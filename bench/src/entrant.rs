@@ -72,7 +72,7 @@ impl Entrant {
             Entrant::Lean => {
                 let mut job = ours(place, server, course)?;
                 job.environment("HARVESTMAN_STORE_CONTENT_BYTES_MAX", "0");
-                job.environment("HARVESTMAN_GATHER_TEXT", "false");
+                job.environment("HARVESTMAN_PARSE_TEXT", "false");
                 Ok(job)
             }
             Entrant::Floor => Ok(floor(place, server, course)),
@@ -100,7 +100,7 @@ fn ours(place: &Place<'_>, server: &Server, course: &Course) -> anyhow::Result<J
     if course.polite.is_some() {
         // Each is to have its page a second: none may wait for another to be done.
         let sites = course.web.sites.to_string();
-        job.environment("HARVESTMAN_HARVESTER_SITES_IN_HAND", sites);
+        job.environment("HARVESTMAN_CRAWL_ACTIVE_SITES", sites);
     } else if course.web.latency_ms > 0 {
         // As many as the others may have: with the 200 of everyday, a tenth of a second each is 2,000 pages/s.
         job.environment("HARVESTMAN_ETIQUETTE_MAX_FETCHES", "1000");

@@ -70,8 +70,8 @@ pub fn parse(text: &str, path: &Path, mistakes: &mut Vec<Failure>) -> Document {
         let name = section.get_ref().as_ref();
         match value.get_ref() {
             value if LISTS.contains(&name) => at.list(section, value, &mut read, mistakes),
-            DeValue::Table(_) if !sections().contains(&name) => {
-                mistakes.push(at.unknown_section(section));
+            DeValue::Table(table) if !sections().contains(&name) => {
+                mistakes.extend(at.unknown_section(section, table));
             }
             DeValue::Table(table) => {
                 for (key, value) in table.iter() {
@@ -196,18 +196,36 @@ impl Place {
         Failure::usage(self.sentence(line, &format!("{short:?} is in no section")), what_to_do)
     }
 
-    fn unknown_section(&self, name: &Spanned<impl AsRef<str>>) -> Failure {
+    /// A section that has another name now is answered key by key.
+    fn unknown_section(
+        &self,
+        name: &Spanned<impl AsRef<str>>,
+        table: &DeTable<'_>,
+    ) -> Vec<Failure> {
         let typed = name.get_ref().as_ref();
+        let is_renamed = |key: &str| Key::formerly(&format!("{typed}.{key}")).is_some();
+        if table.iter().any(|(key, _)| is_renamed(key.get_ref())) {
+            let answer = |key: &Spanned<_>| {
+                let short: &std::borrow::Cow<'_, str> = key.get_ref();
+                self.unknown_key(typed, short, self.line(key.span().start))
+            };
+            return table.iter().map(|(key, _)| answer(key)).collect();
+        }
         let line = self.line(name.span().start);
         let what_to_do = match nearest(typed, sections().into_iter().chain(LISTS)) {
             Some(near) if LISTS.contains(&near) => format!("did you mean [[{near}]]?"),
             Some(near) => format!("did you mean [{near}]?"),
             None => format!("known sections are {}", section_list()),
         };
-        Failure::usage(self.sentence(line, &format!("unknown section [{typed}]")), what_to_do)
+        vec![Failure::usage(self.sentence(line, &format!("unknown section [{typed}]")), what_to_do)]
     }
 
     fn unknown_key(&self, section: &str, name: &str, line: usize) -> Failure {
+        if let Some(now) = Key::formerly(&format!("{section}.{name}")) {
+            let what = format!("{section}.{name} is now called {}", now.name);
+            let advice = format!("write {} under [{}]", now.short(), now.section());
+            return Failure::usage(self.sentence(line, &what), advice);
+        }
         let sentence = self.sentence(line, &format!("unknown key {name:?} in [{section}]"));
         Failure::usage(sentence, meant(section, name))
     }

@@ -46,8 +46,8 @@ pub use layers::FlagValues;
 pub use origin::Origin;
 pub use overrides::{Overrides, PageOverride, SiteOverride};
 pub use sections::{
-    ChangeBy, Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Objective,
-    Policy, Reject, Revisit, Scope, Store, Url,
+    ChangeBy, Cookies, Crawl, Etiquette, Expansion, External, Fetch, Objective, Parse, Policy,
+    Reject, Revisit, Scope, Store, Url,
 };
 pub use spider::{OwnLimits, SpiderConfig, parse_setting};
 pub use template::template;
@@ -63,12 +63,11 @@ pub struct Config {
     pub etiquette: Etiquette,
     pub fetch: Fetch,
     pub url: Url,
-    pub gather: Gather,
+    pub parse: Parse,
     pub reject: Reject,
     pub store: Store,
     pub revisit: Revisit,
     pub hazards: Hazards,
-    pub harvester: Harvester,
     pub overrides: Overrides,
     pub credentials: Vec<Credential>,
     pub logins: Vec<Login>,
@@ -159,12 +158,11 @@ impl Config {
             etiquette: values.etiquette(),
             fetch: values.fetch(),
             url: values.url(),
-            gather: values.gather(),
+            parse: values.parse(),
             reject: values.reject(),
             store: values.store(),
             revisit: values.revisit(),
             hazards: values.hazards(),
-            harvester: values.harvester(),
             overrides: Overrides::default(),
             credentials: Vec::new(),
             logins: Vec::new(),

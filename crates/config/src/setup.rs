@@ -60,7 +60,7 @@ impl Setup {
         Ok(Setup {
             blocks,
             workbench: workbench_options(config),
-            gather_threads: config.gather.threads.unwrap_or_else(default_threads),
+            gather_threads: config.parse.threads.unwrap_or_else(default_threads),
             robots_limits: FetchLimits {
                 body_bytes_max: limits::ROBOTS_BYTES_MAX,
                 media_types: vec!["*/*".to_owned()],
@@ -176,7 +176,7 @@ fn traps(config: &Config) -> TrapRules {
         duplicates: hazards.duplicates,
         site_duplicates: hazards.site_duplicates,
         repeated_segments: hazards.repeated_segments,
-        counter: hazards.counter,
+        counter: hazards.counter_pages,
         pattern_urls: hazards.pattern_urls,
         soft_404: hazards.soft_404,
         slow_time: hazards.slow_time,
@@ -271,24 +271,24 @@ fn workbench_options(config: &Config) -> workbench::Options {
 
 /// How answers are read.
 pub fn gather(config: &Config) -> Result<GatherOptions, Failure> {
-    let (tags, logged) = (&config.gather.link_tags, &config.gather.log_tags);
+    let (tags, logged) = (&config.parse.link_tags, &config.parse.log_tags);
     let refuse = |key, tags: &[String], what| {
         config.refuse(key, &tags.join(", "), what, "write tag/attribute, as a/href")
     };
     // What is only logged is not followed, even where it is by default.
     let followed: Vec<&String> = tags.iter().filter(|tag| !logged.contains(tag)).collect();
     let link_tags =
-        LinkTags::parse(&followed).map_err(|what| refuse("gather.link_tags", tags, what))?;
+        LinkTags::parse(&followed).map_err(|what| refuse("parse.link_tags", tags, what))?;
     let log_tags =
-        LinkTags::names(logged).map_err(|what| refuse("gather.log_tags", logged, what))?;
+        LinkTags::names(logged).map_err(|what| refuse("parse.log_tags", logged, what))?;
     Ok(GatherOptions {
         media_types: config.fetch.media_types.clone(),
         link_tags,
         log_tags,
         url_bytes_max: config.url.bytes_max,
         agent: config.etiquette.robots_token(),
-        text: config.gather.text,
-        language: config.gather.language,
+        text: config.parse.text,
+        language: config.parse.language,
         requisites: config.crawl.requisites,
         selection: selection(config)?,
         ..GatherOptions::default()
@@ -317,7 +317,7 @@ pub fn fetch_limits(config: &Config) -> FetchLimits {
         idle: fetch.idle_timeout,
         total: fetch.timeout,
         media_types: fetch.media_types.clone(),
-        ratio_max: fetch.ratio_max,
+        ratio_max: fetch.compression_ratio_max,
         wire_bytes_max: None,
     }
 }
@@ -335,7 +335,7 @@ fn http(config: &Config, folder: &Path, overrides: Arc<Overrides>) -> Result<Htt
         allow: allowed(config)?,
         overrides,
         // A site in hand keeps its connection for its next visit.
-        idle_max: config.harvester.sites_in_hand.clamp(64, 4_096),
+        idle_max: config.crawl.active_sites.clamp(64, 4_096),
         idle_per_origin_max: etiquette.connections.max(1) + 1,
         long_bodies_bytes: limits::long_bodies_bytes(etiquette.max_fetches),
         ..HttpOptions::default()

@@ -215,7 +215,7 @@ impl Crawl {
         clock: &Arc<dyn Clock>,
     ) -> Result<Option<mpsc::Sender<()>>, Failure> {
         let hazards = self.config.hazards.clone();
-        if !self.forever || hazards.replicas == Replicas::Off || self.preview.is_some() {
+        if !self.forever || hazards.mirrors == Replicas::Off || self.preview.is_some() {
             return Ok(None);
         }
         let (stop, stopped) = mpsc::channel();
@@ -228,7 +228,7 @@ impl Crawl {
     /// At the end of a pass, when all of it is settled. A list that could not be made is no failed crawl.
     fn look_for_replicas(&self, collection: &Collection, now: Timestamp) {
         let hazards = &self.config.hazards;
-        if hazards.replicas == Replicas::Off || self.preview.is_some() {
+        if hazards.mirrors == Replicas::Off || self.preview.is_some() {
             return;
         }
         match replicas::settle_findings(collection, hazards, now) {
@@ -325,7 +325,7 @@ impl Crawl {
             begun: Some(sittings.begun()),
             fetches_asked: sittings.fetches_asked,
             fetches_max: self.config.etiquette.max_fetches,
-            sites_in_hand: self.config.harvester.sites_in_hand,
+            sites_in_hand: self.config.crawl.active_sites,
             fetches_room: (2 * self.config.etiquette.max_fetches).max(1_000),
             seeded_first: false,
             holder: format!("process {}", std::process::id()),

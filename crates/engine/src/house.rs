@@ -119,7 +119,7 @@ impl House {
         let mut spiders = Spiders::new(setup.blocks.clone(), spiders);
         let guard = Guard::new(setup.http.allow.clone(), Arc::new(setup.blocks.clone()));
         spiders.guards = Guards::new(guard);
-        match crawl.config.hazards.replicas {
+        match crawl.config.hazards.mirrors {
             Replicas::Fold => spiders.fold(&frontier.replicas()?),
             Replicas::Off | Replicas::Report => unfold_all(&mut frontier, clock.now())?,
         }

@@ -156,7 +156,7 @@ fn is_border(key: &str) -> bool {
         "site_bytes",
         "for",
         "site_time",
-        "site_day_time",
+        "site_time_per_day",
     ];
     match key.split_once('.') {
         Some(("crawl", name)) => !HOW_MUCH.contains(&name),
@@ -217,7 +217,7 @@ impl Terms for CourseTerms {
             pages_max: other.site_pages.unwrap_or(terms.pages_max),
             bytes_max: other.site_bytes.unwrap_or(terms.bytes_max),
             visit_time_max: other.site_time.unwrap_or(terms.visit_time_max),
-            day_time_max: other.site_day_time.unwrap_or(terms.day_time_max),
+            day_time_max: other.site_time_per_day.unwrap_or(terms.day_time_max),
             ..terms.clone()
         }
     }
@@ -243,7 +243,7 @@ fn site_terms(config: &Config) -> SiteTerms {
         bytes_max: crawl.site_bytes,
         domain_pages_max: crawl.domain_pages,
         visit_time_max: crawl.site_time,
-        day_time_max: crawl.site_day_time,
+        day_time_max: crawl.site_time_per_day,
         // What a server packs is never longer than what it unpacks to by more than its framing.
         answer_bytes_max: longest_body(config) + limits::HEAD_BYTES_MAX as u64,
     }

@@ -291,7 +291,7 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
         RefusalReason::MediaType => "name the type in fetch.media_types to fetch it",
         RefusalReason::TooLarge => "raise fetch.body_bytes_max to fetch it",
         RefusalReason::Logged => {
-            "only counted, as asked for by crawl.log_extensions or gather.log_tags"
+            "only counted, as asked for by crawl.log_extensions or parse.log_tags"
         }
         RefusalReason::Port => "name the port in crawl.ports, or seed a URL with it",
     }

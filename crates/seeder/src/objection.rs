@@ -147,7 +147,7 @@ impl fmt::Display for Objection<'_> {
             Objection::Logged(Logged { group, extension }) => {
                 write!(f, "crawl.log_extensions: {group} ({extension})")
             }
-            Objection::LoggedTag => f.write_str("gather.log_tags"),
+            Objection::LoggedTag => f.write_str("parse.log_tags"),
             Objection::External(policy) => write!(f, "crawl.external = \"{}\"", policy.word()),
             Objection::Port(port) => write!(f, "ports named by seeds, not {port}"),
             Objection::TooDeep(max) => write!(f, "crawl.depth = {max}"),

@@ -72,7 +72,7 @@ fn look(
     now: Timestamp,
 ) -> Result<ReplicaChange, StoreError> {
     let census = Census::open(collection)?;
-    review(&census, hazards.replicas, hazards.replicas_again, now)
+    review(&census, hazards.mirrors, hazards.mirrors_recheck, now)
 }
 
 /// A long finding in pieces that a command can have.

@@ -50,7 +50,7 @@ const MANNERS: [&str; 21] = [
     "fetch.idle_timeout",
     "fetch.body_bytes_max",
     "fetch.requisite_bytes_max",
-    "fetch.ratio_max",
+    "fetch.compression_ratio_max",
     "fetch.media_types",
     "fetch.accept_encoding",
     "fetch.cookies",

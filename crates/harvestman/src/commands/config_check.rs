@@ -226,7 +226,7 @@ mod tests {
     fn mistakes_of_spiders_are_told_with_their_name_and_those_of_all_once() {
         let spiders = [
             spider("news", &[("crawl.scop", "'any'"), ("crawl.depth", "'deep'")]),
-            spider("docs", &[("harvester.sites_in_hand", "5"), ("crawl.filter", "'docs.rhai'")]),
+            spider("docs", &[("crawl.active_sites", "5"), ("crawl.filter", "'docs.rhai'")]),
         ];
         let findings = findings("[fetch]\ncookies = 'c.txt'\n", &spiders);
         told(
@@ -235,7 +235,7 @@ mod tests {
                 "fetch.cookies",
                 "spider news: crawl.depth = \"deep\"",
                 "spider news: unknown key \"crawl.scop\"",
-                "spider docs: harvester.sites_in_hand cannot be set for one spider",
+                "spider docs: crawl.active_sites cannot be set for one spider",
                 "spider docs: crawl.filter = \"docs.rhai\": it cannot be read",
             ],
         );
@@ -244,14 +244,14 @@ mod tests {
     #[test]
     fn what_is_set_says_when_it_takes_effect() {
         let settings = [spider("news", &[("crawl.pages", "5"), ("fetch.http2", "true")])];
-        let text = "[crawl]\npages = 9\n[harvester]\nsites_in_hand = 5\n[[override]]\nwhen = 'any'\nspider = 'nwes'\n\
+        let text = "[crawl]\npages = 9\nactive_sites = 5\n[[override]]\nwhen = 'any'\nspider = 'nwes'\n\
                     crawl.depth = 2\n";
         let findings = findings(text, &settings);
         told(&findings, &[]);
-        assert_eq!(findings.restart, ["harvester.sites_in_hand"]);
+        assert_eq!(findings.restart, ["crawl.active_sites"]);
         let live = ["crawl.pages", "crawl.pages of spider news", "fetch.http2 of spider news"];
         assert_eq!(findings.live, live);
-        assert_eq!(findings.remarks, ["line 5 speaks of spider nwes, and there is none"]);
+        assert_eq!(findings.remarks, ["line 4 speaks of spider nwes, and there is none"]);
         assert!(findings.text().ends_with("nothing is wrong\n"), "{}", findings.text());
         let json: serde_json::Value = serde_json::from_str(&findings.json()).unwrap();
         assert_eq!(json["live"][0], "crawl.pages");

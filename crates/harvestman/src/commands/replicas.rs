@@ -54,11 +54,11 @@ fn find(context: &Context) -> Result<Exit, Failure> {
     let config = context.config(Vec::new())?;
     let collection = Collection::open(&context.folder)?;
     let census = Census::open(&collection)?;
-    let mode = match config.hazards.replicas {
+    let mode = match config.hazards.mirrors {
         Replicas::Off => Replicas::Report,
         mode => mode,
     };
-    let change = review(&census, mode, config.hazards.replicas_again, RealClock::new().now())?;
+    let change = review(&census, mode, config.hazards.mirrors_recheck, RealClock::new().now())?;
     let found = match &change {
         ReplicaChange::Found { rows, .. } => {
             rows.iter().filter(|row| row.state != ReplicaState::Dropped).count() as u64

@@ -115,7 +115,7 @@ fn every_hazard_of_the_fair_is_told_under_its_own_name() {
         .variable("HARVESTMAN_FETCH_TIMEOUT", "12s")
         .variable("HARVESTMAN_FETCH_FIRST_BYTE_TIMEOUT", "10s")
         .variable("HARVESTMAN_CRAWL_DEPTH", "25")
-        .variable("HARVESTMAN_HAZARDS_COUNTER", "10")
+        .variable("HARVESTMAN_HAZARDS_COUNTER_PAGES", "10")
         .variable("HARVESTMAN_HAZARDS_PATTERN_URLS", "200")
         .variable("HARVESTMAN_HAZARDS_SLOW_TIME", "2s")
         .variable("HARVESTMAN_HAZARDS_WILDCARD_HOSTS", "100000");

@@ -388,7 +388,7 @@ impl Copies {
             };
             reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
         });
-        let world = World::new(WebOptions::default()).variable("HARVESTMAN_HAZARDS_REPLICAS", mode);
+        let world = World::new(WebOptions::default()).variable("HARVESTMAN_HAZARDS_MIRRORS", mode);
         Copies { raw, world, later, apart }
     }
 
@@ -476,7 +476,7 @@ fn seeds_of_a_replica_are_visited_under_their_own_name() {
 #[test]
 fn a_replica_that_has_become_another_site_is_dropped_when_it_is_looked_at_again() {
     let mut copies = Copies::new("fold");
-    copies.world = copies.world.variable("HARVESTMAN_HAZARDS_REPLICAS_AGAIN", "1s");
+    copies.world = copies.world.variable("HARVESTMAN_HAZARDS_MIRRORS_RECHECK", "1s");
     copies.crawl(&["http://seed.s.test/"]).exits(0);
     assert_eq!(copies.states()[0].2, "folded");
     copies.apart.store(true, Ordering::SeqCst);
@@ -492,7 +492,7 @@ fn what_rested_is_due_again_when_nothing_is_to_be_folded_any_more() {
     copies.crawl(&["http://seed.s.test/"]).exits(0);
     let resting = "SELECT count(*) FROM resting_pages";
     assert!(copies.world.number(resting) > 0);
-    copies.world = copies.world.variable("HARVESTMAN_HAZARDS_REPLICAS", "off");
+    copies.world = copies.world.variable("HARVESTMAN_HAZARDS_MIRRORS", "off");
     copies.crawl(&[]).exits(0);
     assert_eq!(copies.world.number(resting), 0);
     let due = "SELECT count(*) FROM v_pages WHERE site = 'r.r.test' AND due IS NOT NULL";
@@ -503,7 +503,7 @@ fn what_rested_is_due_again_when_nothing_is_to_be_folded_any_more() {
 fn replicas_are_looked_for_only_where_something_was_visited() {
     let mut copies = Copies::new("off");
     copies.crawl(&["http://seed.s.test/"]).exits(0);
-    copies.world = copies.world.variable("HARVESTMAN_HAZARDS_REPLICAS", "report");
+    copies.world = copies.world.variable("HARVESTMAN_HAZARDS_MIRRORS", "report");
     let before = copies.raw.asked().len();
     copies.crawl(&[]).exits(0);
     assert_eq!(copies.raw.asked().len(), before, "nothing is due");

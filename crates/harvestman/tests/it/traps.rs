@@ -76,7 +76,8 @@ fn a_calendar_is_stopped_told_and_lifted_while_all_real_pages_come() {
 
 #[test]
 fn a_trap_is_lifted_in_a_running_crawl() {
-    let world = world(5, "/cal", Hazard::Calendar).variable("HARVESTMAN_HAZARDS_COUNTER", "10");
+    let world =
+        world(5, "/cal", Hazard::Calendar).variable("HARVESTMAN_HAZARDS_COUNTER_PAGES", "10");
     world.run(&["seed", &world.web.home(0)]).exits(0);
     let crawl = world.start(&["run", "--delay", "5ms", "--for", "40s"]);
     world.wait_for("the trap", |world| !traps(world).is_empty());
