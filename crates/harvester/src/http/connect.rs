@@ -91,7 +91,7 @@ impl Connector {
         let start = Instant::now();
         let until = end.min(start + limits.tls);
         let fail = |kind, detail, what| {
-            let met = Some(Met::new(Hazard::TlsTrouble, Measure::Refused).of(what));
+            let met = Some(Met::new(Hazard::TlsError, Measure::Refused).of(what));
             ConnectFailure { kind, detail, met, address }
         };
         let name = server_name(url.host()).ok_or_else(|| {

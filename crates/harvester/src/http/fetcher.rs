@@ -157,7 +157,7 @@ impl HttpFetcher {
         met.extend(answer.met);
         // Half of what it may take: it answers, but soon may not.
         if answer.first_byte >= visit.asked.limits.first_byte / 2 {
-            met.push(Met::new(Hazard::SlowAnswer, Measure::Noted));
+            met.push(Met::new(Hazard::SlowResponse, Measure::Noted));
         }
         let timing = Timing {
             first_byte: answer.first_byte,

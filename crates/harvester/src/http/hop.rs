@@ -237,8 +237,8 @@ impl Hop<'_> {
             true => format!("the head stopped coming for {:?}", self.limits.idle),
             false => format!("no answer within {:?}", self.limits.first_byte),
         };
-        let hazard = if begun { Hazard::SlowAnswer } else { Hazard::Silent };
-        let met = Some(Met::new(hazard, Measure::Cut));
+        let hazard = if begun { Hazard::SlowResponse } else { Hazard::NoResponse };
+        let met = Some(Met::new(hazard, Measure::Truncated));
         HopFailure { met, ..failure(FailureKind::Timeout, detail) }
     }
 
@@ -427,7 +427,7 @@ fn framing_met(headers: &Headers) -> Option<Met> {
     (lengths::lengths(headers) == Lengths::Meaningless).then_some(lengths::MEANINGLESS)
 }
 
-const EXTRA_ANSWER: Met = Met::new(Hazard::ExtraAnswer, Measure::Refused);
+const EXTRA_ANSWER: Met = Met::new(Hazard::UnexpectedResponse, Measure::Refused);
 
 /// What came behind an answer: another one, or a rest of it that was not announced.
 fn more_behind(extra: &[u8]) -> Option<Met> {

@@ -169,7 +169,10 @@ fn a_site_rests_for_the_day_when_its_time_is_used_up() {
         latency: Latency { base: Duration::from_millis(100), spread: Duration::ZERO },
         ..WebOptions::default()
     });
-    configure(&world, "[[override]]\nwhen = \"host s0.sim.test\"\ncrawl.site_time_per_day = \"1s\"\n");
+    configure(
+        &world,
+        "[[override]]\nwhen = \"host s0.sim.test\"\ncrawl.site_time_per_day = \"1s\"\n",
+    );
     world.run(&["crawl", "--delay", "10ms", "http://s0.sim.test/", "http://s1.sim.test/"]).exits(0);
     let of = |host: &str| world.visits().iter().filter(|visit| &*visit.host == host).count();
     assert!((5..=10).contains(&of("s0.sim.test")), "{} visits", of("s0.sim.test"));

@@ -431,7 +431,7 @@ fn replicas_are_listed_by_default_and_crawled_all_the_same() {
         copies.world.run(&["report", "mirrors", "--heuristic", "same-home", "--json"]).json();
     assert_eq!(homes["groups"][0]["mirrors"].as_array().unwrap().len(), 2, "p's home is equal too");
     let hazards =
-        copies.world.run(&["report", "hazards", "--hazard", "replica-site", "--json"]).json();
+        copies.world.run(&["report", "hazards", "--hazard", "mirror-site", "--json"]).json();
     assert_eq!(hazards[0]["site"], "r.r.test");
     copies.later.store(true, Ordering::SeqCst);
     copies.crawl(&["--fresh"]).exits(0);

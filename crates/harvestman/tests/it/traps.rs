@@ -298,7 +298,7 @@ fn a_long_way_is_no_trap_but_ends_at_the_depth_that_was_asked_for() {
     let shallow = world(5, "/chain/*", Hazard::Chain { length: 100 });
     shallow.run(&["crawl", &shallow.web.home(0), "--delay", "0", "--depth", "15"]).exits(0);
     assert_eq!(asked(&shallow, "/chain/").len(), 15);
-    told(&shallow, "deep-chain");
+    told(&shallow, "depth-limit");
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn a_page_on_which_the_parser_fails_costs_that_page_and_is_left_alone_after_thre
         crawl(&world, &raw, &["--fresh"]).exits(0);
         assert_eq!(fetched(&world), 4);
     }
-    assert_eq!(met(&world, "poisonous-page")[0]["count"], 3);
+    assert_eq!(met(&world, "parser-crash")[0]["count"], 3);
     assert_eq!(met(&world, "quarantine").len(), 1);
     let before = raw.asked().len();
     crawl(&world, &raw, &["--fresh"]).exits(0);
@@ -84,7 +84,7 @@ fn a_page_that_ends_the_process_each_time_is_left_alone_at_the_fourth_start() {
     crawl(&world, &raw, &[]).exits(0).says(&["the last crawl ended while it read"]);
     assert_eq!(fetched(&world), 4, "everything else is there");
     assert_eq!(met(&world, "quarantine").len(), 1);
-    let aborted = &met(&world, "poisonous-page")[0];
+    let aborted = &met(&world, "parser-crash")[0];
     assert_eq!(
         (&aborted["count"], &aborted["what"]),
         (&3.into(), &"the process ended over it".into())
@@ -111,7 +111,7 @@ fn a_page_is_not_blamed_for_who_leaves_while_it_is_read() {
         }
         let done = running.wait(Duration::from_secs(30));
         assert!(matches!(done.status.code(), Some(0 | 3)), "{done}");
-        assert_eq!(met(&world, "poisonous-page"), Vec::<Value>::new(), "round {round}");
+        assert_eq!(met(&world, "parser-crash"), Vec::<Value>::new(), "round {round}");
     }
     let world = world.variable(POISON, "none:");
     crawl(&world, &raw, &[]).exits(0);
@@ -155,7 +155,7 @@ fn a_page_whose_reading_does_not_end_is_told_of_and_its_site_goes_on() {
     assert_eq!(fetched(&world), 4);
     assert_eq!(raw.asked().len(), 5);
     assert_eq!(met(&world, "stalled")[0]["what"], "reading");
-    assert_eq!(met(&world, "poisonous-page")[0]["what"], "its reading did not end");
+    assert_eq!(met(&world, "parser-crash")[0]["what"], "its reading did not end");
     let status = world.status();
     let text = status["stalls"][0]["text"].as_str().unwrap();
     assert!(text.contains("/poison has not ended"), "{text}");

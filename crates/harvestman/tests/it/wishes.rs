@@ -272,7 +272,7 @@ fn a_server_that_collapses_is_asked_at_half_the_rate_within_ten_requests() {
     let after = &bad[bad.len().min(10) - 3..bad.len().min(10)];
     assert!(gap(after) >= gap(&well) * 2, "{:?} before, {:?} after", gap(&well), gap(after));
     let told = world.run(&["report", "hazards", "--json"]).json();
-    assert!(hazard(&told, "failing-server", "500").is_some(), "{told:#}");
+    assert!(hazard(&told, "server-error", "500").is_some(), "{told:#}");
 }
 
 #[test]
@@ -315,8 +315,7 @@ fn a_site_that_is_down_for_months_is_asked_ever_less_and_found_again_within_a_mo
     let crawled = between(back, DAY * 200);
     assert!(crawled >= 15, "all of it is visited again: {crawled}");
     let database = folder.path().join("crawl.db");
-    let told: Vec<i64> =
-        rows_of(&database, "SELECT count FROM hazards WHERE hazard = 'down-for-long'");
+    let told: Vec<i64> = rows_of(&database, "SELECT count FROM hazards WHERE hazard = 'site-down'");
     assert!(told.len() == 1 && told[0] > 2, "{told:?}");
     let down: Vec<i64> =
         rows_of(&database, "SELECT count(*) FROM sites WHERE instr(traps, '\"down\":') > 0");

@@ -71,9 +71,10 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_what_is_not_known_is_passed_over() {
-        let met = Met::new(Hazard::BadLength, Measure::Cut).of("more came than was announced");
+        let met =
+            Met::new(Hazard::BadLength, Measure::Truncated).of("more came than was announced");
         assert_eq!(text(&met), "bad-length cut more came than was announced");
-        for met in [met, Met::new(Hazard::SlowAnswer, Measure::Noted)] {
+        for met in [met, Met::new(Hazard::SlowResponse, Measure::Noted)] {
             assert_eq!(one(&text(&met)), Some(met));
         }
         for strange in ["", "bad-length", "bad-length soothed", "flying-fish cut x", " cut"] {

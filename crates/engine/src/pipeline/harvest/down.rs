@@ -56,7 +56,7 @@ impl Harvest {
         }
         let away = held.traps.down.filter(|_| held.silent).map(|down| now.since(down.since));
         if away.is_some_and(|away| away >= LONG) {
-            sightings.push(Sighting::at(url, Hazard::DownForLong, Measure::Noted));
+            sightings.push(Sighting::at(url, Hazard::SiteDown, Measure::Noted));
         }
     }
 

@@ -129,7 +129,11 @@ impl Harvest {
         let mut own = None;
         for candidate in links {
             if self.is_sent_round(page, &candidate) {
-                share.sightings.push(Sighting::at(&page.url, Hazard::SessionIds, Measure::Mended));
+                share.sightings.push(Sighting::at(
+                    &page.url,
+                    Hazard::SessionIds,
+                    Measure::Corrected,
+                ));
                 continue;
             }
             let (url, redirected) = (candidate.url.clone(), candidate.hops > 0);

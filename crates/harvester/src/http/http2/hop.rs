@@ -189,7 +189,7 @@ impl Hop<'_> {
                 true => format!("no whole head within the {:?} for all", self.limits.total),
                 false => format!("no answer within {:?}", self.limits.first_byte),
             };
-            let met = Some(Met::new(Hazard::Silent, Measure::Cut));
+            let met = Some(Met::new(Hazard::NoResponse, Measure::Truncated));
             let late = failure(FailureKind::Timeout, detail);
             return Poll::Ready(HopFailure { met, ..late });
         }

@@ -93,8 +93,8 @@ fn write_entry(text: &mut String, entry: &HazardEntry) {
 fn done(measure: &str) -> &str {
     match Measure::from_word(measure) {
         Some(Measure::Noted) => "noted",
-        Some(Measure::Mended) => "put right",
-        Some(Measure::Cut) => "cut short",
+        Some(Measure::Corrected) => "put right",
+        Some(Measure::Truncated) => "cut short",
         Some(Measure::Refused) => "refused",
         Some(Measure::PatternStopped) => "URLs of this pattern are taken no more",
         Some(Measure::SiteStopped) => {
