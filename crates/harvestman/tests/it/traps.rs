@@ -200,7 +200,7 @@ fn listings_are_taken_in_one_order() {
     let files = asked(&world, "/files/");
     assert_eq!(files.len(), 4 + 12, "{files:?}");
     assert!(files.iter().all(|target| !target.contains('?')), "{files:?}");
-    assert_eq!(told(&world, "directory-order")["measure"], "mended");
+    assert_eq!(told(&world, "directory-order")["measure"], "corrected");
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn known_session_names_never_reach_the_frontier() {
     crawl(&world);
     complete(&world);
     assert_eq!(asked(&world, "/").iter().filter(|target| target.contains("sid=")).count(), 0);
-    assert_eq!(told(&world, "session-ids")["measure"], "mended");
+    assert_eq!(told(&world, "session-ids")["measure"], "corrected");
 }
 
 #[test]

@@ -215,7 +215,11 @@ fn a_fetch_that_outlives_its_own_limits_is_given_up_and_its_site_goes_on() {
     assert!(began.elapsed() >= Duration::from_secs(3), "not before its limits and the patience");
     assert_eq!(fetched(&world), 4, "the other pages of its site are there");
     let told = &met(&world, "stalled")[0];
-    assert_eq!((&told["what"], &told["measure"]), (&"fetching".into(), &"cut".into()), "{told}");
+    assert_eq!(
+        (&told["what"], &told["measure"]),
+        (&"fetching".into(), &"truncated".into()),
+        "{told}"
+    );
     let url = format!("http://127.0.0.1:{}/poison", raw.port);
     assert_eq!(told["examples"][0], url);
     let history = world.run(&["explain", &url]).out;

@@ -68,7 +68,7 @@ fn a_robots_txt_full_of_mistakes_is_obeyed_and_its_mistakes_are_counted() {
     assert_eq!(row["measure"], "noted", "they were not obeyed, nor put right: {told:#}");
     let row = hazard(&told, "robots-errors", "lines read as they are meant")
         .unwrap_or_else(|| panic!("{told:#}"));
-    assert_eq!((&row["count"], &row["measure"]), (&3.into(), &"mended".into()), "{told:#}");
+    assert_eq!((&row["count"], &row["measure"]), (&3.into(), &"corrected".into()), "{told:#}");
 }
 
 #[test]
