@@ -45,6 +45,8 @@ pub struct Summary {
     pub next_due: Option<(Timestamp, String)>,
     /// Batches whose sites nobody visits here meanwhile.
     pub out: Vec<BatchOut>,
+    /// The failure that follows says how to go on.
+    pub nothing_fetched: bool,
     /// `run`, which begins nothing afresh.
     pub forever: bool,
     /// It harvests a batch: whoever does that says how to go on, and no rule can be lifted there.
@@ -103,7 +105,7 @@ impl Summary {
         lines.extend(self.refused_lines());
         lines.push(format!("collection: {}", printable(&self.collection)));
         lines.extend(self.batch_lines());
-        if !self.of_batch {
+        if !self.of_batch && !self.nothing_fetched {
             lines.push(self.how_to_go_on());
         }
         if self.without_contact {
@@ -294,6 +296,7 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
             "only counted, as asked for by crawl.log_extensions or gather.log_tags"
         }
         RefusalReason::Port => "name the port in crawl.ports, or seed a URL with it",
+        RefusalReason::Address => "allow the address with --allow-address (fetch.allow_address)",
     }
 }
 

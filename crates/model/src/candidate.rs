@@ -103,8 +103,10 @@ pub enum RefusalReason {
     Limit,
     Blocked,
     Trap,
-    /// An unusual port that was not asked for.
+    /// An unusual port that was not asked for, or one that browsers refuse.
     Port,
+    /// A private or otherwise special address.
+    Address,
     /// The answer's media type is not wanted.
     MediaType,
     /// The answer announced more bytes than are wanted.
@@ -114,7 +116,7 @@ pub enum RefusalReason {
 }
 
 impl RefusalReason {
-    pub const ALL: [RefusalReason; 18] = [
+    pub const ALL: [RefusalReason; 19] = [
         RefusalReason::Scheme,
         RefusalReason::Invalid,
         RefusalReason::TooLong,
@@ -130,6 +132,7 @@ impl RefusalReason {
         RefusalReason::Blocked,
         RefusalReason::Trap,
         RefusalReason::Port,
+        RefusalReason::Address,
         RefusalReason::MediaType,
         RefusalReason::TooLarge,
         RefusalReason::Logged,
@@ -152,6 +155,7 @@ impl RefusalReason {
             RefusalReason::Blocked => "blocked",
             RefusalReason::Trap => "trap",
             RefusalReason::Port => "port",
+            RefusalReason::Address => "address",
             RefusalReason::MediaType => "media-type",
             RefusalReason::TooLarge => "too-large",
             RefusalReason::Logged => "logged",

@@ -37,6 +37,9 @@ pub struct Tally {
     /// The URL answered last, for the display.
     #[serde(skip)]
     pub last: Option<CrawlUrl>,
+    /// The URL that a rule of ours refused last when it was its turn, and why.
+    #[serde(skip)]
+    pub last_refusal: Option<(CrawlUrl, String)>,
     /// The URL that failed last, and why.
     #[serde(skip)]
     pub last_failure: Option<(CrawlUrl, String)>,

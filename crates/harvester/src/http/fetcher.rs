@@ -240,6 +240,7 @@ impl<'a> Visit<'a> {
         let mut said = self.failure(failure.kind, failure.detail);
         said.address = failure.address;
         said.met = failure.met;
+        said.refusal = failure.refusal;
         said
     }
 }

@@ -42,6 +42,7 @@ mod notices;
 mod politeness;
 mod proxy;
 mod raw;
+mod reach;
 mod reading;
 mod redirects;
 mod replay;
