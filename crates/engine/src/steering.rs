@@ -152,9 +152,8 @@ fn fingerprint_of(revisit: &Revisit, overrides: &Overrides) -> u64 {
 
 /// Whether the key says which servers can be reached, and how: what failed may not fail with another value.
 fn is_reach(key: &str) -> bool {
-    const HOW: [&str; 10] = [
+    const HOW: [&str; 9] = [
         "allow_address",
-        "allow_ports",
         "proxy",
         "resolve",
         "name_servers",
@@ -181,7 +180,7 @@ fn is_border(key: &str) -> bool {
     ];
     match key.split_once('.') {
         Some(("crawl", name)) => !HOW_MUCH.contains(&name),
-        Some(("fetch", name)) => name == "media_types",
+        Some(("fetch", name)) => matches!(name, "media_types" | "allow_ports"),
         Some(("gather", name)) => matches!(name, "link_tags" | "log_tags"),
         Some((section, _)) => matches!(section, "reject" | "url" | "hazards"),
         None => false,

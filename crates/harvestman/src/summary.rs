@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use model::{RefusalReason, Timestamp};
+use model::{Refusal, RefusalReason, Timestamp};
 use serde_json::json;
 
 use config::{
@@ -256,6 +256,9 @@ pub fn advice(reason: RefusalReason, rule: &str) -> &'static str {
         }
         RefusalReason::TooLarge if rule == "fetch.requisite_bytes_max" => {
             "raise fetch.requisite_bytes_max to fetch it"
+        }
+        RefusalReason::Port if Refusal::is_bad_port(rule) => {
+            "name the port in fetch.allow_ports to visit it"
         }
         _ => how_to_lift(reason),
     }

@@ -59,6 +59,17 @@ impl Refusal {
         Refusal { reason: RefusalReason::Blocked, rule: Refusal::FORGOTTEN.to_owned() }
     }
 
+    /// Browsers refuse the port, and so do we.
+    pub fn bad_port(port: u16) -> Refusal {
+        Refusal { reason: RefusalReason::Port, rule: format!("port {port}{}", Refusal::BAD_PORT) }
+    }
+
+    pub fn is_bad_port(rule: &str) -> bool {
+        rule.ends_with(Refusal::BAD_PORT)
+    }
+
+    const BAD_PORT: &str = ", which browsers refuse";
+
     /// Reading the page, or so many pages of its site, broke down.
     pub fn quarantined(site: bool) -> Refusal {
         let times = crate::limits::BREAKDOWNS_MAX;

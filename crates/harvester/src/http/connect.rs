@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use model::{CrawlUrl, FailureKind, FetchLimits, Hazard, Measure, Met, Refusal};
+use model::{CrawlUrl, FailureKind, FetchLimits, Hazard, Measure, Met, Refusal, is_bad_port};
 use rustls::pki_types::ServerName;
 use tokio::{
     net::TcpStream,
@@ -32,6 +32,7 @@ use super::{
 
 pub struct Connector {
     guard: Guard,
+    allow_ports: Vec<u16>,
     overrides: Arc<Overrides>,
     addresses_tried_max: usize,
 }
@@ -57,6 +58,7 @@ impl Connector {
     pub fn new(options: &HttpOptions) -> Connector {
         Connector {
             guard: Guard::new(options.allow.clone(), options.gate.clone()),
+            allow_ports: options.allow_ports.clone(),
             overrides: options.overrides.clone(),
             addresses_tried_max: options.addresses_tried_max.max(1),
         }
@@ -78,8 +80,11 @@ impl Connector {
     ) -> Result<Connected, ConnectFailure> {
         let start = Instant::now();
         let until = end.min(start + limits.connect);
+        self.check_port(url)?;
         let (tcp, address) = match way.proxy() {
-            Some(proxy) if proxy.resolves() => (self.through(proxy, url, until).await?, None),
+            Some(proxy) if proxy.resolves() => {
+                (self.through(proxy, url, addresses, until).await?, None)
+            }
             proxy => {
                 let (tcp, address) = self.to_addresses(proxy, url, addresses, until).await?;
                 (tcp, Some(address))
@@ -183,14 +188,17 @@ impl Connector {
         }
     }
 
-    /// Names are left to the proxy.
+    /// Names are left to the proxy; where we resolved one all the same, it leads nowhere private.
     async fn through(
         &self,
         proxy: &Proxy,
         url: &CrawlUrl,
+        addresses: &[IpAddr],
         until: Instant,
     ) -> Result<TcpStream, ConnectFailure> {
         self.check_named(url.host())?;
+        // Which of them the proxy would take, nobody knows.
+        addresses.iter().try_for_each(|address| self.check_address(*address))?;
         let port = url.port_or_default();
         let target = match literal(url.host()) {
             Some(address) => Target::Address(SocketAddr::new(address, port)),
@@ -213,7 +221,23 @@ impl Connector {
             None if loopback => IpAddr::from([127, 0, 0, 1]),
             None => return Ok(()),
         };
+        self.check_address(address)
+    }
+
+    fn check_address(&self, address: IpAddr) -> Result<(), ConnectFailure> {
         self.guard.check(address).map_err(|refused| address_refused(address, &refused))
+    }
+
+    /// Links are judged before they get here; a robots.txt can be redirected to any port.
+    fn check_port(&self, url: &CrawlUrl) -> Result<(), ConnectFailure> {
+        let port = url.port_or_default();
+        if !is_bad_port(port) || self.allow_ports.contains(&port) {
+            return Ok(());
+        }
+        let refusal = Refusal::bad_port(port);
+        let detail = format!("{}; allow it with fetch.allow_ports", refusal.rule);
+        let failure = ConnectFailure::new(FailureKind::AddressRefused, detail, None);
+        Err(ConnectFailure { refusal: Some(Box::new(refusal)), ..failure })
     }
 }
 
