@@ -289,6 +289,7 @@ pub static KEYS: &[Key] = &[
         .reach(Reach::Page)
         .live(),
     Key::new("fetch.media_types", list(check::media_type), "[\"text/html\", \"text/plain\"]")
+        .flag("all-types")
         .doc("Media types to fetch; others stop after the head.")
         .example("[\"text/*\", \"application/pdf\"]")
         .common()

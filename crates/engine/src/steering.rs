@@ -115,11 +115,14 @@ impl Steering {
 
     fn fingerprint(&self, rows: &[SpiderRow]) -> Fingerprints {
         let (mut terms, mut borders) = (format!("{:x}", self.file), String::new());
-        let (mut near, mut reach) = (String::new(), String::new());
+        let (mut near, mut reach, mut types) = (String::new(), String::new(), String::new());
         let mut note = |line: String, key: &str| {
             terms.push_str(&line);
             if key == "hazards.near_duplicates" {
                 near.push_str(&line);
+            }
+            if key == "fetch.media_types" {
+                types.push_str(&line);
             }
             if is_reach(key) {
                 reach.push_str(&line);
@@ -139,7 +142,8 @@ impl Steering {
         }
         let (terms, borders) = (xxh3_64(terms.as_bytes()), xxh3_64(borders.as_bytes()));
         let (near, reach) = (xxh3_64(near.as_bytes()), xxh3_64(reach.as_bytes()));
-        Fingerprints { terms, borders, near, reach, returning: Vec::new() }
+        let types = xxh3_64(types.as_bytes());
+        Fingerprints { terms, borders, near, reach, types, returning: Vec::new() }
     }
 }
 

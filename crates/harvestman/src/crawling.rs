@@ -130,6 +130,7 @@ impl AtTerminal {
             requisites_failed: tally.requisites_failed,
             bytes: tally.bytes,
             errors: tally.errors.clone().into_iter().collect(),
+            left_out: tally.left_out.clone().into_iter().collect(),
             refused,
             refused_total: if of_batch { 0 } else { finished.counts.refused },
             waiting: finished.counts.pages_waiting,

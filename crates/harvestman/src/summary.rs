@@ -16,6 +16,7 @@ use model::printable;
 const REASONS_SHOWN: usize = 6;
 const ERRORS_SHOWN: usize = 6;
 const BATCHES_SHOWN: usize = 3;
+const TYPES_SHOWN: usize = 5;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
@@ -34,6 +35,8 @@ pub struct Summary {
     pub bytes: u64,
     /// Failures by class.
     pub errors: Vec<(String, u64)>,
+    /// Documents that were not kept, by media type.
+    pub left_out: Vec<(String, u64)>,
     /// The rules that refused most links.
     pub refused: Vec<Refused>,
     /// Links refused by all rules together.
@@ -102,6 +105,7 @@ impl Summary {
             ));
         }
         lines.extend(self.error_lines());
+        lines.extend(self.left_out_line());
         lines.extend(self.refused_lines());
         lines.push(format!("collection: {}", printable(&self.collection)));
         lines.extend(self.batch_lines());
@@ -141,6 +145,8 @@ impl Summary {
             "bytes": self.bytes,
             "errors": self.errors.iter().map(|(class, n)| (class.clone(), json!(n)))
                 .collect::<serde_json::Map<_, _>>(),
+            "left_out": self.left_out.iter().map(|(media_type, n)| (media_type.clone(), json!(n)))
+                .collect::<serde_json::Map<_, _>>(),
             "refused": refused,
             "collection": self.collection,
             "next_due": self.next_due.as_ref().map(|(at, _)| times::iso(*at)),
@@ -164,6 +170,20 @@ impl Summary {
             lines.push(format!("  {:>9}  of these for robots.txt and the like", number(others)));
         }
         lines
+    }
+
+    fn left_out_line(&self) -> Option<String> {
+        let mut types: Vec<&(String, u64)> = self.left_out.iter().collect();
+        types.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let named = types.iter().take(TYPES_SHOWN);
+        let named = named.map(|(name, n)| format!("{} {}", number(*n), printable(name)));
+        let mut named: Vec<String> = named.collect();
+        let rest: u64 = types.iter().skip(TYPES_SHOWN).map(|(_, n)| n).sum();
+        if rest > 0 {
+            named.push(format!("{} of other types", number(rest)));
+        }
+        let list = named.join(", ");
+        (!named.is_empty()).then(|| format!("left out: {list}; --all-types keeps them"))
     }
 
     fn batch_lines(&self) -> Vec<String> {
@@ -293,7 +313,9 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
         RefusalReason::Trap => {
             "see `harvestman traps` and `harvestman quarantine`, which lift it; a seed is visited all the same"
         }
-        RefusalReason::MediaType => "name the type in fetch.media_types to fetch it",
+        RefusalReason::MediaType => {
+            "keep it with --all-types, or name the type in fetch.media_types"
+        }
         RefusalReason::TooLarge => "raise fetch.body_bytes_max to fetch it",
         RefusalReason::Logged => {
             "only counted, as asked for by crawl.log_extensions or gather.log_tags"

@@ -8,6 +8,7 @@
 
 mod access;
 mod aliases;
+mod all_types;
 mod archive;
 mod audit;
 mod bad_input;

@@ -1,5 +1,6 @@
 //! What the user has just allowed or repaired is tried at once: when the settings that say which servers can be
-//! reached, and how, are others than in the last crawl, what failed under the old ones is due now.
+//! reached, and how, or which media types are kept, are others than in the last crawl, what failed or was refused
+//! under the old ones is due now.
 
 use model::{RefusalReason, SiteId, StoreError, Timestamp};
 use rusqlite::{OptionalExtension, params};
@@ -18,18 +19,27 @@ impl SqliteFrontier {
         self.transact(now, |work| {
             let changed = noted(work, "reach", fingerprint)? == Noted::Other;
             if changed {
-                forget_refused_addresses(work)?;
+                forget_refused(work, RefusalReason::Address, false)?;
                 let sites = [unreadable_robots(work)?, unanswered_pages(work)?].concat();
                 sites.into_iter().try_for_each(|site| wake(work, site))?;
             }
             Ok(changed)
         })
     }
+
+    /// `fingerprint` is of the media types that are kept: where they are others, what was left out is asked for again.
+    pub fn types_changed(&mut self, fingerprint: u64, now: Timestamp) -> Result<(), StoreError> {
+        self.transact(now, |work| match noted(work, "media-types", fingerprint)? {
+            Noted::Other => forget_refused(work, RefusalReason::MediaType, true),
+            Noted::Same | Noted::First => Ok(()),
+        })
+    }
 }
 
-/// Pages of addresses that were refused are judged again, which counts them again where they still are.
-fn forget_refused_addresses(work: &mut Work<'_>) -> Result<(), Fault> {
-    let word = RefusalReason::Address.word();
+/// Pages of sites where this refused some are judged again, which counts them again where they still are.
+/// `visited`: also those that answered.
+fn forget_refused(work: &mut Work<'_>, reason: RefusalReason, visited: bool) -> Result<(), Fault> {
+    let word = reason.word();
     let decisions: Vec<(String, i64)> = work
         .sql
         .prepare("SELECT site, count FROM decisions WHERE reason = ?1")?
@@ -44,7 +54,7 @@ fn forget_refused_addresses(work: &mut Work<'_>) -> Result<(), Fault> {
             .query_row([key], |row| row.get(0).map(SiteId))
             .optional()?;
         if let Some(site) = site {
-            admit::judge_again(work, site, false)?;
+            admit::judge_again(work, site, visited)?;
         }
     }
     Ok(())

@@ -9,7 +9,7 @@ use harvester::{
 };
 use model::{
     Busy, Exchange, FailureKind, FetchFailure, FetchLimits, FetchRequest, Gate, Hazard, Measure,
-    Page, Purpose, Refusal, RefusalReason, RobotsAnswer, Sighting, SiteDelta, Timestamp,
+    Page, Purpose, Refusal, RefusalReason, RobotsAnswer, Sighting, SiteDelta, Stopped, Timestamp,
 };
 
 use seeder::traps::{Bearing, Found, near};
@@ -234,6 +234,9 @@ impl Harvest {
         tally.last = Some(exchange.url.clone());
         let subject = match assignment.page.take() {
             Some(page) => {
+                if exchange.stopped == Some(Stopped::Type) {
+                    tally.left_out(&settle::declared_type(&exchange));
+                }
                 let after = released.page.unwrap_or(PageAfter::Fine);
                 let bytes = exchange.response_head.len() + exchange.wire_body.len();
                 self.pay(&page, bytes as u64, now);
