@@ -130,6 +130,9 @@ pub struct Fetch {
     pub resolve: Vec<String>,
     /// Addresses and ranges, checked.
     pub allow_address: Vec<String>,
+    pub allow_ports: Vec<u16>,
+    /// Checked.
+    pub name_servers: Vec<String>,
     /// Paths, relative to the folder of `harvest.toml`.
     pub extra_roots: Vec<String>,
     pub insecure_tls: bool,
@@ -311,7 +314,7 @@ impl Values {
                 _ => External::Deep,
             },
             discovered_urls: self.count("crawl.discovered_urls"),
-            ports: self.list("crawl.ports").iter().filter_map(|port| port.parse().ok()).collect(),
+            ports: self.ports("crawl.ports"),
             follow_nofollow: self.flag("crawl.follow_nofollow"),
             redirects: narrow(self.count("crawl.redirects")),
             requisites: self.flag("crawl.requisites"),
@@ -360,6 +363,8 @@ impl Values {
             proxy: self.text_or_none("fetch.proxy"),
             resolve: self.list("fetch.resolve"),
             allow_address: self.list("fetch.allow_address"),
+            allow_ports: self.ports("fetch.allow_ports"),
+            name_servers: self.list("fetch.name_servers"),
             extra_roots: self.list("fetch.extra_roots"),
             insecure_tls: self.flag("fetch.insecure_tls"),
             cookies: match self.text("fetch.cookies") {
@@ -539,6 +544,10 @@ impl Values {
             Value::List(items) => items,
             other => unfit(name, &other),
         }
+    }
+
+    fn ports(&mut self, name: &'static str) -> Vec<u16> {
+        self.list(name).iter().filter_map(|port| port.parse().ok()).collect()
     }
 }
 

@@ -5,6 +5,7 @@
 use std::{
     fs::File,
     io::{self, Read},
+    net::SocketAddr,
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
@@ -35,7 +36,7 @@ pub mod returns;
 
 pub use self::{change::ChangeCriteria, keep::keep};
 use crate as config;
-use crate::{Config, failure::Failure, setup::depths::OverriddenDepths};
+use crate::{Config, check, failure::Failure, setup::depths::OverriddenDepths};
 
 /// Everything that all spiders of a crawl share and that comes from the configuration alone.
 pub struct Setup {
@@ -67,7 +68,7 @@ impl Setup {
                 ..fetch_limits(config)
             },
             http,
-            dns: DnsOptions { overrides, ..DnsOptions::default() },
+            dns: DnsOptions { overrides, servers: name_servers(config), ..DnsOptions::default() },
             warc: warc(config),
         })
     }
@@ -162,6 +163,7 @@ pub fn rules(config: &Config, folder: &Path) -> Result<SpiderRules, Failure> {
         form: form(config)?,
         follow_nofollow: crawl.follow_nofollow,
         ports: crawl.ports.clone(),
+        allow_ports: config.fetch.allow_ports.clone(),
         discovered_urls_max: crawl.discovered_urls,
         near_duplicates_max: config.hazards.near_duplicates,
         notices: crawl.notices,
@@ -333,6 +335,7 @@ fn http(config: &Config, folder: &Path, overrides: Arc<Overrides>) -> Result<Htt
             .collect::<Vec<PathBuf>>(),
         accept_invalid_certificates: fetch.insecure_tls,
         allow: allowed(config)?,
+        allow_ports: fetch.allow_ports.clone(),
         overrides,
         // A site in hand keeps its connection for its next visit.
         idle_max: config.crawl.active_sites.clamp(64, 4_096),
@@ -350,6 +353,10 @@ pub fn header(line: &str) -> (String, String) {
 fn allowed(config: &Config) -> Result<Vec<Cidr>, Failure> {
     let ranges = &config.fetch.allow_address;
     ranges.iter().map(|text| parsed(config, "fetch.allow_address", text)).collect()
+}
+
+fn name_servers(config: &Config) -> Vec<SocketAddr> {
+    config.fetch.name_servers.iter().filter_map(|text| check::name_server_address(text)).collect()
 }
 
 fn overrides(config: &Config) -> Result<Overrides, Failure> {

@@ -309,6 +309,7 @@ pub static KEYS: &[Key] = &[
         .live(),
     Key::new("fetch.media_types", list(check::media_type), "[\"text/html\", \"text/plain\"]")
         .doc("Media types to fetch; other responses stop after the headers.")
+        .flag("all-types")
         .example("[\"text/*\", \"application/pdf\"]")
         .common()
         .reach(Reach::Page)
@@ -333,6 +334,12 @@ pub static KEYS: &[Key] = &[
         .doc("Private and other special address ranges that may be visited.")
         .example("[\"127.0.0.0/8\", \"10.1.0.0/16\"]")
         .flag("allow-address"),
+    Key::new("fetch.allow_ports", list(check::port), "[]")
+        .doc("Ports that browsers refuse, such as 25 and 6667, and that may be visited.")
+        .example("[\"6667\"]"),
+    Key::new("fetch.name_servers", list(check::name_server), "[]")
+        .doc("DNS servers to ask instead of the system's, as addresses with or without a port.")
+        .example("[\"1.1.1.1\", \"[::1]:5353\"]"),
     Key::new("fetch.extra_roots", list(check::any), "[]")
         .doc("PEM files of certificate authorities to trust besides the public ones.")
         .example("[\"our-ca.pem\"]"),

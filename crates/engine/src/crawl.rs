@@ -354,7 +354,7 @@ impl Crawl {
     }
 
     fn nothing_to_do(&self) -> Failure {
-        if self.preview.is_some() {
+        if self.preview.is_some() || !self.seeds.is_empty() {
             return Failure::usage(
                 "a rule refuses every given URL",
                 "give another URL, or change the rule",

@@ -7,7 +7,7 @@ use std::{
 
 use harvester::http::Guard;
 use model::{
-    Archive, Candidate, Clock, CrawlUrl, Frontier, Page, Settlement, Sighting, StoreError,
+    Archive, Candidate, Clock, CrawlUrl, Frontier, Page, Refusal, Settlement, Sighting, StoreError,
     Timestamp, Verdict,
 };
 use seeder::{Block, Seed};
@@ -346,8 +346,12 @@ impl House {
             match spider.judge(&candidate) {
                 Verdict::Accept => candidates.push(candidate),
                 Verdict::Reject(refusal) => {
-                    let url = candidate.url;
-                    crawl.say(&format!("seed refused: {url} ({})", refusal.rule));
+                    let (url, rule) = (candidate.url, refusal.rule);
+                    let remedy = match Refusal::is_bad_port(&rule) {
+                        true => "; name the port in fetch.allow_ports to visit it",
+                        false => "",
+                    };
+                    crawl.say(&format!("seed refused: {url} ({rule}){remedy}"));
                 }
             }
         }

@@ -4,18 +4,14 @@ use std::sync::Arc;
 
 use config::{
     Config, FlagValues,
-    amounts::number,
+    amounts::{number, some},
     failure::{Exit, Failure},
     veiled,
 };
 use engine::{
     crawl::Crawl,
     observe::{Finished, Observer},
-    pipeline::{
-        harvest::Ended,
-        preview::Preview,
-        tally::{Progress, Tally},
-    },
+    pipeline::{harvest::Ended, preview::Preview, tally::Progress},
 };
 use model::{BoxFuture, CrawlUrl, Timestamp};
 use store::{
@@ -89,7 +85,7 @@ impl Observer for AtTerminal {
                 self.0.say("crawl.pages is a total for the collection; raise it to continue");
             }
         }
-        nothing_fetched(ended, tally, *now).map_or(Ok(()), Err)
+        nothing_fetched(finished, *now).map_or(Ok(()), Err)
     }
 }
 
@@ -134,11 +130,13 @@ impl AtTerminal {
             requisites_failed: tally.requisites_failed,
             bytes: tally.bytes,
             errors: tally.errors.clone().into_iter().collect(),
+            left_out: tally.left_out.clone().into_iter().collect(),
             refused,
             refused_total: if of_batch { 0 } else { finished.counts.refused },
             waiting: finished.counts.pages_waiting,
             collection: collection.dir().display().to_string(),
             next_due: next_due.map(|at| (at, config::times::until(at, now))),
+            nothing_fetched: nothing_fetched(finished, now).is_some(),
             out: batches_out(&census, now)?,
             resume: resume(),
             forever: crawl.forever,
@@ -197,10 +195,14 @@ pub fn shell_word(word: &str) -> String {
 }
 
 /// Nothing came back although something was tried: an exit of its own, with the last trouble in words.
-fn nothing_fetched(ended: &Ended, tally: &Tally, now: Timestamp) -> Option<Failure> {
+fn nothing_fetched(finished: &Finished<'_>, now: Timestamp) -> Option<Failure> {
+    let Finished { ended, tally, counts, .. } = finished;
     let tried =
         tally.failed + tally.excluded > 0 || !tally.errors.is_empty() || !tally.paused.is_empty();
     let Ended::Done { next_due } = ended else { return None };
+    // Pages wait, and nothing was ever fetched: that nothing was tried now is no success.
+    let waits = counts.pages_waiting > 0 && counts.pages_fetched == 0;
+    let tried = tried || waits;
     if tally.fetched > 0 || tally.redirected > 0 || !tried {
         return None;
     }
@@ -209,6 +211,12 @@ fn nothing_fetched(ended: &Ended, tally: &Tally, now: Timestamp) -> Option<Failu
         return Some(Failure::nothing_fetched(
             format!("nothing could be fetched: spider {spider} is paused: {why}"),
             format!("mend it, then: {}", resume_spider(spider)),
+        ));
+    }
+    if let (None, Some((url, detail))) = (&tally.last_failure, &tally.last_refusal) {
+        return Some(Failure::nothing_fetched(
+            format!("nothing could be fetched: {url} is refused: {detail}"),
+            "what another setting allows is tried at once by the same command",
         ));
     }
     Some(match &tally.last_failure {
@@ -220,11 +228,24 @@ fn nothing_fetched(ended: &Ended, tally: &Tally, now: Timestamp) -> Option<Failu
             "nothing could be fetched: everything known is refused",
             "see why with: harvestman explain URL",
         ),
+        None if waits && tally.requests == 0 => Failure::nothing_fetched(
+            format!("nothing could be fetched: {}", waiting(counts.pages_waiting, &when)),
+            "see why with: harvestman explain URL",
+        ),
         None => Failure::nothing_fetched(
             "nothing could be fetched: no page answered with content",
             "see why with: harvestman explain URL",
         ),
     })
+}
+
+/// `when`: that of the next visit, with a blank before it, or nothing.
+fn waiting(pages: u64, when: &str) -> String {
+    let (pages, verb) = (some(pages, "page"), if pages == 1 { "waits" } else { "wait" });
+    match when {
+        "" => format!("{pages} {verb}"),
+        when => format!("{pages} {verb}, and the next visit is{when}"),
+    }
 }
 
 fn resume_spider(name: &str) -> String {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use model::{RefusalReason, Timestamp};
+use model::{Refusal, RefusalReason, Timestamp};
 use serde_json::json;
 
 use config::{
@@ -16,6 +16,7 @@ use model::printable;
 const REASONS_SHOWN: usize = 6;
 const ERRORS_SHOWN: usize = 6;
 const BATCHES_SHOWN: usize = 3;
+const TYPES_SHOWN: usize = 5;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
@@ -34,6 +35,8 @@ pub struct Summary {
     pub bytes: u64,
     /// Failures by class.
     pub errors: Vec<(String, u64)>,
+    /// Documents that were not kept, by media type.
+    pub left_out: Vec<(String, u64)>,
     /// The rules that refused most links.
     pub refused: Vec<Refused>,
     /// Links refused by all rules together.
@@ -45,6 +48,8 @@ pub struct Summary {
     pub next_due: Option<(Timestamp, String)>,
     /// Batches whose sites nobody visits here meanwhile.
     pub out: Vec<BatchOut>,
+    /// The failure that follows says how to go on.
+    pub nothing_fetched: bool,
     /// `run`, which begins nothing afresh.
     pub forever: bool,
     /// It harvests a batch: whoever does that says how to go on, and no rule can be lifted there.
@@ -100,10 +105,11 @@ impl Summary {
             ));
         }
         lines.extend(self.error_lines());
+        lines.extend(self.left_out_line());
         lines.extend(self.refused_lines());
         lines.push(format!("collection: {}", printable(&self.collection)));
         lines.extend(self.batch_lines());
-        if !self.of_batch {
+        if !self.of_batch && !self.nothing_fetched {
             lines.push(self.how_to_go_on());
         }
         if self.without_contact {
@@ -139,6 +145,8 @@ impl Summary {
             "bytes": self.bytes,
             "errors": self.errors.iter().map(|(class, n)| (class.clone(), json!(n)))
                 .collect::<serde_json::Map<_, _>>(),
+            "left_out": self.left_out.iter().map(|(media_type, n)| (media_type.clone(), json!(n)))
+                .collect::<serde_json::Map<_, _>>(),
             "refused": refused,
             "collection": self.collection,
             "next_due": self.next_due.as_ref().map(|(at, _)| times::iso(*at)),
@@ -162,6 +170,20 @@ impl Summary {
             lines.push(format!("  {:>9}  of these for robots.txt and the like", number(others)));
         }
         lines
+    }
+
+    fn left_out_line(&self) -> Option<String> {
+        let mut types: Vec<&(String, u64)> = self.left_out.iter().collect();
+        types.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let named = types.iter().take(TYPES_SHOWN);
+        let named = named.map(|(name, n)| format!("{} {}", number(*n), printable(name)));
+        let mut named: Vec<String> = named.collect();
+        let rest: u64 = types.iter().skip(TYPES_SHOWN).map(|(_, n)| n).sum();
+        if rest > 0 {
+            named.push(format!("{} of other types", number(rest)));
+        }
+        let list = named.join(", ");
+        (!named.is_empty()).then(|| format!("left out: {list}; --all-types keeps them"))
     }
 
     fn batch_lines(&self) -> Vec<String> {
@@ -255,6 +277,9 @@ pub fn advice(reason: RefusalReason, rule: &str) -> &'static str {
         RefusalReason::TooLarge if rule == "fetch.requisite_bytes_max" => {
             "raise fetch.requisite_bytes_max to fetch it"
         }
+        RefusalReason::Port if Refusal::is_bad_port(rule) => {
+            "name the port in fetch.allow_ports to visit it"
+        }
         _ => how_to_lift(reason),
     }
 }
@@ -288,12 +313,15 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
         RefusalReason::Trap => {
             "see `harvestman traps` and `harvestman quarantine`, which lift it; a seed is visited all the same"
         }
-        RefusalReason::MediaType => "name the type in fetch.media_types to fetch it",
+        RefusalReason::MediaType => {
+            "keep it with --all-types, or name the type in fetch.media_types"
+        }
         RefusalReason::TooLarge => "raise fetch.body_bytes_max to fetch it",
         RefusalReason::Logged => {
             "only counted, as asked for by crawl.log_extensions or parse.log_tags"
         }
         RefusalReason::Port => "name the port in crawl.ports, or seed a URL with it",
+        RefusalReason::Address => "allow the address with --allow-address (fetch.allow_address)",
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) enum Objection<'a> {
     /// Inside the scope, but links to other sites are not followed.
     External(ExternalPolicy),
     Port(u16),
+    /// One that browsers refuse, whoever names it.
+    BadPort(u16),
     /// Deeper than this level.
     TooDeep(u16),
     /// The same for pages that are made on demand.
@@ -64,7 +66,7 @@ impl Objection<'_> {
             | Objection::Expansion
             | Objection::External(_) => RefusalReason::Scope,
             Objection::Logged(_) | Objection::LoggedTag => RefusalReason::Logged,
-            Objection::Port(_) => RefusalReason::Port,
+            Objection::Port(_) | Objection::BadPort(_) => RefusalReason::Port,
             Objection::TooDeep(_) | Objection::TooDeepDynamic(_) | Objection::TooDeepForSeed(_) => {
                 RefusalReason::Depth
             }
@@ -104,6 +106,9 @@ impl Objection<'_> {
             Objection::LoggedTag => "links from such tags are only logged".to_owned(),
             Objection::External(_) => "links to other sites are not followed".to_owned(),
             Objection::Port(port) => format!("no seed names port {port}"),
+            Objection::BadPort(_) => {
+                "it is that of another protocol; fetch.allow_ports can allow it".to_owned()
+            }
             Objection::TooDeep(max) => format!("its level is above {max}"),
             Objection::TooDeepDynamic(max) => {
                 format!("it is made on demand, and its level is above {max}")
@@ -150,6 +155,7 @@ impl fmt::Display for Objection<'_> {
             Objection::LoggedTag => f.write_str("parse.log_tags"),
             Objection::External(policy) => write!(f, "crawl.external = \"{}\"", policy.word()),
             Objection::Port(port) => write!(f, "ports named by seeds, not {port}"),
+            Objection::BadPort(port) => f.write_str(&Refusal::bad_port(*port).rule),
             Objection::TooDeep(max) => write!(f, "crawl.depth = {max}"),
             Objection::TooDeepDynamic(max) => write!(f, "crawl.depth_dynamic = {max}"),
             Objection::TooDeepForSeed(max) => write!(f, "depth of its seed = {max}"),

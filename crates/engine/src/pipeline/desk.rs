@@ -245,6 +245,8 @@ impl Desk for SqliteFrontier {
     ) -> Result<(), StoreError> {
         self.terms_changed(fingerprint.terms, now)?;
         self.borders_changed(fingerprint.borders, now)?;
+        self.reach_changed(fingerprint.reach, now)?;
+        self.types_changed(fingerprint.types, now)?;
         self.near_limit_changed(fingerprint.near, now)?;
         self.returning_are(&fingerprint.returning, returns, now).map(drop)
     }

@@ -8,6 +8,7 @@
 
 mod access;
 mod aliases;
+mod all_types;
 mod archive;
 mod audit;
 mod bad_input;
@@ -42,6 +43,7 @@ mod notices;
 mod politeness;
 mod proxy;
 mod raw;
+mod reach;
 mod reading;
 mod redirects;
 mod replay;

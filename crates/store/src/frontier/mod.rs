@@ -26,6 +26,7 @@ mod many;
 mod memory;
 mod notices;
 mod parts;
+mod reach;
 mod replicas;
 mod returning;
 mod rows;
