@@ -39,6 +39,7 @@ mod limits;
 mod links;
 mod login;
 mod notices;
+mod pages;
 mod politeness;
 mod proxy;
 mod raw;
