@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use config::failure::Failure;
+use config::{amounts::number, failure::Failure};
 use model::StoreError;
 use serde::Serialize;
 
@@ -23,11 +23,37 @@ pub enum Error {
         url: String,
         near: Option<String>,
     },
+    /// What was given as a site is none.
+    NoSite {
+        given: String,
+        why: String,
+    },
     SiteUnknown {
         site: String,
     },
     SpiderUnknown {
         name: String,
+    },
+    /// A word that is none of those that can be given.
+    UnknownWord {
+        what: &'static str,
+        given: String,
+        known: Vec<&'static str>,
+    },
+    /// A listing cannot go on from there.
+    NoCursor {
+        given: String,
+    },
+    /// A prefix is of another site than the one that was given.
+    PrefixElsewhere {
+        prefix: String,
+        site: String,
+    },
+    /// Only so many rows are sorted for one answer.
+    TooManyToSort {
+        what: &'static str,
+        sort: &'static str,
+        most: u64,
     },
     /// The collection could not be read or written.
     Store {
@@ -64,6 +90,10 @@ impl From<Error> for Failure {
 }
 
 impl Error {
+    pub(crate) fn unknown_word(what: &'static str, given: &str, known: Vec<&'static str>) -> Error {
+        Error::UnknownWord { what, given: given.to_owned(), known }
+    }
+
     /// What is wrong in one sentence, and what to do about it.
     pub fn advice(&self) -> Failure {
         match self {
@@ -76,9 +106,35 @@ impl Error {
                 };
                 Failure::usage(format!("{url} is not in this collection"), what_to_do)
             }
+            Error::NoSite { given, why } => Failure::usage(
+                format!("{given:?} is no site: {why}"),
+                "give a host, with its port if that is unusual: example.org or example.org:8080",
+            ),
             Error::SiteUnknown { site } => Failure::usage(
                 format!("the site {site} is not in this collection"),
                 "see the sites of this collection with: harvestman sites",
+            ),
+            Error::UnknownWord { what, given, known } => {
+                let all = format!("give one of {}", known.join(", "));
+                Failure::usage(format!("{given:?} is no {what}"), all)
+            }
+            Error::NoCursor { given } => Failure::usage(
+                format!("{given:?} is no cursor of this listing"),
+                "give the value of \"next\" with the same --sort, or leave out --after",
+            ),
+            Error::PrefixElsewhere { prefix, site } => Failure::usage(
+                format!("{prefix} is a URL of another site: {site}"),
+                "leave out --site, or give both of the same site",
+            ),
+            Error::TooManyToSort { what, sort, most } => Failure::usage(
+                format!("there are more than {} {what} to sort by {sort}", number(*most)),
+                match *what {
+                    "pages" => {
+                        "add a filter such as --site HOST, --prefix URL, --state WORD or --seed, \
+                         or use --sort id"
+                    }
+                    _ => "add a filter such as --domain NAME or --seeded, or use --sort site",
+                },
             ),
             Error::SpiderUnknown { name } => Failure::usage(
                 format!("there is no spider {name:?}"),

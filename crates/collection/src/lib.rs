@@ -3,11 +3,14 @@
 //! The command line renders them; the console and its API will serve the same.
 
 pub mod archived;
+mod cursor;
 pub mod diff;
 mod error;
 pub mod links;
+pub mod pages;
 pub mod planner;
 pub mod replicas;
+pub mod sites;
 pub mod versions;
 pub mod webhook;
 

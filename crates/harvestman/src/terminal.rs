@@ -109,6 +109,13 @@ pub fn wants_colour() -> bool {
     stdout_is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
+/// Columns for tables: those of the terminal, and 80 where there is none or it is narrower.
+pub fn width() -> usize {
+    const LEAST: usize = 80;
+    let size = console::Term::stdout().size_checked();
+    size.map_or(LEAST, |(_, columns)| usize::from(columns).max(LEAST))
+}
+
 pub fn stdout_is_terminal() -> bool {
     io::stdout().is_terminal()
 }

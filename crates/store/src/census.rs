@@ -5,6 +5,7 @@
 mod hazards;
 mod links;
 mod moments;
+mod pages;
 mod replicas;
 
 use std::path::PathBuf;
@@ -33,6 +34,7 @@ pub use self::{
     hazards::HazardEntry,
     links::{BrokenFilter, PageStanding},
     moments::PageMoments,
+    pages::{PageFilter, PagePlace, PageRow, PageSort, Period, SORTED_MAX, SortValue},
     replicas::{DocumentEntry, SiteStanding},
 };
 

@@ -16,6 +16,7 @@ mod export;
 mod history;
 mod keep;
 mod laboratory;
+mod listing;
 mod overview;
 mod replicas;
 mod seeds;
@@ -33,6 +34,7 @@ pub use export::*;
 pub use history::*;
 pub use keep::*;
 pub use laboratory::*;
+pub use listing::*;
 pub use replicas::*;
 pub use seeds::*;
 pub use shell::*;
@@ -254,6 +256,18 @@ what is kept. Every visit stays in the history, marked as having no stored conte
   harvestman status
   harvestman -C news status --json")]
     Status,
+
+    /// List pages, with filters and an order
+    #[command(after_help = "Examples:
+  harvestman pages
+  harvestman pages --site example.org --state gone
+  harvestman pages --status 4xx --sort visited
+  harvestman pages --prefix https://example.org/docs/ --limit 1000 --csv > docs.csv
+  harvestman pages --json --after CURSOR
+
+Orders other than id are for at most 100,000 pages; a filter such as --site may be needed.
+See docs/listing.md.")]
+    Pages(PagesArgs),
 
     /// Show every setting and its origin; `config check` validates them
     #[command(after_help = "Examples:

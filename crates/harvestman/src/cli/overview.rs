@@ -13,7 +13,20 @@ const INDENT: usize = 12;
 /// Every command stands in one of them; a test holds that.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Crawl", &["crawl", "run", "status", "show", "changes", "demo"]),
-    ("Look", &["explain", "decisions", "history", "diff", "links", "report", "mirrors", "traps"]),
+    (
+        "Look",
+        &[
+            "pages",
+            "explain",
+            "decisions",
+            "history",
+            "diff",
+            "links",
+            "report",
+            "mirrors",
+            "traps",
+        ],
+    ),
     (
         "Steer",
         &[

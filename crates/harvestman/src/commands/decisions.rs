@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use model::{CrawlUrl, RefusalReason};
-use seeder::parse_seed;
+use model::RefusalReason;
 use serde_json::{Value, json};
 use store::{
     census::{Census, DecisionEntry},
@@ -25,7 +24,7 @@ use model::printable;
 
 pub fn run(context: &Context, args: &DecisionsArgs) -> Result<Exit, Failure> {
     let reason = args.reason.as_deref().map(known_reason).transpose()?;
-    let site = args.site.as_deref().map(site_of).transpose()?;
+    let site = args.site.as_deref().map(collection::sites::named).transpose()?;
     let census = Census::open(&Collection::open(&context.folder)?)?;
     let word = reason.map(RefusalReason::word);
     let mut counts = census.refusal_counts(site.as_deref())?;
@@ -55,29 +54,9 @@ fn known_reason(word: &str) -> Result<RefusalReason, Failure> {
     })
 }
 
-/// The site that is meant, if the collection knows it: a mistyped one has no news for ever.
+/// The site that is meant, if the collection has it.
 pub(super) fn known_site(census: &Census, text: &str) -> Result<String, Failure> {
-    let site = site_of(text)?;
-    match census.site(&site)? {
-        Some(_) => Ok(site),
-        None => Err(Failure::usage(format!("there is no site {site:?}"), SITE_ADVICE)),
-    }
-}
-
-const SITE_ADVICE: &str = "give a host as the collection has it, with its port if that is unusual, such as \
-    example.org or example.org:8080";
-
-/// A site as somebody types it: its key, a host (in a house of one's own also one of a single word), or a URL of it.
-pub(super) fn site_of(text: &str) -> Result<String, Failure> {
-    let is_word = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-    let word = || CrawlUrl::parse(&format!("http://{text}/")).ok().filter(|_| is_word);
-    match parse_seed(text) {
-        Ok(url) => Ok(url.site_text().to_owned()),
-        Err(why) => match word() {
-            Some(url) => Ok(url.site_text().to_owned()),
-            None => Err(Failure::usage(format!("{text:?} is no site: {why}"), SITE_ADVICE)),
-        },
-    }
+    Ok(collection::sites::known(census, text)?)
 }
 
 /// By reason, those that refused most first.

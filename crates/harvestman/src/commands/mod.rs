@@ -43,6 +43,7 @@ mod lent;
 mod links;
 mod man;
 mod outlook;
+mod pages;
 mod quarantine;
 mod replicas;
 mod report;
@@ -53,6 +54,7 @@ mod simweb;
 mod spider;
 mod status;
 mod story;
+mod table;
 mod thin;
 mod traps;
 mod webhook;
@@ -185,6 +187,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Forget(args) => forget::run(&context, &args),
         Command::Thin(args) => thin::run(&context, &args),
         Command::Status => status::run(&context),
+        Command::Pages(args) => pages::run(&context, &args),
         Command::Explain(args) => explain::run(&context, &args),
         Command::Decisions(args) => decisions::run(&context, &args),
         Command::History(args) => history::run(&context, &args),

@@ -40,6 +40,7 @@ mod limits;
 mod links;
 mod login;
 mod notices;
+mod pages;
 mod politeness;
 mod proxy;
 mod raw;

@@ -1,0 +1,72 @@
+//! Answers as JSON and as CSV: both are the serialised answer, so that their fields have the same names.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{MapAccess, Visitor},
+};
+use serde_json::Value;
+
+use crate::csv::write_row;
+use config::failure::Failure;
+
+/// The answer with a line break behind it.
+pub fn json(answer: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string_pretty(answer).map(|text| text + "\n").map_err(|error| cannot(&error))
+}
+
+/// A heading with the names of the fields, then a line a row.
+pub fn csv<T: Serialize>(rows: &[T]) -> Result<String, Failure> {
+    let mut text = String::new();
+    for (at, row) in rows.iter().enumerate() {
+        let fields = fields_of(row).map_err(|error| cannot(&error))?;
+        if at == 0 {
+            write_row(&mut text, fields.iter().map(|(name, _)| Cow::from(name)));
+        }
+        write_row(&mut text, fields.iter().map(|(_, value)| cell(value)));
+    }
+    Ok(text)
+}
+
+fn cell(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Null => Cow::Borrowed(""),
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
+/// In the order of the type, which a [`Value`] does not keep.
+fn fields_of(row: &impl Serialize) -> serde_json::Result<Vec<(String, Value)>> {
+    let fields: Fields = serde_json::from_str(&serde_json::to_string(row)?)?;
+    Ok(fields.0)
+}
+
+struct Fields(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Fields, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a row")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
+        }
+        from.deserialize_map(InOrder)
+    }
+}
+
+fn cannot(error: &serde_json::Error) -> Failure {
+    Failure::fault(format!("the answer cannot be written: {error}"), "please report this")
+}
