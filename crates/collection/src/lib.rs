@@ -3,12 +3,15 @@
 //! The command line renders them; the console and its API will serve the same.
 
 pub mod archived;
+pub mod changes;
 pub mod diff;
 mod error;
+pub mod export;
+pub mod history;
 pub mod links;
 pub mod planner;
 pub mod replicas;
 pub mod versions;
 pub mod webhook;
 
-pub use error::Error;
+pub use error::{Error, why};
