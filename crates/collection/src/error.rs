@@ -3,10 +3,10 @@
 //! A value for programs: the console answers with a status by it. The sentence and the advice that go with
 //! each stand here too, once for every front end.
 
-use std::fmt;
+use std::{fmt, path::PathBuf};
 
 use config::{amounts::number, failure::Failure};
-use model::StoreError;
+use model::{Stopped, StoreError, Timestamp, iso};
 use serde::Serialize;
 
 /// JSON: `{"error": "page-unknown", "url": …}`.
@@ -55,6 +55,61 @@ pub enum Error {
         sort: &'static str,
         most: u64,
     },
+    /// The page is known, but none of its visits brought content that is kept.
+    NeverFetched {
+        url: String,
+    },
+    NoContent,
+    NoVersion {
+        version: usize,
+        versions: usize,
+    },
+    /// Thinning or a takedown has removed it.
+    VersionNotKept {
+        version: usize,
+    },
+    /// The page was first seen later.
+    NotSeenYet {
+        #[serde(serialize_with = "model::iso::time")]
+        at: Timestamp,
+        #[serde(serialize_with = "model::iso::time")]
+        first: Timestamp,
+    },
+    /// The content was archived once, with this page, and is no longer kept.
+    ContentNotKept {
+        url: String,
+    },
+    /// Only the head of the answer was archived.
+    ContentCut {
+        url: String,
+        version: usize,
+        #[serde(serialize_with = "as_stopped")]
+        stopped: Stopped,
+    },
+    RecordUnreadable {
+        volume: u32,
+        why: String,
+    },
+    /// There is nothing to compare it with.
+    OneVersion {
+        url: String,
+    },
+    /// It has no lines that could be compared.
+    NotText {
+        url: String,
+        version: usize,
+        media_type: String,
+    },
+    /// It has a source but no visible text.
+    NoVisibleText {
+        url: String,
+        version: usize,
+        media_type: String,
+    },
+    /// Files of an export would lie among those of the collection.
+    InsideCollection {
+        folder: PathBuf,
+    },
     /// The collection could not be read or written.
     Store {
         #[serde(serialize_with = "as_text")]
@@ -69,6 +124,10 @@ pub enum Error {
 
 fn as_text<S: serde::Serializer>(value: &impl fmt::Display, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(value)
+}
+
+fn as_stopped<S: serde::Serializer>(why: &Stopped, to: S) -> Result<S::Ok, S::Error> {
+    crate::archived::stopped_word(&Some(*why), to)
 }
 
 impl From<StoreError> for Error {
@@ -140,9 +199,80 @@ impl Error {
                 format!("there is no spider {name:?}"),
                 "see the spiders of this collection with: harvestman spider",
             ),
+            Error::NeverFetched { url } => Failure::usage(
+                format!("{url} is known but has no content"),
+                format!("see why with: harvestman explain {url}"),
+            ),
+            Error::NoContent => {
+                Failure::usage("it has no content", "see why with: harvestman history")
+            }
+            Error::NoVersion { version, versions } => Failure::usage(
+                format!("there is no version {version}: {}", has_versions(*versions)),
+                "list the versions with: harvestman history",
+            ),
+            Error::VersionNotKept { version } => Failure::usage(
+                format!("version {version} is no longer kept"),
+                "see which versions are with: harvestman history",
+            ),
+            Error::NotSeenYet { at, first } => Failure::usage(
+                format!("it was not seen yet at {}", iso::text(*at)),
+                format!("its first version is of {}", iso::text(*first)),
+            ),
+            Error::ContentNotKept { url } => Failure::usage(
+                format!("the content is no longer kept: it was archived with {url}"),
+                "other versions may be: see harvestman history",
+            ),
+            Error::ContentCut { url, version, stopped } => Failure::usage(
+                format!("version {version} of {url}: its content is not kept: {}", why(*stopped)),
+                format!(
+                    "see its headers with: harvestman show {url} --version {version} --headers"
+                ),
+            ),
+            Error::RecordUnreadable { volume, why } => Failure::fault(
+                format!("the record in volume {volume} cannot be read: {why}"),
+                "run harvestman check",
+            ),
+            Error::OneVersion { url } => Failure::usage(
+                format!("{url} has one version: there is nothing to compare it with"),
+                format!("see its visits with: harvestman history {url}"),
+            ),
+            Error::NotText { url, version, media_type } => Failure::usage(
+                format!("version {version} of {url} is not text but {media_type}"),
+                format!("get its bytes with: harvestman show {url} --version {version} --html"),
+            ),
+            Error::NoVisibleText { url, version, media_type } => Failure::usage(
+                format!("version {version} of {url} is {media_type}, which has no visible text"),
+                "compare what was served with --source",
+            ),
+            Error::InsideCollection { folder } => Failure::usage(
+                format!("{} is where the collection keeps its own files", folder.display()),
+                "name another folder with --out, such as ./pages",
+            ),
             Error::Store { source } => source.into(),
             Error::Failed { failure } => failure.clone(),
         }
+    }
+}
+
+fn has_versions(count: usize) -> String {
+    match count {
+        0 => "it has none".to_owned(),
+        1 => "it has one".to_owned(),
+        n => format!("it has {n}"),
+    }
+}
+
+/// Why a body is not whole, in half a sentence.
+pub fn why(stopped: Stopped) -> &'static str {
+    match stopped {
+        Stopped::Type => "its type was not wanted (fetch.media_types)",
+        Stopped::Announced => "it was longer than is fetched (fetch.body_bytes_max)",
+        Stopped::Length => {
+            "it was longer than is fetched or kept (fetch.body_bytes_max, store.content_bytes_max)"
+        }
+        Stopped::Time => "it took longer than the time for a visit",
+        Stopped::Disconnect => "the server hung up before its end",
+        Stopped::Coding => "it cannot be decompressed any further",
     }
 }
 

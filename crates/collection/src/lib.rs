@@ -3,9 +3,12 @@
 //! The command line renders them; the console and its API will serve the same.
 
 pub mod archived;
+pub mod changes;
 mod cursor;
 pub mod diff;
 mod error;
+pub mod export;
+pub mod history;
 pub mod links;
 pub mod pages;
 pub mod planner;
@@ -14,4 +17,4 @@ pub mod sites;
 pub mod versions;
 pub mod webhook;
 
-pub use error::Error;
+pub use error::{Error, why};

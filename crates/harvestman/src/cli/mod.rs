@@ -333,7 +333,7 @@ that was current then.")]
   harvestman changes --spider news --atom news.atom
   harvestman changes --after 1041 --json
 
-With --json each change is an object on its own line. The last line, {next_after, more},
+With --json each change is an object on its own line. The last line, {next, more},
 is for --after in the next call: no change is repeated and none is missed.")]
     Changes(ChangesArgs),
 

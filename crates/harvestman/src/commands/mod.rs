@@ -39,6 +39,7 @@ mod export;
 mod forget;
 mod history;
 mod init;
+mod kept;
 mod lent;
 mod links;
 mod man;
@@ -58,6 +59,7 @@ mod table;
 mod thin;
 mod traps;
 mod webhook;
+mod which;
 
 /// Where a collection lives when nobody says otherwise.
 pub const COLLECTION: &str = "./harvest";

@@ -33,6 +33,7 @@ mod hazards;
 mod history;
 mod honest;
 mod http2;
+mod json;
 mod kept_connections;
 mod kill;
 mod laboratory;

@@ -213,7 +213,7 @@ fn canonical_pages_stand_for_their_copies_in_exports_and_nowhere_else() {
     let out = world.temp.path().join("out");
     let done = world.run(&["export", "directory", "--out", out.to_str().unwrap(), "--json"]);
     assert_eq!(
-        (&done.json()["versions"], &done.json()["folded"]),
+        (&done.json()["versions"], &done.json()["non_canonical"]),
         (&7.into(), &1.into()),
         "{done}"
     );
