@@ -237,7 +237,7 @@ impl Crawl {
                 "{} in the list of mirror sites: harvestman mirrors",
                 some(changed, "change")
             )),
-            Err(error) => tracing::warn!(%error, "replicas could not be looked for"),
+            Err(error) => tracing::warn!(%error, "mirror sites could not be looked for"),
         }
     }
 
@@ -379,7 +379,7 @@ impl Crawl {
         let (state, reason) = words(&ended, counts.pages_waiting);
         let stats = serde_json::to_value(&tally).unwrap_or_default();
         if let Err(error) = desk.end_run(run, (state, &reason), &stats, now) {
-            tracing::warn!(%error, "the end of the run could not be written down");
+            tracing::warn!(%error, "the end of the run could not be recorded");
         }
         drop(desk);
         let (tally, elapsed) = (sittings.all(tally), sittings.elapsed(now));

@@ -202,7 +202,7 @@ impl House {
                 some(pages, "page")
             ));
             if strays > 0 {
-                tracing::warn!(strays, "records in the archive belong to no known page");
+                tracing::warn!(strays, "archived records belong to no known page");
             }
         }
         if crawl.fresh {
@@ -372,7 +372,7 @@ fn breakdowns(
     let met = left.iter().filter_map(|url| CrawlUrl::stored(url).ok());
     let sightings: Vec<Sighting> = met
         .flat_map(|url| {
-            crawl.say(&format!("the last crawl ended while it read {url}: noted"));
+            crawl.say(&format!("the last crawl crashed while it parsed {url}: recorded"));
             spiders.quarantine.broke_down(&url, quarantine::ABORTED)
         })
         .collect();

@@ -66,7 +66,7 @@ pub fn listen(events: Sender<Event>, marks: Arc<Watch>) {
             if asked {
                 // What is being read now is not to blame for this end.
                 marks.leave();
-                remark("left at once; what was settled is safe, the same command goes on");
+                remark("exited at once; saved data is safe, the same command continues");
                 std::process::exit(Exit::Fault as i32);
             }
             asked = true;

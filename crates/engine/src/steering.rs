@@ -207,7 +207,7 @@ impl Helm for Steering {
                 true
             }
             Err(failure) => {
-                tracing::warn!("harvest.toml was changed and is not used: {}", failure.sentence);
+                tracing::warn!("harvest.toml changed and is not used: {}", failure.sentence);
                 false
             }
         }

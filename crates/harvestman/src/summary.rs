@@ -271,7 +271,7 @@ pub fn advice(reason: RefusalReason, rule: &str) -> &'static str {
         RefusalReason::Limit if rule.ends_with("sitemaps and feeds of a site") => {
             "no key changes that; links lead to what the others name"
         }
-        RefusalReason::TooLarge if rule.ends_with(": larger than is read") => {
+        RefusalReason::TooLarge if rule.ends_with(": larger than the limit") => {
             "of sitemaps and feeds 20 MB are read; no key changes that"
         }
         RefusalReason::TooLarge if rule == "fetch.requisite_bytes_max" => {
@@ -389,7 +389,7 @@ nothing is left to fetch; to visit everything again: harvestman crawl --fresh";
         let large = |rule| advice(RefusalReason::TooLarge, rule);
         assert!(large("fetch.requisite_bytes_max").contains("fetch.requisite_bytes_max"));
         assert!(large("fetch.body_bytes_max").contains("fetch.body_bytes_max"));
-        assert!(large("sitemap: larger than is read").contains("20 MB"));
+        assert!(large("sitemap: larger than the limit").contains("20 MB"));
         assert_eq!(model::limits::NOTICE_BYTES_MAX, 20_000_000, "as is said");
     }
 

@@ -209,20 +209,30 @@ impl FailureKind {
     ];
 
     pub fn from_word(word: &str) -> Option<FailureKind> {
+        // Those of earlier versions, which stand in batches and backups.
+        let word = match word {
+            "dns-unknown" => "unknown-host",
+            "dns-trouble" => "dns-error",
+            "connect-refused" => "connection-refused",
+            "tls" => "tls-error",
+            "proxy" => "proxy-error",
+            "reset" => "connection-reset",
+            word => word,
+        };
         Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
     /// In one word, as the database and the display have it.
     pub fn word(self) -> &'static str {
         match self {
-            FailureKind::DnsUnknown => "dns-unknown",
-            FailureKind::DnsTrouble => "dns-trouble",
+            FailureKind::DnsUnknown => "unknown-host",
+            FailureKind::DnsTrouble => "dns-error",
             FailureKind::AddressRefused => "address-refused",
-            FailureKind::ConnectRefused => "connect-refused",
+            FailureKind::ConnectRefused => "connection-refused",
             FailureKind::ConnectTimeout => "connect-timeout",
-            FailureKind::Tls => "tls",
-            FailureKind::Proxy => "proxy",
-            FailureKind::Reset => "reset",
+            FailureKind::Tls => "tls-error",
+            FailureKind::Proxy => "proxy-error",
+            FailureKind::Reset => "connection-reset",
             FailureKind::StaleConnection => "stale-connection",
             FailureKind::Timeout => "timeout",
             FailureKind::BadHttp => "bad-http",

@@ -120,9 +120,8 @@ const DONE_KEPT: i64 = 1_000;
 
 /// Leaves a command for the crawl of this database; its id.
 pub fn request(database: &Path, command: &Command, now: Timestamp) -> Result<i64, StoreError> {
-    let text = serde_json::to_string(command).map_err(|e| StoreError::Database {
-        detail: format!("cannot write down a command: {e}"),
-    })?;
+    let text = serde_json::to_string(command)
+        .map_err(|e| StoreError::Database { detail: format!("cannot store a command: {e}") })?;
     if text.len() > COMMAND_BYTES_MAX {
         let detail = format!(
             "a command of {} bytes is too long (at most {COMMAND_BYTES_MAX}): send it in parts",

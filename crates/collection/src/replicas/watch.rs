@@ -41,7 +41,7 @@ impl Watch {
         while let Err(RecvTimeoutError::Timeout) = stop.recv_timeout(wait) {
             wait = DAY;
             if let Err(error) = self.look() {
-                tracing::warn!(%error, "replicas could not be looked for");
+                tracing::warn!(%error, "mirror sites could not be looked for");
             }
         }
     }

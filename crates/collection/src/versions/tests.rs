@@ -12,7 +12,7 @@ fn visit(seq: i64, change: Change, status: u16, times: &[i64]) -> VisitEntry {
         seq,
         change,
         status,
-        failure: (status == 0).then(|| "connect-refused".to_owned()),
+        failure: (status == 0).then(|| "connection-refused".to_owned()),
         times: times.iter().map(|day| Timestamp(day * 86_400_000)).collect(),
         wire_bytes: 0,
         body_bytes: 5,
@@ -63,7 +63,7 @@ fn runs_follow_the_days_and_say_what_happened() {
         (10, 1, RunKind::Redirected, None),
     ];
     assert_eq!(found, wanted);
-    assert_eq!(runs[1].failure.as_deref(), Some("connect-refused"));
+    assert_eq!(runs[1].failure.as_deref(), Some("connection-refused"));
     assert_eq!((runs[4].lasted.as_secs(), runs[5].same_as), (2 * 86_400, Some(1)));
     assert_eq!(runs[6].target.as_deref(), Some("http://b.example/"));
 }

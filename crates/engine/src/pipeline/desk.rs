@@ -156,7 +156,7 @@ impl Desk for SqliteFrontier {
             Called::Due => Outcome::Visit { url: url.as_str().to_owned() },
             Called::Unknown => Outcome::NotFound,
             Called::Excluded => Outcome::refused(format!("a rule keeps {url} out")),
-            Called::Rests => Outcome::refused(format!("the site of {url} is a replica")),
+            Called::Rests => Outcome::refused(format!("the site of {url} is a mirror")),
         })
     }
 

@@ -308,7 +308,7 @@ impl GatherStage {
             return None;
         }
         let Ok(mut reading) = outcome else {
-            tracing::error!(url = %exchange.url, "reading this page failed (a bug: please report the URL)");
+            tracing::error!(url = %exchange.url, "the parser crashed on this page (a bug: please report the URL)");
             let reading = Reading::broken(quarantine.broke_down(&page.url, quarantine::PANICKED));
             return Some(self.report(exchange, page, filed, BROKEN, stakes, reading));
         };

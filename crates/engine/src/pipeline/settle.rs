@@ -321,7 +321,7 @@ fn unwanted(page: &Page, exchange: &Exchange) -> Option<Decision> {
         }
         Some(Stopped::Announced) if page.terms.notice.is_some() => {
             let word = page.terms.notice.map_or("notice", SignalSource::word);
-            (RefusalReason::TooLarge, format!("{word}: larger than is read"))
+            (RefusalReason::TooLarge, format!("{word}: larger than the limit"))
         }
         Some(Stopped::Announced) if page.terms.requisite => {
             (RefusalReason::TooLarge, "fetch.requisite_bytes_max".to_owned())

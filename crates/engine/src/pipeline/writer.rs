@@ -403,7 +403,7 @@ impl Writer {
         match self.desk.requests(now) {
             Ok(requests) if requests.is_empty() => {}
             Ok(requests) => self.say(Event::Requests(requests)),
-            Err(error) => tracing::warn!(%error, "cannot read what other processes ask for"),
+            Err(error) => tracing::warn!(%error, "cannot read commands of other processes"),
         }
         now
     }

@@ -232,9 +232,9 @@ impl Hop<'_> {
     fn silence(&self, begun: bool) -> HopFailure {
         let detail = match begun {
             _ if Instant::now() >= self.end => {
-                format!("no whole head within the {:?} for all", self.limits.total)
+                format!("no complete headers within {:?}", self.limits.total)
             }
-            true => format!("the head stopped coming for {:?}", self.limits.idle),
+            true => format!("no header byte for {:?}", self.limits.idle),
             false => format!("no answer within {:?}", self.limits.first_byte),
         };
         let hazard = if begun { Hazard::SlowResponse } else { Hazard::NoResponse };
@@ -410,7 +410,7 @@ impl Hop<'_> {
 }
 
 fn not_good(wrong: &str) -> HopFailure {
-    bad_http(format!("the answer is not good HTTP: {wrong}"))
+    bad_http(format!("the response is not valid HTTP: {wrong}"))
 }
 
 /// Two ways to tell where the answer ends: whoever stands between us may have taken the other one, so

@@ -162,9 +162,9 @@ mod tests {
         assert_eq!(said(back), "returned, as version 1 was");
         assert_eq!(said(run(RunKind::Again, 1)), "again version 2");
         assert_eq!(said(run(RunKind::Gone, 3)), "gone; still gone after 3d");
-        let failure = Some("connect-refused".to_owned());
+        let failure = Some("connection-refused".to_owned());
         let failed = Run { failure, status: 0, ..run(RunKind::Failed, 2) };
-        assert_eq!(said(failed), "failed: connect-refused; for 3d");
+        assert_eq!(said(failed), "failed: connection-refused; for 3d");
         let target = Some("http://b.example/".to_owned());
         let led = Run { target, ..run(RunKind::Redirected, 1) };
         assert_eq!(said(led), "redirected to http://b.example/");

@@ -172,7 +172,7 @@ impl<'r, 'c> Inquiry<'r, 'c> {
         }
         if let Some(ruling) = opinion.decided.filter(|_| opinion.rejecting().is_none()) {
             let (verdict, why) = match opinion.waiting {
-                None => (StepVerdict::Admitted, "it is the first rule whose condition holds"),
+                None => (StepVerdict::Admitted, "it is the first rule that matches"),
                 Some(_) => (StepVerdict::Open, "it holds, if none of those before it does"),
             };
             let rule = Objection::Ruled(ruling.number, ruling.rule.text()).to_string();

@@ -207,10 +207,10 @@ impl Harvest {
             let site = &assignment.site.key;
             match note {
                 Note::CrawlDelayCapped { asked, kept } => {
-                    tracing::info!(%site, ?asked, ?kept, "crawl-delay is longer than is kept");
+                    tracing::info!(%site, ?asked, ?kept, "crawl-delay is capped");
                 }
                 Note::RetryAfterCapped { asked, kept } => {
-                    tracing::info!(%site, ?asked, ?kept, "retry-after is longer than is kept");
+                    tracing::info!(%site, ?asked, ?kept, "retry-after is capped");
                 }
                 Note::SharedAddress { address } => {
                     let met = Sighting::at(&assignment.url, Hazard::SharedAddress, Measure::Noted);

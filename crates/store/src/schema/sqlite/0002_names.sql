@@ -1,4 +1,4 @@
--- Hazards, measures and keys have plainer names from here on.
+-- Hazards, measures, failures and keys have plainer names from here on.
 UPDATE hazards SET hazard = 'broken-encoding' WHERE hazard = 'broken-coding';
 UPDATE hazards SET hazard = 'depth-limit' WHERE hazard = 'deep-chain';
 UPDATE hazards SET hazard = 'site-down' WHERE hazard = 'down-for-long';
@@ -28,3 +28,11 @@ UPDATE spiders SET settings = replace(settings, '"hazards.counter":', '"hazards.
 UPDATE spiders SET settings = replace(settings, '"hazards.replicas":', '"hazards.mirrors":');
 UPDATE spiders SET settings = replace(settings, '"hazards.replicas_again":', '"hazards.mirrors_recheck":');
 UPDATE spiders SET settings = replace(settings, '"revisit.fr_max":', '"revisit.frequency_cycles":');
+UPDATE visits SET failure = CASE failure
+    WHEN 'dns-unknown' THEN 'unknown-host'
+    WHEN 'dns-trouble' THEN 'dns-error'
+    WHEN 'connect-refused' THEN 'connection-refused'
+    WHEN 'tls' THEN 'tls-error'
+    WHEN 'proxy' THEN 'proxy-error'
+    WHEN 'reset' THEN 'connection-reset'
+    ELSE failure END WHERE failure IS NOT NULL;
