@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use anyhow::Context;
+
 use crate::{
     cases::Place,
     peers::{Peer, Stay, Task},
@@ -14,6 +16,8 @@ use crate::{
 pub enum Entrant {
     /// Our crawler with all it does for a page: archive, database, text, hashes, language, links.
     Everything,
+    /// The same of an earlier program.
+    Before,
     /// The same with volumes packed by zstd.
     EverythingZstd,
     /// Links and titles, as the crawlers of others take them: no bodies are kept, no text is taken. Requests and heads
@@ -37,6 +41,7 @@ impl Entrant {
     pub fn name(self) -> &'static str {
         match self {
             Entrant::Everything => "harvestman, everything on",
+            Entrant::Before => "harvestman before, everything on",
             Entrant::EverythingZstd => "harvestman, everything on, zstd",
             Entrant::Lean => "harvestman, links and titles",
             Entrant::Floor => "fetch only",
@@ -64,6 +69,10 @@ impl Entrant {
     ) -> anyhow::Result<Result<Job, String>> {
         Ok(match self {
             Entrant::Everything => Ok(ours(place, server, course)?),
+            Entrant::Before => {
+                let program = place.before.clone().context("there is no program before")?;
+                Ok(ours(place, server, course)?.of(program))
+            }
             Entrant::EverythingZstd => {
                 let mut job = ours(place, server, course)?;
                 job.environment("HARVESTMAN_STORE_COMPRESSION", "zstd");
