@@ -254,7 +254,7 @@ fn address_refused(address: IpAddr, refused: &AddressRefused) -> ConnectFailure 
 }
 
 fn late(proxy: &Proxy) -> Refused {
-    (FailureKind::Proxy, format!("the proxy {proxy:?} does not answer in time"))
+    (FailureKind::Proxy, format!("the proxy {proxy:?} is down: no response in time"))
 }
 
 /// Through a proxy that is told addresses: each has its share of the time.
