@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod advice;
 mod aliases;
 mod all_types;
 mod archive;
