@@ -39,6 +39,7 @@ mod kill;
 mod laboratory;
 mod limits;
 mod links;
+mod log;
 mod login;
 mod notices;
 mod politeness;
