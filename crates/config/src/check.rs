@@ -9,7 +9,7 @@ use gatherer::Selection;
 use harvester::http::{Cidr, Override, Proxy};
 use model::CrawlUrl;
 use regex::Regex;
-use seeder::{ListedRule, LogList, Rewrite, parse_host_pattern};
+use seeder::{ListedRule, LogList, RejectList, Rewrite, parse_host_pattern};
 use store::thin::KeepRule;
 
 /// Either nothing is wrong, or what is and what to write instead.
@@ -137,6 +137,12 @@ pub fn name_server_address(text: &str) -> Option<SocketAddr> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let address = bare.parse::<IpAddr>().ok().map(|address| SocketAddr::new(address, DNS));
     address.or_else(|| text.parse().ok()).filter(|address| address.port() > 0)
+}
+
+/// The name of a shipped rule.
+pub fn shipped_rule(text: &str) -> Result<(), Wrong> {
+    let found = RejectList::default().without(&[text]).map(drop);
+    found.or_else(|error| wrong(error.to_string(), "name rules of the shipped list"))
 }
 
 pub fn proxy(text: &str) -> Result<(), Wrong> {

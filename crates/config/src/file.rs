@@ -13,7 +13,7 @@ use toml::{
 };
 
 use super::{
-    Written,
+    Written, duplicate,
     item::{Entry, Item},
     keys::{KEYS, Key, sections},
     origin::Origin,
@@ -63,7 +63,7 @@ pub fn parse(text: &str, path: &Path, mistakes: &mut Vec<Failure>) -> Document {
     let mut read = Document::default();
     if !errors.is_empty() {
         // What comes after broken syntax may be read as anything.
-        mistakes.extend(errors.iter().map(|error| at.syntax(error)));
+        mistakes.extend(errors.iter().map(|error| at.syntax(error, text)));
         return read;
     }
     for (section, value) in document.get_ref().iter() {
@@ -170,9 +170,14 @@ impl Place {
         self.lines.partition_point(|end| *end < offset) + 1
     }
 
-    fn syntax(&self, error: &toml::de::Error) -> Failure {
+    fn syntax(&self, error: &toml::de::Error, text: &str) -> Failure {
         let line = self.line(error.span().map_or(0, |span| span.start));
         let message = error.message().lines().next().unwrap_or("not TOML");
+        if message.contains("duplicate key")
+            && let Some((what, what_to_do)) = duplicate::describe(text, line)
+        {
+            return Failure::usage(self.sentence(line, &what), what_to_do);
+        }
         Failure::usage(
             self.sentence(line, message),
             "write one `key = value` per line under a [section]; texts, times and sizes stand in quotes",

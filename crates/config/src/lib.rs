@@ -15,6 +15,7 @@ use crate::failure::Failure;
 pub mod access;
 pub mod amounts;
 mod check;
+mod duplicate;
 pub mod failure;
 mod file;
 mod hazards;
@@ -215,7 +216,7 @@ impl Layers {
             let value = match written.value() {
                 Ok(value) => value,
                 Err(failure) => {
-                    mistakes.push(failure);
+                    mistakes.extend(written.mistakes(failure));
                     continue;
                 }
             };
@@ -272,6 +273,20 @@ impl Written {
             let item = self.wrong_item();
             refusal(self.key, &self.raw, &self.origin, item.as_deref(), wrong)
         })
+    }
+
+    /// In a list, one for each item that is wrong; else the one that was found.
+    fn mistakes(&self, found: Failure) -> Vec<Failure> {
+        let Raw::List(items) = &self.raw else { return vec![found] };
+        let mut wrong: Vec<Failure> = Vec::new();
+        for (item, _) in items {
+            let Err(what) = Value::read(self.key, &Raw::Text(item.clone())) else { continue };
+            let failure = refusal(self.key, &self.raw, &self.origin, Some(item), what);
+            if !wrong.contains(&failure) {
+                wrong.push(failure);
+            }
+        }
+        if wrong.is_empty() { vec![found] } else { wrong }
     }
 
     /// In a list, the first item that is wrong.

@@ -426,7 +426,7 @@ pub static KEYS: &[Key] = &[
         .example("false")
         .reach(Reach::Spider)
         .live(),
-    Key::new("reject.disable", list(check::any), "[]")
+    Key::new("reject.disable", list(check::shipped_rule), "[]")
         .doc("Rules of the built-in list to switch off, by name.")
         .example("[\"login\"]")
         .reach(Reach::Spider)

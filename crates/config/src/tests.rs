@@ -300,10 +300,12 @@ fn the_file_that_init_writes_changes_nothing_and_shows_valid_lines() {
     let text = template();
     let config = read(&text).unwrap();
     assert!(config.settings().iter().all(|setting| setting.origin == Origin::Default));
+    let appended = format!("{text}\n[crawl]\npages = 5\n");
+    assert_eq!(read(&appended).unwrap().crawl.pages, Some(5), "a section may be appended");
     let bare: String = text
         .lines()
         .map(|line| match line.strip_prefix("# ") {
-            Some(rest) if rest.contains(" = ") => format!("{rest}\n"),
+            Some(rest) if rest.contains(" = ") || rest.starts_with('[') => format!("{rest}\n"),
             _ => format!("{line}\n"),
         })
         .collect();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use config::{
-    Config, FlagValues,
+    Config, FlagValues, Origin,
     amounts::{number, some},
     failure::{Exit, Failure},
     veiled,
@@ -81,8 +81,10 @@ impl Observer for AtTerminal {
                 self.0.say(&format!("fix that, then: {}", resume_spider(spider)));
             }
             self.name_paused(collection)?;
-            if matches!(ended, Ended::PagesLimit) {
-                self.0.say("crawl.pages is a total for the collection; raise it to continue");
+            match ended {
+                Ended::PagesLimit => self.0.say("crawl.pages is a total for the collection"),
+                Ended::BytesLimit => self.0.say("crawl.bytes is a total for the collection"),
+                _ => {}
             }
         }
         nothing_fetched(finished, *now).map_or(Ok(()), Err)
@@ -110,7 +112,7 @@ impl AtTerminal {
         finished: &Finished<'_>,
         next_due: Option<Timestamp>,
     ) -> Result<Summary, Failure> {
-        let Finished { crawl, tally, collection, now, .. } = finished;
+        let Finished { crawl, ended, tally, collection, now, .. } = finished;
         let (now, census) = (*now, Census::open(collection)?);
         let mut refused = merged(census.decisions(None, 1_000)?);
         let of_batch = census.is_of_batch()?;
@@ -138,7 +140,7 @@ impl AtTerminal {
             next_due: next_due.map(|at| (at, config::times::until(at, now))),
             nothing_fetched: nothing_fetched(finished, now).is_some(),
             out: batches_out(&census, now)?,
-            resume: resume(),
+            resume: resume(&crawl.config, ended),
             forever: crawl.forever,
             of_batch,
             without_contact: crawl.config.etiquette.contact.is_none()
@@ -161,16 +163,43 @@ impl AtTerminal {
     }
 }
 
-/// The command as it was typed: the same one goes on, with the same flags.
-fn resume() -> String {
-    let words = std::env::args().skip(1).filter(|word| word != "--fresh");
+/// The command as it was typed: the same one goes on, with the same flags, but for a limit that is reached.
+fn resume(config: &Config, ended: &Ended) -> String {
+    let mut typed: Vec<String> =
+        std::env::args().skip(1).filter(|word| word != "--fresh").collect();
+    if matches!(ended, Ended::PagesLimit) {
+        typed = without_limit(typed, matches!(config.origin("crawl.pages"), Origin::Flag(_)));
+    }
+    let words = typed.into_iter();
     // A proxy's password is for nobody's eyes.
     let words = words.map(|word| match word.contains("://") {
         true => veiled(&word),
         false => word,
     });
     let words: Vec<String> = words.map(|word| shell_word(&word)).collect();
-    format!("harvestman {}", words.join(" "))
+    // No flag stands for that one.
+    let lifted = match ended {
+        Ended::BytesLimit => "HARVESTMAN_CRAWL_BYTES=none ",
+        _ => "",
+    };
+    format!("{lifted}harvestman {}", words.join(" "))
+}
+
+/// `by_flag`: the limit on pages was typed; else it stands elsewhere and has to be lifted.
+fn without_limit(typed: Vec<String>, by_flag: bool) -> Vec<String> {
+    let mut kept = Vec::with_capacity(typed.len() + 2);
+    let mut words = typed.into_iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--pages" => drop(words.next()),
+            other if other.starts_with("--pages=") => {}
+            _ => kept.push(word),
+        }
+    }
+    if !by_flag {
+        kept.extend(["--pages".to_owned(), "none".to_owned()]);
+    }
+    kept
 }
 
 /// Batches that keep sites from being visited here.

@@ -280,6 +280,7 @@ impl Harvest {
             Event::Resolved { site, outcome, took, busy: _busy } => {
                 self.state.resolving -= 1;
                 self.state.tally.time.dns_ms += took.as_millis() as u64;
+                tracing::trace!(%site, ?took, ?outcome, "resolved");
                 self.workbench.resolved(&site, outcome, self.clock.now());
             }
             Event::Fetched { assignment, answer, busy } => {

@@ -314,6 +314,7 @@ impl Writer {
         })?;
         let store = Duration::from_micros(self.clock.micros().saturating_sub(begun));
         self.pace.committed(store);
+        tracing::trace!(pages = batch.pages, took = ?store, "committed");
         let done = std::mem::take(batch);
         let counts = self.desk.counts()?;
         self.look_for_suspects()?;

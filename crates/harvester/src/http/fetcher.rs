@@ -138,6 +138,7 @@ impl HttpFetcher {
         let connecting =
             self.connector.connect(way, &asked.url, &asked.addresses, &asked.limits, visit.end);
         let connected = connecting.await.map_err(|failure| visit.not_connected(failure))?;
+        tracing::trace!(url = %asked.url, address = ?connected.address, took = ?connected.connect, "connected");
         visit.timing.connect = connected.connect;
         visit.timing.tls = connected.tls;
         let opened = Line::open(connected, &asked.limits, visit.end).await;

@@ -78,7 +78,7 @@ pub struct Cli {
     #[arg(short, long, global = true)]
     pub quiet: bool,
 
-    /// Increase verbosity (-v, -vv, -vvv)
+    /// Log more: sites and failures (-v), every answer (-vv), every step (-vvv)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 

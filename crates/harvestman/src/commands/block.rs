@@ -45,6 +45,7 @@ pub fn run(context: &Context, args: &BlockArgs) -> Result<Exit, Failure> {
     let typed: Result<Vec<Block>, Failure> =
         args.what.iter().filter(|text| *text != "-").map(|text| read(text)).collect();
     let typed = typed?;
+    let narrow: Vec<String> = typed.iter().filter_map(Block::narrowness).collect();
     let collection = match args.remove {
         true => Collection::open(&context.folder)?,
         false => Collection::open_or_create(&context.folder)?,
@@ -62,7 +63,11 @@ pub fn run(context: &Context, args: &BlockArgs) -> Result<Exit, Failure> {
         intake.read(BufReader::new(file), &name)?;
     }
     intake.hand_over()?;
-    intake.tell(context)
+    let exit = intake.tell(context)?;
+    if !args.remove {
+        narrow.iter().for_each(|line| context.say(&printable(line)));
+    }
+    Ok(exit)
 }
 
 fn read(text: &str) -> Result<Block, Failure> {

@@ -189,15 +189,21 @@ mod tests {
                 "\"dealy\"",
                 "[zebra]",
                 "delay = \"soon\"",
+                "reject.disable = \"nothing\": there is no shipped reject rule named nothing",
                 "when = \"host\"",
                 "none.rhai",
-                "reject.disable",
                 "fetch.extra_roots",
                 "fetch.client_key = \"k.pem\": a key without a certificate",
                 "fetch.cookies = \"c.txt\": it cannot be read",
                 "its secret",
             ],
         );
+    }
+
+    #[test]
+    fn every_wrong_item_of_a_list_is_said() {
+        let list = "[fetch]\nallow_address = ['10.0.0.0/99', '1.2.3.4',\n  'abc']\n";
+        told(&findings(list, &[]), &["line 2: fetch.allow_address = \"10.0.0.0/99\"", "line 3"]);
     }
 
     #[test]

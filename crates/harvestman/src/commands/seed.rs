@@ -27,6 +27,7 @@ const BUFFER_BYTES: usize = 1 << 16;
 const HOMES_AT_ONCE: u32 = 10_000;
 
 pub fn run(context: &Context, args: &SeedArgs) -> Result<Exit, Failure> {
+    let args = &args.with_files();
     let mut seeding = seeding(context, args.spider.as_deref())?;
     // What was typed wrong ends the command before anything is taken; so does a file that is not there.
     let mut typed = Vec::new();

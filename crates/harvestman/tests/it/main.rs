@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod advice;
 mod aliases;
 mod all_types;
 mod archive;
@@ -39,6 +40,7 @@ mod kill;
 mod laboratory;
 mod limits;
 mod links;
+mod log;
 mod login;
 mod notices;
 mod pages;

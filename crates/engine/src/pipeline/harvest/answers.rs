@@ -66,6 +66,8 @@ impl Harvest {
             limits: share_of(limits, assignment.wire_bytes_max),
             type_gate: self.type_gate(&spider, assignment.page.as_ref()),
         };
+        let url = &request.url;
+        tracing::trace!(%url, conditional = request.condition.is_some(), "request");
         self.state.in_flight += 1;
         self.state.tally.requests += 1;
         self.spawner.fetch(assignment, request);
@@ -136,6 +138,9 @@ impl Harvest {
         busy: Busy,
         now: Timestamp,
     ) {
+        let (url, status) = (&exchange.url, exchange.status);
+        let (bytes, took) = (exchange.wire_body.len(), exchange.timing.total);
+        tracing::debug!(status, %url, bytes, ?took, "answer");
         let tally = &mut self.state.tally;
         tally.bytes += (exchange.response_head.len() + exchange.wire_body.len()) as u64;
         tally.time.download_ms += exchange.timing.total.as_millis() as u64;
@@ -389,6 +394,10 @@ impl Harvest {
         share.sightings.extend(self.state.trail.walk(&page, &links, again));
         let fp = page.url.fingerprint();
         self.learn(&page, decided, delta, now);
+        tracing::trace!(
+            url = %page.url, state = ?update.state, due = ?update.due, links = links.len(),
+            new = internal.len(), elsewhere = external.len(), "read"
+        );
         if !is_question(&page) {
             self.state.tally.count(&update, page.terms);
         }
@@ -455,6 +464,7 @@ impl Harvest {
     /// robots.txt or a block forbids the page: recorded, not visited.
     pub(super) fn exclude(&mut self, excluded: Excluded, now: Timestamp) {
         let Excluded { site, page, refusal } = excluded;
+        tracing::debug!(url = %page.url, rule = %refusal.rule, "refused");
         self.state.tally.excluded += u64::from(!page.terms.requisite);
         self.refund(&page);
         let (mut update, stakes) = (settle::excluded(&page), self.stakes(&page));
