@@ -80,6 +80,10 @@ pub enum Error {
         version: usize,
         media_type: String,
     },
+    /// It is no place at which an answer ended.
+    NoCursor {
+        cursor: String,
+    },
     /// Files of an export would lie among those of the collection.
     InsideCollection {
         folder: PathBuf,
@@ -187,6 +191,10 @@ impl Error {
             Error::NoVisibleText { url, version, media_type } => Failure::usage(
                 format!("version {version} of {url} is {media_type}, which has no visible text"),
                 "compare what was served with --source",
+            ),
+            Error::NoCursor { cursor } => Failure::usage(
+                format!("cannot go on after {cursor:?}"),
+                "give `next` of the answer before, and ask for the same as then",
             ),
             Error::InsideCollection { folder } => Failure::usage(
                 format!("{} is where the collection keeps its own files", folder.display()),

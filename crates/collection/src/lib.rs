@@ -9,8 +9,10 @@ mod error;
 pub mod export;
 pub mod history;
 pub mod links;
+pub mod listing;
 pub mod planner;
 pub mod replicas;
+pub mod reports;
 pub mod versions;
 pub mod webhook;
 
