@@ -4,15 +4,18 @@
 
 pub mod archived;
 pub mod changes;
+pub mod check;
 pub mod diff;
 mod error;
 pub mod export;
+pub mod forget;
 pub mod history;
 pub mod links;
 pub mod listing;
 pub mod planner;
 pub mod replicas;
 pub mod reports;
+pub mod thin;
 pub mod versions;
 pub mod webhook;
 

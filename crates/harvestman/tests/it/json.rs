@@ -47,6 +47,11 @@ const COMMANDS: &[(&str, &[&[&str]])] = &[
     ("harvestman report duplicates", &[&["report", "duplicates"]]),
     ("harvestman report mirrors", &[&["report", "mirrors", "--heuristic", "same-home"]]),
     ("harvestman export directory", &[&["export", "directory", "--out", "{out}"]]),
+    ("harvestman check", &[&["check"]]),
+    ("harvestman thin", &[&["thin", "--dry-run"], &["thin"]]),
+    ("harvestman forget", &[&["forget", "{copy}", "--dry-run"], &["forget", "{copy}"]]),
+    ("harvestman forget --list", &[&["forget", "--list"]]),
+    ("harvestman forget --undo", &[&["forget", "--undo", "{copy}"]]),
 ];
 
 #[test]
