@@ -178,8 +178,8 @@ impl Error {
                 Failure::usage(format!("{given:?} is no {what}"), all)
             }
             Error::NoCursor { given } => Failure::usage(
-                format!("{given:?} is no cursor of this listing"),
-                "give the value of \"next\" with the same --sort, or leave out --after",
+                format!("{given:?} is not a cursor of this listing"),
+                "give the value of \"next\" with the same filters and order, or leave out --after",
             ),
             Error::PrefixElsewhere { prefix, site } => Failure::usage(
                 format!("{prefix} is a URL of another site: {site}"),

@@ -4,16 +4,21 @@
 
 pub mod archived;
 pub mod changes;
+pub mod check;
 mod cursor;
 pub mod diff;
 mod error;
 pub mod export;
+pub mod forget;
 pub mod history;
 pub mod links;
+pub mod listing;
 pub mod pages;
 pub mod planner;
 pub mod replicas;
+pub mod reports;
 pub mod sites;
+pub mod thin;
 pub mod versions;
 pub mod webhook;
 

@@ -347,7 +347,7 @@ is for --after in the next call: no change is repeated and none is missed.")]
 The page need not be in the collection: other pages may link to it. See docs/links.md.")]
     Links(LinksArgs),
 
-    /// Reports: visits, hazards, duplicates, mirrors, broken links
+    /// Reports: adaptation, hazards, duplicates, mirrors, broken links
     #[command(after_help = "Examples:
   harvestman report adaptation
   harvestman report adaptation --spider news --json

@@ -132,7 +132,7 @@ fn the_folder_of_a_batch_is_sound_although_its_revisits_refer_home() {
     world.run(&["batch", "export", "b.jsonl"]).exits(0);
     world.run(&["batch", "harvest", "b.jsonl", "--out", "away"]).exits(0);
     let told = check_away(&world, &["--json"]).exits(0).json();
-    let at_home = told["at_home"].as_u64().unwrap();
+    let at_home = told["references_home"].as_u64().unwrap();
     assert!(at_home > 1 && told["sound"] == true, "{told}");
     let told = check_away(&world, &[]);
     let line = format!("batch: {at_home} revisits refer to records at home");
@@ -149,7 +149,7 @@ fn the_folder_of_a_batch_is_sound_although_its_revisits_refer_home() {
     change("DELETE FROM meta WHERE name = 'batch'");
     let told = check_away(&world, &[]);
     assert!(told.exits(3).out.contains("what it refers to is in no volume before it"), "{told}");
-    assert_eq!(check_away(&world, &["--json"]).json()["at_home"], 0);
+    assert_eq!(check_away(&world, &["--json"]).json()["references_home"], 0);
 }
 
 /// Two sites of which the home page was fetched and `links` others are known and due.

@@ -50,13 +50,13 @@ impl Canary {
 
 fn met(world: &World, hazard: &str) -> Vec<Value> {
     let told = world.run(&["report", "hazards", "--hazard", hazard, "--json"]);
-    told.exits(0).json().as_array().unwrap().clone()
+    told.exits(0).json()["rows"].as_array().unwrap().clone()
 }
 
 fn kinds(world: &World, hazard: &str) -> Vec<String> {
     let rows = met(world, hazard);
     let mut kinds: Vec<String> =
-        rows.iter().map(|row| row["what"].as_str().unwrap().to_owned()).collect();
+        rows.iter().map(|row| row["detail"].as_str().unwrap_or_default().to_owned()).collect();
     kinds.sort();
     kinds
 }
@@ -135,7 +135,7 @@ fn nothing_inside_the_network_is_asked_whatever_links_redirects_and_names_say() 
     assert_eq!(canary.sang(), 0, "a byte reached the inner server");
     assert_eq!(raw.asked().len(), 1 + many, "all redirects were met");
     let refused = met(&world, "private-address");
-    assert!(refused.iter().any(|row| row["what"] == "link"), "{refused:?}");
+    assert!(refused.iter().any(|row| row["detail"] == "link"), "{refused:?}");
     let ways: u64 = refused.iter().map(|row| row["count"].as_u64().unwrap()).sum();
     assert!(ways as usize > many, "{refused:#?}");
     let fetched = format!("SELECT count(*) FROM pages WHERE fetched = 1 AND url LIKE '%:{port}/%'");

@@ -40,7 +40,18 @@ const COMMANDS: &[(&str, &[&[&str]])] = &[
     ("harvestman diff", &[&["diff", "{home}"], &["diff", "{home}", "1", "2", "--source"]]),
     ("harvestman changes", &[&["changes", "--words"], &["changes", "--limit", "2"]]),
     ("harvestman changes --atom", &[&["changes", "--atom", "{file}"]]),
+    ("harvestman links", &[&["links", "{old}"], &["links", "{home}", "--limit", "1"]]),
+    ("harvestman report broken", &[&["report", "broken"]]),
+    ("harvestman report adaptation", &[&["report", "adaptation"]]),
+    ("harvestman report hazards", &[&["report", "hazards"]]),
+    ("harvestman report duplicates", &[&["report", "duplicates"]]),
+    ("harvestman report mirrors", &[&["report", "mirrors", "--heuristic", "same-home"]]),
     ("harvestman export directory", &[&["export", "directory", "--out", "{out}"]]),
+    ("harvestman check", &[&["check"]]),
+    ("harvestman thin", &[&["thin", "--dry-run"], &["thin"]]),
+    ("harvestman forget", &[&["forget", "{copy}", "--dry-run"], &["forget", "{copy}"]]),
+    ("harvestman forget --list", &[&["forget", "--list"]]),
+    ("harvestman forget --undo", &[&["forget", "--undo", "{copy}"]]),
 ];
 
 #[test]
@@ -211,7 +222,7 @@ fn page(path: &str, visit: usize) -> (&'static str, &'static str, String) {
         ),
         "old" if visit == 1 || visit == 3 => return ("404 Not Found", "", "none".to_owned()),
         "old" => format!("<title>Old</title>{story}<p>an old page</p>"),
-        "same" | "copy" => format!("<title>Same</title>{story}"),
+        "same" | "copy" => format!("<title>Same</title>{}", story.repeat(20)),
         "quiet" => format!("<meta name=robots content=noarchive><title>Quiet</title>{story}"),
         "long" => format!("<title>Long</title>{}", story.repeat(500)),
         "moved" => return ("301 Moved Permanently", "\r\nLocation: /old", String::new()),

@@ -420,18 +420,21 @@ fn replicas_are_listed_by_default_and_crawled_all_the_same() {
     copies.crawl(&["http://seed.s.test/"]).exits(0).says(&["harvestman mirrors"]);
     assert_eq!(copies.states(), [said("r.r.test", "o.o.test", "reported")]);
     let report = copies.world.run(&["report", "mirrors", "--json"]).json();
-    let pair = &report["groups"][0]["mirrors"][0];
-    assert_eq!(report["precision"]["paper"], 92);
-    assert_eq!(report["groups"][0]["original"], "o.o.test");
+    let pair = &report["rows"][0]["mirrors"][0];
+    assert_eq!(report["precision"]["published"], 92.0);
+    assert_eq!(report["rows"][0]["site"], "o.o.test");
     assert_eq!(
         (&pair["site"], &pair["paths_compared"], &pair["share"]),
         (&"r.r.test".into(), &3.into(), &100.into())
     );
     let homes =
         copies.world.run(&["report", "mirrors", "--heuristic", "same-home", "--json"]).json();
-    assert_eq!(homes["groups"][0]["mirrors"].as_array().unwrap().len(), 2, "p's home is equal too");
-    let hazards =
-        copies.world.run(&["report", "hazards", "--hazard", "mirror-site", "--json"]).json();
+    assert_eq!(homes["rows"][0]["mirrors"].as_array().unwrap().len(), 2, "p's home is equal too");
+    let hazards = copies
+        .world
+        .run(&["report", "hazards", "--hazard", "mirror-site", "--json"])
+        .json()["rows"]
+        .clone();
     assert_eq!(hazards[0]["site"], "r.r.test");
     copies.later.store(true, Ordering::SeqCst);
     copies.crawl(&["--fresh"]).exits(0);

@@ -48,7 +48,7 @@ fn old_versions_go_and_the_last_of_every_page_stays_readable() {
         entries.map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
     };
     let before = volumes();
-    assert_eq!(dry.get("records"), None, "only reading the volumes tells that: {dry}");
+    assert!(dry["records"].is_null(), "only reading the volumes would tell: {dry}");
     let done = world.run(&["thin", "--json"]).exits(0).json();
     assert_eq!(done["versions"], 3, "{done}");
     for name in ["versions", "copies", "bytes", "left_bytes", "sites"] {

@@ -36,7 +36,7 @@ fn complete(world: &World) {
 
 /// The row of the report on this hazard.
 fn told(world: &World, hazard: &str) -> Value {
-    let report = world.run(&["report", "hazards", "--json"]).json();
+    let report = world.run(&["report", "hazards", "--json"]).json()["rows"].clone();
     let rows = report.as_array().unwrap().clone();
     let found = rows.into_iter().find(|row| row["hazard"] == hazard);
     found.unwrap_or_else(|| panic!("{hazard} is not in {report:#}"))
@@ -55,7 +55,7 @@ fn a_calendar_is_stopped_told_and_lifted_while_all_real_pages_come() {
     assert!((40..=60).contains(&months), "{months} months");
     let row = told(&world, "counter");
     assert_eq!(
-        (&row["what"], &row["measure"]),
+        (&row["detail"], &row["action"]),
         (&"/cal?month=*".into(), &"pattern-stopped".into())
     );
     let stop = &traps(&world)[0];
@@ -101,7 +101,7 @@ fn stopping_the_pattern_of_a_broken_part_keeps_what_stopping_the_site_loses() {
     let errors = asked(&world, "/shop/").len();
     // Without pauses some are on their way before the tenth is read; and some are samples.
     assert!(errors <= 11 + 70 + 60, "{errors} of 1,000 error pages");
-    assert_eq!(told(&world, "many-duplicates")["what"], "/shop/p/*");
+    assert_eq!(told(&world, "many-duplicates")["detail"], "/shop/p/*");
     let rows = traps(&world);
     let row = rows.iter().find(|row| row["pattern"] == "/shop/p/*").unwrap();
     let count = |name: &str| row[name].as_u64().unwrap();
@@ -141,7 +141,7 @@ fn filters_of_a_shop_are_stopped_and_every_product_comes() {
     assert_eq!(products.len(), 100);
     let filters = asked(&world, "/shop?").len();
     assert!(filters < 900, "{filters} combinations");
-    assert_eq!(told(&world, "variants")["what"], "/shop?*");
+    assert_eq!(told(&world, "variants")["detail"], "/shop?*");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn listings_are_taken_in_one_order() {
     let files = asked(&world, "/files/");
     assert_eq!(files.len(), 4 + 12, "{files:?}");
     assert!(files.iter().all(|target| !target.contains('?')), "{files:?}");
-    assert_eq!(told(&world, "directory-order")["measure"], "corrected");
+    assert_eq!(told(&world, "directory-order")["action"], "corrected");
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn sessions_under_an_unknown_name_are_found_out() {
     complete(&world);
     let visits = world.visits().len();
     assert!(visits < 200, "{visits} visits to 60 pages");
-    assert_eq!(told(&world, "session-ids")["what"], "?visitor=*");
+    assert_eq!(told(&world, "session-ids")["detail"], "?visitor=*");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn sessions_in_the_path_are_found_out() {
         targets.iter().filter_map(|target| world.web.index_of(0, &plain(target))).collect();
     assert_eq!(pages.len(), 60);
     assert!(targets.len() < 240, "{} visits to 60 pages", targets.len());
-    assert_eq!(told(&world, "session-ids")["what"], "/s-*");
+    assert_eq!(told(&world, "session-ids")["detail"], "/s-*");
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn known_session_names_never_reach_the_frontier() {
     crawl(&world);
     complete(&world);
     assert_eq!(asked(&world, "/").iter().filter(|target| target.contains("sid=")).count(), 0);
-    assert_eq!(told(&world, "session-ids")["measure"], "corrected");
+    assert_eq!(told(&world, "session-ids")["action"], "corrected");
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn print_buttons_that_change_nothing_are_left_out() {
     assert!(printed <= 18, "{printed} of 60 in print");
     let pages: BTreeSet<&String> = asked.iter().filter(|place| !place.contains('?')).collect();
     assert!(pages.len() >= 60, "{} articles", pages.len());
-    assert_eq!(told(&world, "variants")["what"], "?look=plain");
+    assert_eq!(told(&world, "variants")["detail"], "?look=plain");
 }
 
 #[test]

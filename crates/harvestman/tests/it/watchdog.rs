@@ -35,7 +35,7 @@ fn crawl(world: &World, raw: &Raw, more: &[&str]) -> Done {
 
 fn met(world: &World, hazard: &str) -> Vec<Value> {
     let told = world.run(&["report", "hazards", "--hazard", hazard, "--json"]);
-    told.exits(0).json().as_array().unwrap().clone()
+    told.exits(0).json()["rows"].as_array().unwrap().clone()
 }
 
 fn fetched(world: &World) -> i64 {
@@ -86,7 +86,7 @@ fn a_page_that_ends_the_process_each_time_is_left_alone_at_the_fourth_start() {
     assert_eq!(met(&world, "quarantine").len(), 1);
     let aborted = &met(&world, "parser-crash")[0];
     assert_eq!(
-        (&aborted["count"], &aborted["what"]),
+        (&aborted["count"], &aborted["detail"]),
         (&3.into(), &"the process ended over it".into())
     );
     crawl(&world, &raw, &["--fresh"]).exits(0);
@@ -136,8 +136,8 @@ fn a_site_with_three_such_pages_is_left_alone_and_what_was_harvested_is_kept() {
     let before = raw.asked().len();
     crawl(&world, &raw, &["--fresh"]);
     assert_eq!(raw.asked().len(), before, "nothing of the site is asked for");
-    let site = met(&world, "quarantine").into_iter().find(|row| row["what"] == "site");
-    assert_eq!(site.expect("the site is told of")["measure"], "site-stopped");
+    let site = met(&world, "quarantine").into_iter().find(|row| row["detail"] == "site");
+    assert_eq!(site.expect("the site is told of")["action"], "site-stopped");
     let good = format!("http://127.0.0.1:{}/good", raw.port);
     assert!(world.run(&["show", &good]).exits(0).out.contains("good"));
     let told = world.run(&["explain", &good]).out;
@@ -154,8 +154,8 @@ fn a_page_whose_reading_does_not_end_is_told_of_and_its_site_goes_on() {
     done.exits(0).says(&["stalled: reading http://127.0.0.1", "/poison has not ended"]);
     assert_eq!(fetched(&world), 4);
     assert_eq!(raw.asked().len(), 5);
-    assert_eq!(met(&world, "stalled")[0]["what"], "reading");
-    assert_eq!(met(&world, "parser-crash")[0]["what"], "its reading did not end");
+    assert_eq!(met(&world, "stalled")[0]["detail"], "reading");
+    assert_eq!(met(&world, "parser-crash")[0]["detail"], "its reading did not end");
     let status = world.status();
     let text = status["stalls"][0]["text"].as_str().unwrap();
     assert!(text.contains("/poison has not ended"), "{text}");
@@ -216,7 +216,7 @@ fn a_fetch_that_outlives_its_own_limits_is_given_up_and_its_site_goes_on() {
     assert_eq!(fetched(&world), 4, "the other pages of its site are there");
     let told = &met(&world, "stalled")[0];
     assert_eq!(
-        (&told["what"], &told["measure"]),
+        (&told["detail"], &told["action"]),
         (&"fetching".into(), &"truncated".into()),
         "{told}"
     );
