@@ -3,11 +3,13 @@
 //! A value for programs: the console answers with a status by it. The sentence and the advice that go with
 //! each stand here too, once for every front end.
 
-use std::fmt;
+use std::{fmt, path::PathBuf};
 
 use config::failure::Failure;
 use model::StoreError;
 use serde::Serialize;
+
+mod control;
 
 /// JSON: `{"error": "page-unknown", "url": …}`.
 #[derive(Debug, Serialize)]
@@ -29,6 +31,73 @@ pub enum Error {
     SpiderUnknown {
         name: String,
     },
+    SpiderExists {
+        name: String,
+    },
+    /// The spider has no value of its own for this key.
+    SettingUnknown {
+        spider: String,
+        key: String,
+    },
+    NothingToChange,
+    /// What was given as a seed is none.
+    NoSeed {
+        given: String,
+        why: String,
+    },
+    /// What was given as something to block is none.
+    NoBlock {
+        given: String,
+        why: String,
+    },
+    /// What was given as a site is none.
+    NoSite {
+        given: String,
+        why: String,
+    },
+    /// No trap of this pattern, or none at all, is on the site. `lifted`: nothing of it is ever stopped.
+    TrapUnknown {
+        site: String,
+        pattern: Option<String>,
+        known: Vec<String>,
+        lifted: bool,
+    },
+    /// Nothing of this pattern, or nothing at all, was lifted on the site.
+    NotLifted {
+        site: String,
+        pattern: Option<String>,
+        lifted: Vec<String>,
+    },
+    /// None of these pages and sites has a page that could not be read.
+    NotQuarantined {
+        given: Vec<String>,
+    },
+    /// None of these is on the list of blocks; the first of them.
+    BlockUnknown {
+        first: String,
+        count: u64,
+    },
+    /// A list of seeds or blocks could be read only so far.
+    ListBroken {
+        file: String,
+        line: u64,
+        why: String,
+        taken: u64,
+    },
+    /// A collection was named as the source of its own seeds.
+    SameCollection {
+        collection: PathBuf,
+    },
+    /// What was asked is for a running crawl, and none runs.
+    NotRunning {
+        collection: PathBuf,
+    },
+    /// It makes no sense as things are.
+    Refused {
+        why: String,
+    },
+    /// The crawl that runs is of another version, and its answer cannot be read.
+    OtherVersion,
     /// The collection could not be read or written.
     Store {
         #[serde(serialize_with = "as_text")]
@@ -69,7 +138,9 @@ impl Error {
         match self {
             Error::NoUrl { given, why } => Failure::no_url(given, why),
             Error::PageUnknown { url, near } => {
-                let why = format!("see why with: harvestman explain {url}");
+                let why = format!(
+                    "see why with: harvestman explain {url}; add it with: harvestman seed {url}"
+                );
                 let what_to_do = match near {
                     Some(near) => format!("did you mean {near}? else {why}"),
                     None => why,
@@ -86,6 +157,7 @@ impl Error {
             ),
             Error::Store { source } => source.into(),
             Error::Failed { failure } => failure.clone(),
+            other => control::advice(other),
         }
     }
 }

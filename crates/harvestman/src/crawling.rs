@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use config::{
     Config, FlagValues,
-    amounts::number,
     failure::{Exit, Failure},
     veiled,
 };
@@ -20,7 +19,6 @@ use engine::{
 use model::{BoxFuture, CrawlUrl, Timestamp};
 use store::{
     census::{Census, DecisionEntry},
-    collection::Collection,
     frontier::BatchRow,
 };
 use tokio::sync::watch;
@@ -55,7 +53,10 @@ pub fn crawl(
     let Wanted { flags, seeds, fresh, forever, preview } = wanted;
     let (folder, observer) = (context.folder.clone(), Arc::new(AtTerminal(context.clone())));
     let crawl = Crawl { folder, observer, config, paths, flags, seeds, fresh, forever, preview };
-    crawl.run().map(|_| Exit::Done)
+    Ok(match crawl.run()? {
+        Ended::Stopped => Exit::Stopped,
+        _ => Exit::Done,
+    })
 }
 
 /// Who hears of a crawl that was started by a command.
@@ -77,14 +78,9 @@ impl Observer for AtTerminal {
     }
 
     fn finished(&self, finished: &Finished<'_>) -> Result<(), Failure> {
-        let Finished { crawl, ended, tally, collection, now, .. } = finished;
+        let Finished { crawl, ended, tally, now, .. } = finished;
         if crawl.preview.is_none() {
             self.summarize(finished)?;
-            for (spider, why) in &tally.paused {
-                self.0.say(&format!("spider {spider} is paused: {why}"));
-                self.0.say(&format!("fix that, then: {}", resume_spider(spider)));
-            }
-            self.name_paused(collection)?;
             if matches!(ended, Ended::PagesLimit) {
                 self.0.say("crawl.pages is a total for the collection; raise it to continue");
             }
@@ -141,25 +137,12 @@ impl AtTerminal {
             next_due: next_due.map(|at| (at, config::times::until(at, now))),
             out: batches_out(&census, now)?,
             resume: resume(),
+            paused: finished.paused.clone(),
             forever: crawl.forever,
             of_batch,
             without_contact: crawl.config.etiquette.contact.is_none()
                 && crawl.config.etiquette.user_agent.is_none(),
         })
-    }
-
-    /// Pages that wait for a spider to be resumed are no reason to think that all is done.
-    fn name_paused(&self, collection: &Collection) -> Result<(), Failure> {
-        for row in Census::open(collection)?.spiders()? {
-            if row.paused && row.counts.waiting > 0 {
-                let (name, waiting) = (&row.name, number(row.counts.waiting));
-                self.0.say(&format!(
-                    "spider {name} is paused and {waiting} of its pages wait; \
-                     continue it with: harvestman spider resume {name}"
-                ));
-            }
-        }
-        Ok(())
     }
 }
 

@@ -52,7 +52,8 @@ pub use webhook::*;
 
 A stopped crawl continues with the same command. Ctrl-C finishes what is in flight;
 a second Ctrl-C exits at once.
-Exit codes: 0 done, 1 nothing could be fetched, 2 usage or configuration, 3 stopped by a fault.",
+Exit codes: 0 done, 1 nothing could be fetched, 2 usage or configuration, 3 stopped by a fault,
+4 stopped before the end by a signal or harvestman stop.",
     disable_help_subcommand = true,
     propagate_version = true
 )]
