@@ -9,6 +9,8 @@ use config::{amounts::number, failure::Failure};
 use model::{Stopped, StoreError, Timestamp, iso};
 use serde::Serialize;
 
+mod control;
+
 /// JSON: `{"error": "page-unknown", "url": …}`.
 #[derive(Debug, Serialize)]
 #[serde(tag = "error", rename_all = "kebab-case")]
@@ -110,6 +112,68 @@ pub enum Error {
     InsideCollection {
         folder: PathBuf,
     },
+    SpiderExists {
+        name: String,
+    },
+    /// The spider has no value of its own for this key.
+    SettingUnknown {
+        spider: String,
+        key: String,
+    },
+    NothingToChange,
+    /// What was given as a seed is none.
+    NoSeed {
+        given: String,
+        why: String,
+    },
+    /// What was given as something to block is none.
+    NoBlock {
+        given: String,
+        why: String,
+    },
+    /// No trap of this pattern, or none at all, is on the site. `lifted`: nothing of it is ever stopped.
+    TrapUnknown {
+        site: String,
+        pattern: Option<String>,
+        known: Vec<String>,
+        lifted: bool,
+    },
+    /// Nothing of this pattern, or nothing at all, was lifted on the site.
+    NotLifted {
+        site: String,
+        pattern: Option<String>,
+        lifted: Vec<String>,
+    },
+    /// None of these pages and sites has a page that could not be read.
+    NotQuarantined {
+        given: Vec<String>,
+    },
+    /// None of these is on the list of blocks; the first of them.
+    BlockUnknown {
+        first: String,
+        count: u64,
+    },
+    /// A list of seeds or blocks could be read only so far.
+    ListBroken {
+        file: String,
+        line: u64,
+        why: String,
+        taken: u64,
+    },
+    /// A collection was named as the source of its own seeds.
+    SameCollection {
+        collection: PathBuf,
+    },
+    /// What was asked is for a running crawl, and none runs.
+    NotRunning {
+        collection: PathBuf,
+    },
+    /// It makes no sense as things are.
+    Refused {
+        why: String,
+    },
+    /// The crawl that runs is of another version, and its answer cannot be read.
+    OtherVersion,
     /// The collection could not be read or written.
     Store {
         #[serde(serialize_with = "as_text")]
@@ -158,7 +222,9 @@ impl Error {
         match self {
             Error::NoUrl { given, why } => Failure::no_url(given, why),
             Error::PageUnknown { url, near } => {
-                let why = format!("see why with: harvestman explain {url}");
+                let why = format!(
+                    "see why with: harvestman explain {url}; add it with: harvestman seed {url}"
+                );
                 let what_to_do = match near {
                     Some(near) => format!("did you mean {near}? else {why}"),
                     None => why,
@@ -250,6 +316,7 @@ impl Error {
             ),
             Error::Store { source } => source.into(),
             Error::Failed { failure } => failure.clone(),
+            other => control::advice(other),
         }
     }
 }

@@ -21,6 +21,7 @@ use tokio::sync::watch;
 
 use collection::{
     replicas,
+    spiders::{self, PausedSpider},
     webhook::{self, Courier, Watch as Deliveries, Watched},
 };
 use config::{
@@ -192,7 +193,7 @@ impl Crawl {
         now: Timestamp,
     ) -> Result<(), Failure> {
         let Outcome { ended, tally, mut desk, .. } = outcome;
-        let (state, reason) = words(&ended, 0);
+        let (state, reason) = words(&ended, 0, &[]);
         let stats = serde_json::to_value(&tally).unwrap_or_default();
         desk.end_run(run, (state, &reason), &stats, now)?;
         sittings.add(tally);
@@ -376,7 +377,11 @@ impl Crawl {
         now: Timestamp,
     ) -> Result<Ended, Failure> {
         let Outcome { ended, tally, counts, mut desk } = outcome;
-        let (state, reason) = words(&ended, counts.pages_waiting);
+        let paused = spiders::paused(collection).unwrap_or_else(|error| {
+            tracing::warn!(%error, "whether spiders are paused could not be read");
+            Vec::new()
+        });
+        let (state, reason) = words(&ended, counts.pages_waiting, &paused);
         let stats = serde_json::to_value(&tally).unwrap_or_default();
         if let Err(error) = desk.end_run(run, (state, &reason), &stats, now) {
             tracing::warn!(%error, "the end of the run could not be recorded");
@@ -392,6 +397,7 @@ impl Crawl {
             reason,
             tally,
             counts,
+            paused,
             elapsed,
             collection,
             now,
@@ -407,8 +413,12 @@ fn is_pause(ended: &Ended) -> bool {
 }
 
 /// `waiting`: pages that are not visited yet, because their site rests or their spider is paused.
-fn words(ended: &Ended, waiting: u64) -> (RunState, String) {
+fn words(ended: &Ended, waiting: u64, paused: &[PausedSpider]) -> (RunState, String) {
+    let is_waiting = |spider: &PausedSpider| spider.waiting > 0;
     match ended {
+        Ended::Done { .. } if paused.iter().any(is_waiting) => {
+            (RunState::Done, "done but for paused spiders".to_owned())
+        }
         Ended::Done { .. } if waiting > 0 => (RunState::Done, "done for now".to_owned()),
         Ended::Done { .. } => (RunState::Done, "all done".to_owned()),
         Ended::PagesLimit => (RunState::Limit, "page limit reached".to_owned()),

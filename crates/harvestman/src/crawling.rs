@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use config::{
     Config, FlagValues, Origin,
-    amounts::{number, some},
+    amounts::some,
     failure::{Exit, Failure},
     veiled,
 };
@@ -16,7 +16,6 @@ use engine::{
 use model::{BoxFuture, CrawlUrl, Timestamp};
 use store::{
     census::{Census, DecisionEntry},
-    collection::Collection,
     frontier::BatchRow,
 };
 use tokio::sync::watch;
@@ -51,7 +50,10 @@ pub fn crawl(
     let Wanted { flags, seeds, fresh, forever, preview } = wanted;
     let (folder, observer) = (context.folder.clone(), Arc::new(AtTerminal(context.clone())));
     let crawl = Crawl { folder, observer, config, paths, flags, seeds, fresh, forever, preview };
-    crawl.run().map(|_| Exit::Done)
+    Ok(match crawl.run()? {
+        Ended::Stopped => Exit::Stopped,
+        _ => Exit::Done,
+    })
 }
 
 /// Who hears of a crawl that was started by a command.
@@ -73,14 +75,9 @@ impl Observer for AtTerminal {
     }
 
     fn finished(&self, finished: &Finished<'_>) -> Result<(), Failure> {
-        let Finished { crawl, ended, tally, collection, now, .. } = finished;
+        let Finished { crawl, ended, now, .. } = finished;
         if crawl.preview.is_none() {
             self.summarize(finished)?;
-            for (spider, why) in &tally.paused {
-                self.0.say(&format!("spider {spider} is paused: {why}"));
-                self.0.say(&format!("fix that, then: {}", resume_spider(spider)));
-            }
-            self.name_paused(collection)?;
             match ended {
                 Ended::PagesLimit => self.0.say("crawl.pages is a total for the collection"),
                 Ended::BytesLimit => self.0.say("crawl.bytes is a total for the collection"),
@@ -141,25 +138,12 @@ impl AtTerminal {
             nothing_fetched: nothing_fetched(finished, now).is_some(),
             out: batches_out(&census, now)?,
             resume: resume(&crawl.config, ended),
+            paused: finished.paused.clone(),
             forever: crawl.forever,
             of_batch,
             without_contact: crawl.config.etiquette.contact.is_none()
                 && crawl.config.etiquette.user_agent.is_none(),
         })
-    }
-
-    /// Pages that wait for a spider to be resumed are no reason to think that all is done.
-    fn name_paused(&self, collection: &Collection) -> Result<(), Failure> {
-        for row in Census::open(collection)?.spiders()? {
-            if row.paused && row.counts.waiting > 0 {
-                let (name, waiting) = (&row.name, number(row.counts.waiting));
-                self.0.say(&format!(
-                    "spider {name} is paused and {waiting} of its pages wait; \
-                     continue it with: harvestman spider resume {name}"
-                ));
-            }
-        }
-        Ok(())
     }
 }
 

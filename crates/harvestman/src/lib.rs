@@ -10,7 +10,6 @@ mod csv;
 mod laboratory;
 pub mod progress;
 mod results;
-mod seeding;
 mod show_progress;
 pub mod summary;
 pub mod terminal;

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use collection::spiders::PausedSpider;
 use model::{Refusal, RefusalReason, Timestamp};
 use serde_json::json;
 
@@ -50,6 +51,8 @@ pub struct Summary {
     pub out: Vec<BatchOut>,
     /// The failure that follows says how to go on.
     pub nothing_fetched: bool,
+    /// Spiders that are paused; their pages wait until they are resumed.
+    pub paused: Vec<PausedSpider>,
     /// `run`, which begins nothing afresh.
     pub forever: bool,
     /// It harvests a batch: whoever does that says how to go on, and no rule can be lifted there.
@@ -109,6 +112,7 @@ impl Summary {
         lines.extend(self.refused_lines());
         lines.push(format!("collection: {}", printable(&self.collection)));
         lines.extend(self.batch_lines());
+        lines.extend(self.paused.iter().map(paused_line));
         if !self.of_batch && !self.nothing_fetched {
             lines.push(self.how_to_go_on());
         }
@@ -153,6 +157,7 @@ impl Summary {
             "batches": self.out.iter().map(|batch| json!({
                 "id": batch.id, "pages": batch.pages, "sites_out": batch.sites, "until": times::iso(batch.until.0),
             })).collect::<Vec<_>>(),
+            "paused": self.paused,
             "resume": self.resume,
         })
     }
@@ -236,6 +241,10 @@ impl Summary {
 
     fn how_to_go_on(&self) -> String {
         let resume = printable(&self.resume);
+        let of_paused: u64 = self.paused.iter().map(|spider| spider.waiting).sum();
+        if of_paused > 0 && self.waiting <= of_paused {
+            return format!("then continue with: {resume}");
+        }
         if self.waiting > 0 {
             let wait = if self.waiting == 1 { "waits" } else { "wait" };
             return format!("continue with: {resume} ({} {wait})", some(self.waiting, "page"));
@@ -259,6 +268,16 @@ impl Summary {
             }
         }
     }
+}
+
+fn paused_line(spider: &PausedSpider) -> String {
+    let PausedSpider { spider, why, waiting } = spider;
+    let why = if why.is_empty() { String::new() } else { format!(" ({})", printable(why)) };
+    let (pages, wait) = (some(*waiting, "page"), if *waiting == 1 { "waits" } else { "wait" });
+    format!(
+        "spider {spider} is paused{why}: {pages} {wait}; resume it with: \
+         harvestman spider resume {spider}"
+    )
 }
 
 /// What the user can do about what this rule refused; for most rules the reason says enough.

@@ -225,6 +225,14 @@ impl Census {
         crate::spiders::list(&self.sql).map_err(|e| self.error(e))
     }
 
+    /// Pages of a spider that wait for their first visit, or to be judged for it.
+    pub fn waiting_of(&self, spider: SpiderId) -> Result<u64, StoreError> {
+        // As the index has it that holds exactly these.
+        let sql = "SELECT count(*) FROM pages WHERE spider = ?1 AND turn IN (0, 1) \
+                   AND turn NOT IN (2, 4) AND due IS NOT NULL";
+        Ok(self.list(sql, [spider.0], |row| row.get::<_, i64>(0))?.first().map_or(0, |n| *n as u64))
+    }
+
     /// The seeds of all living spiders, and what they redirected to.
     pub fn seeds(&self) -> Result<Vec<Seed>, StoreError> {
         crate::frontier::list_seeds(&self.sql).map_err(|e| self.error(e))

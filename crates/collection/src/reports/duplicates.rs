@@ -37,7 +37,7 @@ pub fn duplicates(
     let rows: Vec<DuplicateRow> = census.duplicates(site, limit)?.into_iter().map(row).collect();
     let of = |kind| rows.iter().filter(|row| row.kind == kind).count() as u64;
     let all = of(DuplicateKind::Exact).max(of(DuplicateKind::Near)) < u64::from(limit);
-    Ok(Listing { total: all.then_some(rows.len() as u64), rows })
+    Ok(Listing { total: all.then_some(rows.len() as u64), rows, next: None })
 }
 
 fn row(family: Duplicates) -> DuplicateRow {

@@ -54,7 +54,8 @@ pub use webhook::*;
 
 A stopped crawl continues with the same command. Ctrl-C finishes what is in flight;
 a second Ctrl-C exits at once.
-Exit codes: 0 done, 1 nothing could be fetched, 2 usage or configuration, 3 stopped by a fault.",
+Exit codes: 0 done, 1 nothing could be fetched, 2 usage or configuration, 3 stopped by a fault,
+4 stopped before the end by a signal or harvestman stop.",
     disable_help_subcommand = true,
     propagate_version = true
 )]
@@ -367,7 +368,7 @@ The page need not be in the collection: other pages may link to it. See docs/lin
   harvestman mirrors lift www.example.org
   harvestman report mirrors                 all evidence, by any heuristic
 
-hazards.replicas in harvest.toml says what is done about them: off, report or fold.
+hazards.mirrors in harvest.toml says what is done about them: off, report or fold.
 See docs/hazards.md."
     )]
     Replicas(ReplicasArgs),

@@ -169,7 +169,8 @@ fn a_gallery_that_was_stopped_is_told_explained_and_lifted() {
     let met = pictures(&raw);
     assert!((10..20).contains(&met), "{met} pictures");
     let rows = world.run(&["traps", "--json"]).json();
-    let row = rows.as_array().unwrap().iter().find(|row| row["hazard"] == "near-duplicates");
+    let row =
+        rows["rows"].as_array().unwrap().iter().find(|row| row["hazard"] == "near-duplicates");
     let row = row.unwrap_or_else(|| panic!("{rows:#}")).clone();
     assert_eq!((&row["pattern"], &row["refused"]), (&pattern.into(), &1.into()), "{row:#}");
     // The home page has its text, too, at another pattern.

@@ -401,7 +401,7 @@ impl Copies {
     fn states(&self) -> Vec<(String, String, String)> {
         let rows = self.world.run(&["mirrors", "--json"]).json();
         let text = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
-        let rows = rows.as_array().unwrap().iter();
+        let rows = rows["rows"].as_array().unwrap().iter();
         rows.map(|row| (text(row, "site"), text(row, "original"), text(row, "state"))).collect()
     }
 

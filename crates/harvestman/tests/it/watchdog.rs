@@ -60,7 +60,8 @@ fn a_page_on_which_the_parser_fails_costs_that_page_and_is_left_alone_after_thre
     assert!(told.contains("quarantine: its reading broke down 3 times"), "{told}");
     assert!(told.contains(&format!("harvestman quarantine lift {url}")), "{told}");
     let listed = world.run(&["quarantine", "--json"]).json();
-    assert_eq!((&listed[0]["url"], &listed[0]["quarantined"]), (&url.into(), &true.into()));
+    let row = &listed["rows"][0];
+    assert_eq!((&row["url"], &row["quarantined"]), (&url.into(), &true.into()));
     world.run(&["check"]).exits(0);
 
     // Lifted, and mended meanwhile.
@@ -69,7 +70,7 @@ fn a_page_on_which_the_parser_fails_costs_that_page_and_is_left_alone_after_thre
     world.run(&["quarantine", "lift", &site]).exits(0).says(&["1 page may be read again"]);
     crawl(&world, &raw, &[]).exits(0);
     assert_eq!(fetched(&world), 5);
-    assert_eq!(world.run(&["quarantine", "--json"]).json(), Value::from(Vec::<Value>::new()));
+    assert_eq!(world.run(&["quarantine", "--json"]).json()["total"], 0);
     world.run(&["check"]).exits(0);
 }
 
@@ -110,7 +111,7 @@ fn a_page_is_not_blamed_for_who_leaves_while_it_is_read() {
             running.signal("INT");
         }
         let done = running.wait(Duration::from_secs(30));
-        assert!(matches!(done.status.code(), Some(0 | 3)), "{done}");
+        assert!(matches!(done.status.code(), Some(4)), "{done}");
         assert_eq!(met(&world, "parser-crash"), Vec::<Value>::new(), "round {round}");
     }
     let world = world.variable(POISON, "none:");

@@ -10,7 +10,7 @@ use harvester::workbench::{LimitInAll, SpiderLimits};
 use manager::Policy;
 use model::{SpiderId, Timestamp};
 use store::{
-    control::{Outcome, Request, SpiderChange},
+    control::{Command, Outcome, Request, SpiderChange},
     spiders::SpiderRow,
 };
 
@@ -71,7 +71,7 @@ impl Harvest {
         match (tried, request) {
             (Ok(()), request) => {
                 self.state.changing = true;
-                self.order(Order::Spider(request, name, change));
+                self.apply(request, Command::Spider { name, change });
             }
             (Err(why), Some(id)) => self.order(Order::RequestDone(id, Outcome::refused(why))),
             (Err(why), None) => tracing::warn!("spider {name} is unchanged: {why}"),

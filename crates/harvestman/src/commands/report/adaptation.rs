@@ -121,7 +121,7 @@ mod tests {
             visited: None,
             due: None,
         };
-        let text = table(&Listing { total: None, rows: vec![row] }, true);
+        let text = table(&Listing { total: None, rows: vec![row], next: None }, true);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains("10 of 10   100 %"), "{text}");
     }

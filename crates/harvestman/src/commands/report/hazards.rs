@@ -127,7 +127,7 @@ mod tests {
             last: Timestamp(0),
         };
         let rows = Hazard::ALL.iter().map(row).collect();
-        let text = text(&Listing { total: None, rows }, 3);
+        let text = text(&Listing { total: None, rows, next: None }, 3);
         let long = |line: &&str| line.chars().count() > 80 && !line.contains("quarantine lift");
         assert_eq!(text.lines().find(long), None);
     }
