@@ -12,14 +12,14 @@ pub struct DecisionsArgs {
     #[arg(long, value_name = "HOST")]
     pub site: Option<String>,
 
-    /// Rules shown, those that refused most first
+    /// Maximum number of rules, those that refused most first
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 }
 
 #[derive(Clone, Debug, Args)]
 pub struct ExplainArgs {
-    /// As this spider sees it [default: the one whose page it is, else all]
+    /// Explain for this spider [default: the owner of the page, or all spiders]
     #[arg(long, value_name = "NAME")]
     pub spider: Option<String>,
 

@@ -14,13 +14,13 @@ pub struct BatchArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum BatchCommand {
-    /// Batches that are out and when their leases end (also without a word)
+    /// List the exported batches and when their leases end (the default)
     #[command(after_help = "Examples:
   harvestman batch list
   harvestman batch list --json")]
     List,
 
-    /// Choose pages, lend their sites out and write them into a file
+    /// Choose due pages, lease their sites and write them to a file
     #[command(after_help = "Examples:
   harvestman batch export monday.batch
   harvestman batch export monday.batch --pages 50000 --lease 3d
@@ -30,32 +30,32 @@ With revisit.policy = \"profit\" the pages are those whose visit adds most, at m
 revisit.batch_site_max of a site; else what is due now.")]
     Export(BatchExportArgs),
 
-    /// Harvest a batch into a folder of its own, without the collection; the same command goes on
+    /// Crawl a batch into a folder of its own; the same command continues
     #[command(after_help = "Examples:
   harvestman batch harvest monday.batch --out monday
   harvestman batch harvest monday.batch --out monday --for 2h --proxy socks5h://127.0.0.1:9050")]
     Harvest(BatchHarvestArgs),
 
-    /// Bring the visits of a harvested batch into the collection and give its sites back
+    /// Import the visits of a batch and end its leases
     #[command(after_help = "Examples:
   harvestman batch import monday
   harvestman -C news batch import /media/stick/monday --json
   harvestman batch import monday --partial")]
     Import {
-        /// The folder in which it was harvested
+        /// The folder of `batch harvest`
         #[arg(value_name = "DIR")]
         dir: PathBuf,
 
-        /// Although pages of it are still to be visited: their sites stay out with the batch
+        /// Import although pages are left; their sites stay leased to the batch
         #[arg(long)]
         partial: bool,
     },
 
-    /// Give the sites of a batch back: it will not come home
+    /// Cancel a batch: end its leases without an import
     #[command(after_help = "Examples:
   harvestman batch cancel 3")]
     Cancel {
-        /// As `batch list` has it
+        /// The number shown by `batch list`
         #[arg(value_name = "NUMBER")]
         id: i64,
     },
@@ -67,7 +67,7 @@ pub struct BatchExportArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// Most pages [default: revisit.batch, or 100000 where the policy is another]
+    /// Maximum number of pages [default: revisit.batch with the policy profit, else 100000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub pages: Option<u32>,
 
@@ -75,22 +75,22 @@ pub struct BatchExportArgs {
     #[arg(long, value_name = "NAME")]
     pub spider: Option<String>,
 
-    /// How long nobody else visits its sites
+    /// How long its sites are leased to the batch
     #[arg(long, value_name = "TIME", default_value = "7d")]
     pub lease: String,
 }
 
 #[derive(Clone, Debug, Args)]
 pub struct BatchHarvestArgs {
-    /// What `batch export` has written
+    /// The file written by `batch export`
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// The folder to harvest into; made if it is not there
+    /// The folder to crawl into; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
 
-    /// End after this time, such as 30s or 2h [crawl.for]
+    /// Stop after this time, such as 30s or 2h [crawl.for]
     #[arg(long = "for", value_name = "TIME")]
     pub time: Option<String>,
 

@@ -6,7 +6,7 @@ use config::FlagValues;
 
 #[derive(Clone, Debug, Args)]
 pub struct CrawlArgs {
-    /// Where to begin; without URLs, go on with what the collection knows
+    /// Seeds; without URLs, continue with what the collection knows
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
 
@@ -14,7 +14,7 @@ pub struct CrawlArgs {
     #[arg(long)]
     pub fresh: bool,
 
-    /// Fetch only the given pages, keep nothing, and show which of their links would be taken
+    /// Fetch only the given pages, store nothing, and show which links would be followed
     #[arg(long, requires = "urls", conflicts_with = "fresh")]
     pub dry_run: bool,
 
@@ -40,7 +40,7 @@ pub struct ConfigArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum ConfigAction {
-    /// Look for mistakes in everything a crawl would read, and say when changes take effect
+    /// Check everything a crawl would read, and say when changes take effect
     #[command(after_help = "Examples:
   harvestman config check
   harvestman -C news config check --json
@@ -60,27 +60,27 @@ pub struct ConfigCheckArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Options that set a key of harvest.toml")]
 pub struct CrawlFlags {
-    /// Most pages to fetch in all [crawl.pages]
+    /// Maximum number of pages to fetch; the limit is exact [crawl.pages]
     #[arg(long, value_name = "N")]
     pub pages: Option<String>,
 
-    /// Most pages to fetch from one site [crawl.site_pages]
+    /// Maximum number of pages to fetch from one site [crawl.site_pages]
     #[arg(long, value_name = "N")]
     pub site_pages: Option<String>,
 
-    /// Most links to follow from a site's entry page [crawl.depth]
+    /// Maximum number of links from a site's entry page [crawl.depth]
     #[arg(long, value_name = "N")]
     pub depth: Option<String>,
 
-    /// End after this time, such as 30s or 2h [crawl.for]
+    /// Stop after this time, such as 30s or 2h [crawl.for]
     #[arg(long = "for", value_name = "TIME")]
     pub time: Option<String>,
 
-    /// Pause between two requests to one site; 0 for your own [etiquette.delay]
+    /// Delay between requests to one site; 0 for your own [etiquette.delay]
     #[arg(long, value_name = "TIME")]
     pub delay: Option<String>,
 
-    /// Connections to one site at the same time [etiquette.connections]
+    /// Maximum number of connections to one site [etiquette.connections]
     #[arg(long, value_name = "N")]
     pub connections: Option<String>,
 
@@ -100,7 +100,7 @@ pub struct CrawlFlags {
     #[arg(long, value_name = "CIDR")]
     pub allow_address: Vec<String>,
 
-    /// Fetch and archive what pages need to be shown: images, styles, scripts [crawl.requisites]
+    /// Also fetch images, styles, scripts and fonts of pages [crawl.requisites]
     #[arg(long)]
     pub requisites: bool,
 
@@ -112,11 +112,11 @@ pub struct CrawlFlags {
     #[arg(long, value_name = "URL")]
     pub proxy: Option<String>,
 
-    /// Where a webmaster can reach you: mail address or URL [etiquette.contact]
+    /// How webmasters can reach you: mail address or URL [etiquette.contact]
     #[arg(long, value_name = "TEXT")]
     pub contact: Option<String>,
 
-    /// The whole User-Agent line [etiquette.user_agent]
+    /// The whole User-Agent header [etiquette.user_agent]
     #[arg(long, value_name = "TEXT")]
     pub user_agent: Option<String>,
 }

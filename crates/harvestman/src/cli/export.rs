@@ -12,7 +12,7 @@ pub struct ExportArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum ExportForm {
-    /// Pages as files: DATE_TIME/host/path, a folder for each crawl
+    /// Export pages as files: DATE_TIME/host/path, one folder per crawl
     #[command(after_help = "Examples:
   harvestman export directory --out pages
   harvestman export directory --out week --from '7 days ago'
@@ -25,15 +25,15 @@ crawls that saw it again. A second export into the same folder only adds or repl
 
 #[derive(Clone, Debug, Args)]
 pub struct ExportDirectoryArgs {
-    /// The folder to write into; made when it is not there
+    /// The folder to write to; created if missing
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
 
-    /// What was seen at this time or later: 2026-05-01, 2026-05-01T12:00:00Z, yesterday, '7 days ago'
+    /// Visits at this time or later: 2026-05-01, 2026-05-01T12:00:00Z, yesterday, '7 days ago'
     #[arg(long, value_name = "TIME")]
     pub from: Option<String>,
 
-    /// What was seen at this time or before
+    /// Visits at this time or before
     #[arg(long, value_name = "TIME")]
     pub to: Option<String>,
 
@@ -45,15 +45,15 @@ pub struct ExportDirectoryArgs {
     #[arg(long, value_name = "HOST")]
     pub site: Option<String>,
 
-    /// A file for every visit, also for those that saw nothing new
+    /// Write a file for every visit, also if the page had not changed
     #[arg(long)]
     pub every_visit: bool,
 
-    /// Also pages that name another, similar one as their canonical page
+    /// Include pages that name another, similar page as canonical
     #[arg(long)]
     pub unfolded: bool,
 
-    /// Also pages that ask not to be shown from an archive (noarchive)
+    /// Include pages that say noarchive
     #[arg(long)]
     pub include_noarchive: bool,
 }

@@ -9,11 +9,11 @@ pub struct HistoryArgs {
     #[arg(value_name = "URL")]
     pub url: String,
 
-    /// Runs shown, the newest
+    /// Maximum number of rows, the newest
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 
-    /// All of them
+    /// Show all rows
     #[arg(long, conflicts_with = "limit")]
     pub all: bool,
 }
@@ -23,23 +23,23 @@ pub struct ShowArgs {
     #[arg(value_name = "URL")]
     pub url: String,
 
-    /// Visible text (the default)
+    /// Show the visible text (the default)
     #[arg(long, group = "part")]
     pub text: bool,
 
-    /// The body as it was served
+    /// Show the body as served
     #[arg(long, group = "part")]
     pub html: bool,
 
-    /// The head of the answer
+    /// Show the response headers
     #[arg(long, group = "part")]
     pub headers: bool,
 
-    /// The version at hand at this time: 2026-11-16, 2026-11-16T20:00:00Z, "3 days ago"
+    /// The version current at this time: 2026-11-16, 2026-11-16T20:00:00Z, "3 days ago"
     #[arg(long, value_name = "TIME", conflicts_with = "version")]
     pub at: Option<String>,
 
-    /// The version of this number, as harvestman history counts them
+    /// The version with this number, as listed by harvestman history
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub version: Option<u32>,
 }
@@ -49,23 +49,23 @@ pub struct DiffArgs {
     #[arg(value_name = "URL")]
     pub url: String,
 
-    /// The older version: a number or a time [default: the last but one]
+    /// The older version: a number or a time [default: the one before the latest]
     #[arg(value_name = "A")]
     pub old: Option<String>,
 
-    /// The newer version: a number or a time [default: the last]
+    /// The newer version: a number or a time [default: the latest]
     #[arg(value_name = "B")]
     pub new: Option<String>,
 
-    /// Compare the bodies as they were served instead of the visible text
+    /// Compare the bodies as served instead of the visible text
     #[arg(long)]
     pub source: bool,
 
-    /// Write a page for a browser into this file; - for standard output
+    /// Write an HTML page to this file; - for standard output
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// Unchanged lines shown around changed ones
+    /// Number of unchanged lines shown around changes
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(..=10_000))]
     pub context: u16,
 
@@ -83,11 +83,11 @@ pub enum Colour {
 
 #[derive(Clone, Debug, Args)]
 pub struct ChangesArgs {
-    /// Seen at this time or later: 2026-11-16, 2026-11-16T20:00:00Z, "3 days ago"
+    /// Changes at this time or later: 2026-11-16, 2026-11-16T20:00:00Z, "3 days ago"
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
 
-    /// Behind this place in the order of commits: what an earlier call named as its end
+    /// Continue after this cursor, which the previous call printed as next
     #[arg(long, value_name = "SEQ", value_parser = clap::value_parser!(i64).range(0..))]
     pub after: Option<i64>,
 
@@ -99,16 +99,16 @@ pub struct ChangesArgs {
     #[arg(long, value_name = "HOST")]
     pub site: Option<String>,
 
-    /// At most so many: the newest, or with --after the first [default: 50; with --json and
+    /// Maximum number of changes: the newest, or the first with --after [default: 50; with --json and
     /// without --atom all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: Option<u32>,
 
-    /// Count the words that came and went (reads both versions from the archive)
+    /// Count added and removed words (reads both versions from the archive)
     #[arg(long)]
     pub words: bool,
 
-    /// Write an Atom feed into this file; - for standard output
+    /// Write an Atom feed to this file; - for standard output
     #[arg(long, value_name = "FILE")]
     pub atom: Option<PathBuf>,
 }
@@ -134,7 +134,7 @@ pub struct LinksArgs {
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 
-    /// Go on where an earlier answer ended (with --in or --out)
+    /// Continue after this cursor, which the previous call printed as next (with --in or --out)
     #[arg(long, value_name = "NEXT")]
     pub after: Option<String>,
 
@@ -198,7 +198,7 @@ pub struct BrokenArgs {
     #[arg(long, value_name = "HOST")]
     pub site: Option<String>,
 
-    /// Include every page whose last visit failed: other errors, no answer
+    /// Include every page whose last visit failed: other errors, no response
     #[arg(long)]
     pub any: bool,
 
@@ -206,7 +206,7 @@ pub struct BrokenArgs {
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 
-    /// Go on where an earlier answer ended
+    /// Continue after this cursor, which the previous call printed as next
     #[arg(long, value_name = "NEXT")]
     pub after: Option<String>,
 
@@ -221,7 +221,7 @@ pub struct ReplicaReportArgs {
     #[arg(long, value_name = "WORD")]
     pub heuristic: Option<String>,
 
-    /// Groups shown, the largest first; --json has them all
+    /// Maximum number of groups, the largest first; --json has all
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 }
@@ -232,14 +232,14 @@ pub struct DuplicatesArgs {
     #[arg(long, value_name = "HOST")]
     pub site: Option<String>,
 
-    /// At most so many of either kind, those with most pages first
+    /// Maximum number of rows of each kind, those with most pages first
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 }
 
 #[derive(Clone, Debug, Args)]
 pub struct HazardsArgs {
-    /// Only this one, such as counter, soft-404 or decompression-bomb
+    /// Only this hazard, such as counter, soft-404 or decompression-bomb
     #[arg(long, value_name = "WORD")]
     pub hazard: Option<String>,
 
@@ -247,7 +247,7 @@ pub struct HazardsArgs {
     #[arg(long, value_name = "HOST")]
     pub site: Option<String>,
 
-    /// Rows read, those met most often first
+    /// Maximum number of rows, the most frequent first
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 }
@@ -262,11 +262,11 @@ pub struct AdaptationArgs {
     #[arg(long, value_name = "HOST")]
     pub site: Option<String>,
 
-    /// Every page that was fetched, not the seeds alone
+    /// Include every fetched page, not only the seeds
     #[arg(long)]
     pub pages: bool,
 
-    /// At most so many
+    /// Maximum number of rows
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 }

@@ -11,19 +11,19 @@ pub struct BlockArgs {
     #[arg(value_name = "WHAT")]
     pub what: Vec<String>,
 
-    /// Read them from this file, one per line; lines that begin with # are remarks
+    /// Read them from this file, one per line; lines starting with # are comments
     #[arg(short, long, value_name = "FILE")]
     pub file: Vec<PathBuf>,
 
-    /// Block these no longer
+    /// Remove these blocks
     #[arg(long)]
     pub remove: bool,
 
-    /// List what is blocked (also without arguments)
+    /// List the blocks (the default without arguments)
     #[arg(long, conflicts_with_all = ["what", "file", "remove", "reason"])]
     pub list: bool,
 
-    /// Why, for those who ask later
+    /// The reason, shown in listings
     #[arg(long, value_name = "TEXT", conflicts_with = "remove")]
     pub reason: Option<String>,
 }
@@ -36,18 +36,18 @@ pub struct QuarantineArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum QuarantineCommand {
-    /// List them (also without a word)
+    /// List them (the default)
     #[command(after_help = "Examples:
   harvestman quarantine list
   harvestman quarantine list --json")]
     List,
 
-    /// Have a page, or all pages of a site, read again
+    /// Release a page, or all pages of a site
     #[command(after_help = "Examples:
   harvestman quarantine lift https://example.org/strange.html
   harvestman quarantine lift example.org")]
     Lift {
-        /// URL or site, as the list has it
+        /// URL or site, as listed
         #[arg(value_name = "URL|SITE", required = true)]
         what: Vec<String>,
     },
@@ -56,7 +56,7 @@ pub enum QuarantineCommand {
 #[derive(Clone, Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct TrapsArgs {
-    /// Only those of this site
+    /// Only traps of this site
     #[arg(long, value_name = "SITE")]
     pub site: Option<String>,
 
@@ -66,28 +66,28 @@ pub struct TrapsArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum TrapsCommand {
-    /// Take URLs of this pattern, or of the whole site, again, and never stop them any more
+    /// Crawl URLs of this pattern, or of the whole site, again, and never stop them
     #[command(after_help = "Examples:
   harvestman traps lift shop.example.org '/cal?m=*&y=*'
   harvestman traps lift shop.example.org              everything that is stopped there
   harvestman traps lift shop.example.org '*'          the same, also where nothing is stopped yet")]
     Lift {
-        /// A host as the collection has it
+        /// A site, as listed
         site: String,
 
-        /// As listed; without it, everything that was stopped on the site; '*' also what would be
+        /// The pattern, as listed; without it, all traps of the site; '*' also future ones
         pattern: Option<String>,
     },
 
-    /// Take a lift back: what was lifted may be stopped again, between crawls
+    /// Undo `lift`: patterns may be stopped again (not while a crawl runs)
     #[command(after_help = "Examples:
   harvestman traps watch shop.example.org '/cal?m=*&y=*'
   harvestman traps watch shop.example.org             everything that was lifted there")]
     Watch {
-        /// A host as the collection has it
+        /// A site, as listed
         site: String,
 
-        /// As it was lifted; without it, everything that was lifted on the site
+        /// The pattern that was lifted; without it, all of the site
         pattern: Option<String>,
     },
 }
@@ -98,33 +98,33 @@ pub struct ForgetArgs {
     #[arg(value_name = "URL|SITE", required_unless_present_any = ["list", "domain"])]
     pub what: Vec<String>,
 
-    /// A domain with everything under it
+    /// A domain with all its hosts
     #[arg(long, value_name = "DOMAIN")]
     pub domain: Vec<String>,
 
-    /// Show what would be removed, and remove nothing
+    /// Show what would be deleted, and delete nothing
     #[arg(long, conflicts_with_all = ["list", "undo"])]
     pub dry_run: bool,
 
-    /// List what was forgotten: kind and time, the names are not kept
+    /// List what was deleted: kind and time; names are not kept
     #[arg(long, conflicts_with_all = ["what", "domain", "undo"])]
     pub list: bool,
 
-    /// Let these in again; what was removed stays removed
+    /// Allow these again; deleted data stays deleted
     #[arg(long)]
     pub undo: bool,
 }
 
 #[derive(Clone, Debug, Args)]
 pub struct ThinArgs {
-    /// Show what would be removed, and remove nothing
+    /// Show what would be deleted, and delete nothing
     #[arg(long)]
     pub dry_run: bool,
 }
 
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
-    /// Set counters and dues to what the rows say, and rewrite revisits that pywb does not replay
+    /// Correct counters and due times, and rewrite revisits that pywb cannot replay
     #[arg(long)]
     pub repair: bool,
 }

@@ -8,15 +8,15 @@ use super::whole;
 
 #[derive(Clone, Debug, Args)]
 pub struct SimulateArgs {
-    /// Pages of each population [default: 5000]
+    /// Number of pages of each population [default: 5000]
     #[arg(long, value_name = "N", conflicts_with = "full", value_parser = whole::<usize>)]
     pub pages: Option<usize>,
 
-    /// Sites they are on [default: one for 50 pages]
+    /// Number of sites [default: one per 50 pages]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub sites: Option<usize>,
 
-    /// Days to live through [default: 100]
+    /// Number of simulated days [default: 100]
     #[arg(long, value_name = "N")]
     pub days: Option<u32>,
 
@@ -24,7 +24,7 @@ pub struct SimulateArgs {
     #[arg(long)]
     pub full: bool,
 
-    /// Another draw of everything that is left to chance
+    /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole::<u64>)]
     pub seed: u64,
 
@@ -33,7 +33,7 @@ pub struct SimulateArgs {
     pub tick: String,
 
     /// Only these policies (value, profit-fast, profit, frequency, proportional, uniform, fixed);
-    /// the oracle always takes part
+    /// the optimum is always included
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub policy: Vec<String>,
 
@@ -45,35 +45,35 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "NAME|N", value_delimiter = ',')]
     pub budget: Vec<String>,
 
-    /// How much important pages change more often, -1 to 1
+    /// Correlation of importance and change rate, -1 to 1
     #[arg(long, value_name = "X", default_value_t = 0.0)]
     pub correlation: f64,
 
-    /// Some hosts announce changes in their sitemaps, and some of these lie
+    /// Some hosts announce changes in sitemaps, and some of these are wrong
     #[arg(long)]
     pub signals: bool,
 
-    /// A tenth of the hosts allows half of the visits they would be given
+    /// A tenth of the hosts allows only half of the planned visits
     #[arg(long)]
     pub hosts_limited: bool,
 
-    /// Changes come in bursts and by the time of day
+    /// Changes come in bursts and depend on the time of day
     #[arg(long)]
     pub bursts: bool,
 
-    /// A share of the visits fails, in hundredths [default: 2]
+    /// Percentage of visits that fail [default: 2]
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "2")]
     pub failing: Option<f64>,
 
-    /// Live through the collection's own history instead (-C)
+    /// Use the history of the collection (-C) instead
     #[arg(long, conflicts_with_all = ["csv", "population", "pages", "full", "sites", "days"])]
     pub history: bool,
 
-    /// Live through a list of changes: lines of page,change_time[,importance[,site]]
+    /// Use a list of changes: lines of page,change_time[,importance[,site]]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["population", "pages", "full", "sites", "days"])]
     pub csv: Option<PathBuf>,
 
-    /// Draw freshness by day into this file; - for standard output, instead of the table
+    /// Draw freshness by day to this file; - for standard output, instead of the table
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
 }

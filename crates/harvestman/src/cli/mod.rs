@@ -79,7 +79,7 @@ pub struct Cli {
     #[arg(short, long, global = true)]
     pub quiet: bool,
 
-    /// Log more: sites and failures (-v), every answer (-vv), every step (-vvv)
+    /// Log more: sites and failures (-v), every response (-vv), every step (-vvv)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 
@@ -129,7 +129,7 @@ pub enum Command {
   harvestman -C news run --quiet")]
     Run(RunArgs),
 
-    /// Hold the running crawl: no new requests until `resume`
+    /// Pause the running crawl: no new requests until `resume`
     #[command(after_help = "Examples:
   harvestman pause
   harvestman -C news pause
@@ -144,7 +144,7 @@ paused or not; a crawl that is started later is not paused.")]
   harvestman -C news resume")]
     Resume,
 
-    /// End the running crawl in order, as Ctrl-C does
+    /// Stop the running crawl cleanly, as Ctrl-C does
     #[command(after_help = "Examples:
   harvestman stop
   harvestman -C news stop --json

@@ -10,7 +10,7 @@ pub struct SeedArgs {
     #[arg(value_name = "URL", required_unless_present = "file")]
     pub urls: Vec<String>,
 
-    /// Read seeds from this file, packed with gzip or not, or from this folder of a collection
+    /// Read seeds from this file (may be gzipped) or from the collection in this folder
     #[arg(short, long, value_name = "FILE")]
     pub file: Vec<PathBuf>,
 
@@ -18,7 +18,7 @@ pub struct SeedArgs {
     #[arg(long, value_name = "NAME")]
     pub spider: Option<String>,
 
-    /// What the files and standard input hold; found out from name and content when not given
+    /// Format of files and standard input [default: detected]
     #[arg(long, value_name = "KIND")]
     pub from: Option<SeedSource>,
 }
@@ -41,13 +41,13 @@ impl SeedArgs {
 /// Where seeds can come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SeedSource {
-    /// One URL a line; # begins a remark
+    /// One URL per line; # starts a comment
     Urls,
-    /// One host a line, or rank,host, or the lines of a hosts file: their home pages
+    /// One host per line, or rank,host, or a hosts file: their home pages
     Hosts,
     /// A DNS zone file: hosts and delegated names
     Zone,
-    /// A sitemap; the files that an index names are told, not fetched
+    /// A sitemap; files named by an index are listed, not fetched
     Sitemap,
     /// A list of feeds: the sites behind them
     Opml,
@@ -63,25 +63,25 @@ pub struct SpiderArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum SpiderCommand {
-    /// All spiders: state, counts, settings (also without a word)
+    /// List all spiders: state, counts, settings (the default)
     #[command(after_help = "Examples:
   harvestman spider list
   harvestman spider list --json")]
     List,
 
-    /// A new spider, with its seeds and settings
+    /// Add a spider with seeds and settings
     #[command(after_help = "Examples:
   harvestman spider add news https://news.example/ --set crawl.depth=3
   harvestman spider add pt https://example.pt/ --set crawl.scope=any --set crawl.pages=10000")]
     Add(SpiderAdd),
 
-    /// Other settings; a running crawl follows within seconds
+    /// Change settings; a running crawl follows within seconds
     #[command(after_help = "Examples:
   harvestman spider edit news --set etiquette.delay=5s
   harvestman spider edit news --unset crawl.depth")]
     Edit(SpiderEdit),
 
-    /// No more visits for it, until it is resumed
+    /// Pause a spider until it is resumed
     #[command(after_help = "Examples:
   harvestman spider pause news
   harvestman spider pause news --reason ill")]
@@ -89,12 +89,12 @@ pub enum SpiderCommand {
         #[arg(value_name = "NAME")]
         name: String,
 
-        /// Why, for those who ask later
+        /// The reason, shown in listings
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
 
-    /// Go on with a paused one
+    /// Resume a paused spider
     #[command(after_help = "Examples:
   harvestman spider resume news")]
     Resume {
@@ -102,7 +102,7 @@ pub enum SpiderCommand {
         name: String,
     },
 
-    /// Take it away; what it brought stays in the collection
+    /// Remove a spider; its pages stay in the collection
     #[command(after_help = "Examples:
   harvestman spider remove news")]
     Remove {
@@ -116,11 +116,11 @@ pub struct SpiderAdd {
     #[arg(value_name = "NAME")]
     pub name: String,
 
-    /// Where it begins; more with `harvestman seed --spider NAME`
+    /// Seeds; add more with `harvestman seed --spider NAME`
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
 
-    /// A value of its own for a key of the configuration
+    /// Set a key of the configuration for this spider
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 }
@@ -130,11 +130,11 @@ pub struct SpiderEdit {
     #[arg(value_name = "NAME")]
     pub name: String,
 
-    /// A value of its own for a key of the configuration
+    /// Set a key of the configuration for this spider
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 
-    /// No longer a value of its own: the collection's holds again
+    /// Remove the spider's value of this key: the collection's applies
     #[arg(long, value_name = "KEY")]
     pub unset: Vec<String>,
 }

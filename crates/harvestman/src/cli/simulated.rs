@@ -14,11 +14,11 @@ pub struct SimwebArgs {
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub sites: u32,
 
-    /// Pages of each site
+    /// Number of pages of each site
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub site_pages: u32,
 
-    /// The number from which the whole web is computed
+    /// Seed from which the simulated web is computed
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>)]
     pub seed: u64,
 }
@@ -29,7 +29,7 @@ pub struct DemoArgs {
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub sites: u32,
 
-    /// The number from which the simulated web is computed
+    /// Seed from which the simulated web is computed
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>)]
     pub seed: u64,
 }

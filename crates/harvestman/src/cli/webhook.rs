@@ -10,38 +10,38 @@ pub struct WebhookArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub enum WebhookCommand {
-    /// Each webhook, what waits for it, and how it is doing (also without a word)
+    /// List the webhooks with pending deliveries and state (the default)
     #[command(after_help = "Examples:
   harvestman webhook list
   harvestman webhook list --json")]
     List,
 
-    /// Deliver now what waits, without waiting for the time of the next try
+    /// Deliver pending changes now, without waiting for the next retry
     #[command(after_help = "Examples:
   harvestman webhook deliver")]
     Deliver,
 
-    /// What was given up
+    /// List deliveries that were given up
     #[command(after_help = "Examples:
   harvestman webhook dead
   harvestman webhook dead --json")]
     Dead,
 
-    /// Send what was given up once more
+    /// Retry deliveries that were given up
     #[command(after_help = "Examples:
   harvestman webhook retry 3 4
   harvestman webhook retry --all")]
     Retry {
-        /// Numbers as `webhook dead` lists them
+        /// Numbers, as listed by `webhook dead`
         #[arg(value_name = "NUMBER", required_unless_present = "all")]
         ids: Vec<i64>,
 
-        /// All of them, oldest first
+        /// Retry all, oldest first
         #[arg(long, conflicts_with = "ids")]
         all: bool,
     },
 
-    /// Send a delivery without changes, and say what the receiver answered
+    /// Send an empty test delivery, and show the response
     #[command(after_help = "Examples:
   harvestman webhook test
   harvestman webhook test ops")]
