@@ -1,4 +1,4 @@
-//! What `seed` and `spider` are told: where to begin, and for whom.
+//! Arguments of `seed` and `spider`.
 
 use std::path::PathBuf;
 
@@ -60,13 +60,15 @@ pub enum SpiderCommand {
   harvestman spider add pt https://example.pt/ --set crawl.scope=any --set crawl.pages=10000")]
     Add(SpiderAdd),
 
-    /// Other settings; a running crawl follows within seconds
+    /// Change settings and limits; a running crawl follows within seconds
     #[command(after_help = "Examples:
+  harvestman spider edit default --set crawl.pages=5000
+  harvestman spider edit default --set etiquette.max_fetches=20
   harvestman spider edit news --set etiquette.delay=5s
   harvestman spider edit news --unset crawl.depth")]
     Edit(SpiderEdit),
 
-    /// No more visits for it, until it is resumed
+    /// Stop visits for this spider until it is resumed
     #[command(after_help = "Examples:
   harvestman spider pause news
   harvestman spider pause news --reason ill")]
@@ -74,12 +76,12 @@ pub enum SpiderCommand {
         #[arg(value_name = "NAME")]
         name: String,
 
-        /// Why, for those who ask later
+        /// Reason, shown by `spider list`, `status` and the summary of a crawl
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
 
-    /// Go on with a paused one
+    /// Continue a paused spider
     #[command(after_help = "Examples:
   harvestman spider resume news")]
     Resume {
@@ -87,7 +89,7 @@ pub enum SpiderCommand {
         name: String,
     },
 
-    /// Take it away; what it brought stays in the collection
+    /// Remove a spider; what it collected stays
     #[command(after_help = "Examples:
   harvestman spider remove news")]
     Remove {
