@@ -118,3 +118,75 @@ impl Control {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use store::control::{request, result_of};
+
+    use super::*;
+
+    fn collection() -> (tempfile::TempDir, Collection) {
+        let dir = tempfile::tempdir().unwrap();
+        let collection = Collection::create(&dir.path().join("harvest")).unwrap();
+        (dir, collection)
+    }
+
+    fn block(pattern: &str, remove: bool) -> Command {
+        let patterns = vec![pattern.to_owned()];
+        Command::Block { patterns, reason: String::new(), remove }
+    }
+
+    #[test]
+    fn what_a_crawl_left_undone_is_carried_out_before_what_is_asked_next() {
+        let (_dir, collection) = collection();
+        let (database, now) = (collection.database(), RealClock::new().now());
+        let left = request(&database, &block("a.example", false), now).unwrap();
+        let stop = request(&database, &Command::Stop, now).unwrap();
+        let control = Control::open(&collection);
+        let outcome = control.apply(block("a.example", true)).unwrap();
+        assert_eq!(outcome, Outcome::Blocks { added: 0, removed: 1, pages: 0 });
+        let added = Outcome::Blocks { added: 1, removed: 0, pages: 0 };
+        assert_eq!(result_of(&database, left).unwrap(), Some(added));
+        assert_eq!(result_of(&database, stop).unwrap(), Some(Outcome::Ended));
+    }
+
+    #[test]
+    fn a_command_for_a_crawl_that_ends_before_it_came_to_it_is_carried_out_all_the_same() {
+        let (_dir, collection) = collection();
+        let lock = collection.lock().unwrap();
+        let control = Control::open(&collection);
+        let asked = std::thread::spawn(move || {
+            (control.apply(block("a.example", false)), control.apply(Command::Pause))
+        });
+        std::thread::sleep(Duration::from_millis(300));
+        drop(lock);
+        let (blocked, paused) = asked.join().unwrap();
+        assert_eq!(blocked.unwrap(), Outcome::Blocks { added: 1, removed: 0, pages: 0 });
+        assert!(matches!(paused, Err(Error::NotRunning { .. })), "{paused:?}");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_command_is_found_before_anything_is_written() {
+        let (_dir, collection) = collection();
+        let control = Control::open(&collection);
+        let spider = |name: &str, change| Command::Spider { name: name.to_owned(), change };
+        let settings = [("crawl.dept".to_owned(), "3".to_owned())].into();
+        for command in [
+            block("*.example", false),
+            spider("nobody", SpiderChange::Resume),
+            spider("Bad Name", SpiderChange::Add { settings: Default::default() }),
+            spider("news", SpiderChange::Add { settings }),
+            spider("default", SpiderChange::Edit { changes: Default::default() }),
+            Command::Seed { urls: vec!["no seed".into()], seeds: Vec::new(), spider: None },
+            Command::VisitNow { url: "http://a.example/".into(), due: None },
+            Command::LiftTrap { site: "a.example".into(), pattern: None },
+            Command::MaxFetches { fetches: 3 },
+        ] {
+            let shown = format!("{command:?}");
+            assert!(control.apply(command).is_err(), "{shown}");
+        }
+        let (urls, seeds) = (vec!["a.example".to_owned()], Vec::new());
+        let outcome = control.apply(Command::Seed { urls, seeds, spider: None }).unwrap();
+        assert_eq!(outcome, Outcome::seeds(1, 1, Vec::new()));
+    }
+}

@@ -28,7 +28,7 @@ use config::failure::cannot_read;
 
 /// One transaction: some tenths of a second, the longest that a crawl waits to begin.
 const BATCH: usize = 10_000;
-/// Repetitions are told apart among this many seeds (some 40 MB); further apart they are counted twice,
+/// Repetitions are recognised among this many seeds (some 40 MB); further apart they are counted twice,
 /// and still taken once.
 const SEEN_MAX: usize = 4_000_000;
 /// Sites asked for in one short read of another collection.

@@ -6,11 +6,8 @@ use std::{
 };
 
 use harvester::http::Guard;
-use model::{
-    Archive, Candidate, Clock, CrawlUrl, Frontier, Page, Refusal, Settlement, Sighting, Timestamp,
-    Verdict,
-};
-use seeder::{Block, Seed};
+use model::{Archive, Clock, CrawlUrl, Frontier, Page, Settlement, Sighting, Timestamp};
+use seeder::Block;
 use store::{
     collection::{Collection, CrawlLock},
     control::{Command, Outcome, RefusedSeed},
@@ -31,7 +28,7 @@ use crate::{
         desk::Desk,
         gather::{self, GatherStage},
         guards::Guards,
-        harvest::{judge_seeds, seed_candidate, seed_line},
+        harvest::{judge_seeds, seed_line},
         marks::Watch,
         payloads::Payloads,
         quarantine,
@@ -243,13 +240,18 @@ impl House {
                 break;
             }
         }
-        let first = self.stage.spiders.of(DEFAULT_SPIDER);
-        let seeds = crawl.seeds.iter().cloned().map(Seed::from).collect();
-        taken += self.enter(crawl, &first, seeds, clock.now())?;
+        let urls = crawl.seeds.iter().map(|url| url.as_str().to_owned()).collect();
+        let command = Command::Seed { urls, seeds: Vec::new(), spider: None };
+        if let Outcome::Seeds { taken: entered, .. } =
+            self.carry_out(crawl, steering, command, clock.now())?
+        {
+            taken += entered as usize;
+        }
         Ok(taken)
     }
 
-    /// A command that was left for a crawl that ended before it took it up.
+    /// A command before the first visit: the seeds of this crawl, or what was left by one that ended before it came to it.
+    /// Seeds that a rule refuses are named.
     fn carry_out(
         &mut self,
         crawl: &Crawl,
@@ -310,35 +312,6 @@ impl House {
             None => Some(self.stage.spiders.of(DEFAULT_SPIDER)),
             Some(name) => self.stage.spiders.named(name),
         }
-    }
-
-    /// Those that a rule refuses are named.
-    fn enter(
-        &mut self,
-        crawl: &Crawl,
-        spider: &Spider,
-        seeds: Vec<Seed>,
-        now: Timestamp,
-    ) -> Result<usize, Failure> {
-        let seeds: Vec<Candidate> =
-            seeds.into_iter().map(|seed| seed_candidate(seed, spider)).collect();
-        seeds.iter().for_each(|candidate| spider.join(&candidate.url));
-        let mut candidates: Vec<Candidate> = Vec::new();
-        for candidate in seeds {
-            match spider.judge(&candidate) {
-                Verdict::Accept => candidates.push(candidate),
-                Verdict::Reject(refusal) => {
-                    let (url, rule) = (candidate.url, refusal.rule);
-                    let remedy = match Refusal::is_bad_port(&rule) {
-                        true => "; name the port in fetch.allow_ports to visit it",
-                        false => "",
-                    };
-                    crawl.say(&format!("seed refused: {url} ({rule}){remedy}"));
-                }
-            }
-        }
-        self.frontier.admit(&candidates, now)?;
-        Ok(candidates.len())
     }
 }
 

@@ -44,7 +44,7 @@ impl Ends {
     }
 }
 
-/// Whoever starts a crawl with `nohup` wants it to survive the terminal: listening would undo that. Where the system
+/// A crawl started with `nohup` is to survive its terminal; listening for the signal would undo that. Where the system
 /// does not say (it has no /proc), it was not so started.
 fn hangup_is_ignored() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

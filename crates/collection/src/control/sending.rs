@@ -48,11 +48,11 @@ impl Sending {
         for part in in_parts(command) {
             self.asked.push_back(request(&database, &part, RealClock::new().now())?);
             if self.asked.len() >= ASKED_MAX {
-                self.hear_first()?;
+                self.await_first()?;
             }
         }
         match of_the_moment {
-            true => self.hear_first(),
+            true => self.await_first(),
             false => Ok(()),
         }
     }
@@ -60,12 +60,12 @@ impl Sending {
     /// What all of them came to, and whether something of it is still to be carried out.
     pub fn finish(mut self) -> Result<(Option<Outcome>, bool), Error> {
         while !self.asked.is_empty() && !self.pending {
-            self.hear_first()?;
+            self.await_first()?;
         }
         Ok((self.outcome, self.pending))
     }
 
-    fn hear_first(&mut self) -> Result<(), Error> {
+    fn await_first(&mut self) -> Result<(), Error> {
         let Some(id) = self.asked.pop_front() else { return Ok(()) };
         if self.pending {
             return Ok(());

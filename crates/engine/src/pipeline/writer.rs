@@ -297,7 +297,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Carries a command out; the loop hears what it has to follow, and whoever asked for it what became of it.
+    /// Carries a command out, tells the loop what has changed, and answers the request.
     fn apply(&mut self, apply: Apply) -> Result<(), StoreError> {
         let Apply { request, command, refused, busy: _busy } = apply;
         let outcome = self.until_there_is_room(|writer| {

@@ -1,4 +1,4 @@
-//! What `seed` and `spider` are told: where to begin, and for whom.
+//! Arguments of `seed` and `spider`.
 
 use std::path::{Path, PathBuf};
 
@@ -75,13 +75,15 @@ pub enum SpiderCommand {
   harvestman spider add pt https://example.pt/ --set crawl.scope=any --set crawl.pages=10000")]
     Add(SpiderAdd),
 
-    /// Change settings; a running crawl follows within seconds
+    /// Change settings and limits; a running crawl follows within seconds
     #[command(after_help = "Examples:
+  harvestman spider edit default --set crawl.pages=5000
+  harvestman spider edit default --set etiquette.max_fetches=20
   harvestman spider edit news --set etiquette.delay=5s
   harvestman spider edit news --unset crawl.depth")]
     Edit(SpiderEdit),
 
-    /// Pause a spider until it is resumed
+    /// Stop visits for this spider until it is resumed
     #[command(after_help = "Examples:
   harvestman spider pause news
   harvestman spider pause news --reason ill")]
@@ -89,12 +91,12 @@ pub enum SpiderCommand {
         #[arg(value_name = "NAME")]
         name: String,
 
-        /// The reason, shown in listings
+        /// Reason, shown by `spider list`, `status` and the summary of a crawl
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
 
-    /// Resume a paused spider
+    /// Continue a paused spider
     #[command(after_help = "Examples:
   harvestman spider resume news")]
     Resume {
@@ -102,7 +104,7 @@ pub enum SpiderCommand {
         name: String,
     },
 
-    /// Remove a spider; its pages stay in the collection
+    /// Remove a spider; what it collected stays
     #[command(after_help = "Examples:
   harvestman spider remove news")]
     Remove {

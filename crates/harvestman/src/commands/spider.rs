@@ -40,7 +40,11 @@ pub fn run(context: &Context, command: Option<&SpiderCommand>) -> Result<Exit, F
             change(context, name, SpiderChange::Pause { why }, &done)
         }
         Some(SpiderCommand::Resume { name }) => {
-            change(context, name, SpiderChange::Resume, "is active")
+            let outcome = change(context, name, SpiderChange::Resume, "is active")?;
+            if !context.json && !control(context)?.is_running() {
+                context.say("no crawl is running; continue with: harvestman crawl");
+            }
+            Ok(outcome)
         }
         Some(SpiderCommand::Remove { name }) => {
             let done = "is removed; what it brought stays in the collection";

@@ -206,7 +206,7 @@ fn a_crawl_told_to_stop_finishes_what_is_in_flight_and_goes_on_later() {
         let running = trial.world.start(&trial.args());
         trial.world.wait_for("some pages", |world| world.log().len() > 60);
         running.signal(signal);
-        running.wait(PATIENCE).exits(0).says(&["stopped"]);
+        running.wait(PATIENCE).exits(4).says(&["stopped"]);
         audit::volumes_are_sealed(&trial.world);
         audit::pages_are_settled_once(&trial.world);
         trial.finish();

@@ -12,7 +12,7 @@ use crate::{
     spiders::{DEFAULT_SPIDER, SpiderRow},
 };
 
-/// For whoever holds the lock of the collection.
+/// The caller holds the lock of the collection.
 ///
 /// # Errors
 /// Trouble with the database. That the command makes no sense is an [`Outcome`].

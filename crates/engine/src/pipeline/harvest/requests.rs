@@ -131,7 +131,7 @@ impl Harvest {
         self.state.check_at = Some(now);
     }
 
-    /// The database has the seed: where its site is in hand, it is asked for it.
+    /// The database has the seed; where its site is leased, the seed is fetched from there.
     fn expect_seed(&mut self, candidate: Candidate, now: Timestamp) {
         let site = candidate.url.site();
         let Some(held) = self.state.hand.get(&site) else { return };
