@@ -6,7 +6,7 @@ use std::{
 };
 
 use harvester::http::Guard;
-use model::{Archive, Clock, CrawlUrl, Frontier, Page, Settlement, Sighting, Timestamp};
+use model::{Archive, Clock, CrawlUrl, Frontier, Page, Refusal, Settlement, Sighting, Timestamp};
 use seeder::Block;
 use store::{
     collection::{Collection, CrawlLock},
@@ -268,6 +268,7 @@ impl House {
                 let (candidates, refused) = judge_seeds(&urls, &seeds, &spider);
                 for RefusedSeed { url, rule } in &refused {
                     let url = url.as_deref().unwrap_or("one");
+                    let rule = Refusal::with_remedy(rule);
                     crawl.say(&format!("seed refused: {url} ({rule})"));
                 }
                 let seeds = candidates.iter().map(seed_line).collect();

@@ -68,6 +68,14 @@ impl Refusal {
         rule.ends_with(Refusal::BAD_PORT)
     }
 
+    /// The rule with what lifts it, where a key alone does.
+    pub fn with_remedy(rule: &str) -> String {
+        match Refusal::is_bad_port(rule) {
+            true => format!("{rule}; allow it with fetch.allow_ports"),
+            false => rule.to_owned(),
+        }
+    }
+
     const BAD_PORT: &str = ", which browsers refuse";
 
     /// Reading the page, or so many pages of its site, broke down.
@@ -75,7 +83,7 @@ impl Refusal {
         let times = crate::limits::BREAKDOWNS_MAX;
         let rule = match site {
             true => format!("quarantine: reading {times} pages of the site broke down"),
-            false => format!("quarantine: its reading broke down {times} times"),
+            false => format!("quarantine: it crashed the parser {times} times"),
         };
         Refusal { reason: RefusalReason::Trap, rule }
     }

@@ -8,7 +8,7 @@ use std::{
 
 use collection::seeding::{Seeded, Seeding};
 use harvester::clock::RealClock;
-use model::{Clock, Timestamp, printable};
+use model::{Clock, Refusal, Timestamp, printable};
 use seeder::{Seed, SeedKind};
 use store::collection::Collection;
 
@@ -138,7 +138,8 @@ fn say(context: &Context, seeded: &Seeded) {
     let bad = seeded.bad + seeded.other_sitemaps + seeded.cut;
     more(bad, seeded.bad_lines.len(), "lines that are no seeds");
     for seed in &seeded.refused_seeds {
-        say(&format!("seed refused: {} ({})", seed.url.as_deref().unwrap_or("one"), seed.rule));
+        let rule = Refusal::with_remedy(&seed.rule);
+        say(&format!("seed refused: {} ({rule})", seed.url.as_deref().unwrap_or("one")));
     }
     more(seeded.refused, seeded.refused_seeds.len(), "seeds refused");
     let mut asides = String::new();

@@ -8,6 +8,20 @@ use simweb::{Hazard, PageCount, WebOptions};
 
 use crate::world::World;
 
+/// Those whose JSON is looked at here.
+pub const COMMANDS: &[&str] = &[
+    "block",
+    "mirrors",
+    "pause",
+    "quarantine",
+    "resume",
+    "seed",
+    "spider",
+    "stop",
+    "traps",
+    "visit",
+];
+
 const HOME: &str = "http://s0.sim.test/";
 
 #[test]

@@ -148,7 +148,7 @@ fn long_answers_are_read_in_pieces() {
     assert_eq!(Value::from(one_by_one(&world, &broken, "")), whole);
     for wrong in [&["--in", "--after", "x"][..], &["--after", "1-1"]] {
         let args = [&["links", two], wrong].concat();
-        world.run(&args).exits(2).says(&["cannot go on after"]);
+        world.run(&args).exits(2).says(&["is not a cursor"]);
     }
 }
 

@@ -270,7 +270,7 @@ fn what_is_not_there_is_said_alike_by_every_command() {
     ];
     for args in listings {
         let done = world.run(&[args, &["--site", "nosuch.test"]].concat());
-        done.exits(2).says(&["there is no site \"nosuch.test\""]);
+        done.exits(2).says(&["the site nosuch.test is not in this collection"]);
         world.run(&[args, &["--site", HOME]].concat()).exits(0);
     }
     let lifted = world.run(&["quarantine", "lift", "nosuch.test"]);

@@ -47,7 +47,7 @@ fn a_second_ctrl_c_leaves_at_once() {
     assert!(crawl.is_running(), "the first waits for the page in flight");
     crawl.signal("INT");
     let done = crawl.wait(Duration::from_secs(20));
-    done.exits(4).says(&["left at once"]);
+    done.exits(4).says(&["exited at once"]);
 }
 
 #[test]

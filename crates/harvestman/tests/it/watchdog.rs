@@ -57,7 +57,7 @@ fn a_page_on_which_the_parser_fails_costs_that_page_and_is_left_alone_after_thre
     assert_eq!(raw.asked().len() - before, 4, "the page is not asked for any more");
     let url = format!("http://127.0.0.1:{}/poison", raw.port);
     let told = world.run(&["explain", &url]).out;
-    assert!(told.contains("quarantine: its reading broke down 3 times"), "{told}");
+    assert!(told.contains("quarantine: it crashed the parser 3 times"), "{told}");
     assert!(told.contains(&format!("harvestman quarantine lift {url}")), "{told}");
     let listed = world.run(&["quarantine", "--json"]).json();
     let row = &listed["rows"][0];
@@ -82,7 +82,7 @@ fn a_page_that_ends_the_process_each_time_is_left_alone_at_the_fourth_start() {
         let done = crawl(&world, &raw, &[]);
         assert_eq!(done.status.code(), None, "ended by a signal\n{done}");
     }
-    crawl(&world, &raw, &[]).exits(0).says(&["the last crawl ended while it read"]);
+    crawl(&world, &raw, &[]).exits(0).says(&["the last crawl crashed while it parsed"]);
     assert_eq!(fetched(&world), 4, "everything else is there");
     assert_eq!(met(&world, "quarantine").len(), 1);
     let aborted = &met(&world, "parser-crash")[0];
