@@ -82,7 +82,7 @@ impl Refusal {
     pub fn quarantined(site: bool) -> Refusal {
         let times = crate::limits::BREAKDOWNS_MAX;
         let rule = match site {
-            true => format!("quarantine: reading {times} pages of the site broke down"),
+            true => format!("quarantine: {times} pages of the site crashed the parser"),
             false => format!("quarantine: it crashed the parser {times} times"),
         };
         Refusal { reason: RefusalReason::Trap, rule }
