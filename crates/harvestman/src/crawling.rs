@@ -132,6 +132,7 @@ impl AtTerminal {
             requisites_failed: tally.requisites_failed,
             bytes: tally.bytes,
             errors: tally.errors.clone().into_iter().collect(),
+            other_errors: tally.other_errors.clone().into_iter().collect(),
             left_out: tally.left_out.clone().into_iter().collect(),
             refused,
             refused_total: if of_batch { 0 } else { finished.counts.refused },
@@ -226,8 +227,9 @@ pub fn shell_word(word: &str) -> String {
 /// Nothing came back although something was tried: an exit of its own, with the last trouble in words.
 fn nothing_fetched(finished: &Finished<'_>, now: Timestamp) -> Option<Failure> {
     let Finished { ended, tally, counts, .. } = finished;
-    let tried =
-        tally.failed + tally.excluded > 0 || !tally.errors.is_empty() || !tally.paused.is_empty();
+    let tried = tally.failed + tally.excluded > 0
+        || !(tally.errors.is_empty() && tally.other_errors.is_empty())
+        || !tally.paused.is_empty();
     let Ended::Done { next_due } = ended else { return None };
     // Pages wait, and nothing was ever fetched: that nothing was tried now is no success.
     let waits = counts.pages_waiting > 0 && counts.pages_fetched == 0;

@@ -90,7 +90,7 @@ fn what_is_met_on_the_way_to_robots_txt_is_told_too() {
     }
     let world = World::new(options);
     let seeds = world.web.seeds();
-    let mut args = vec!["crawl", "--delay", "0", "http://127.0.0.1:1/"];
+    let mut args = vec!["crawl", "--delay", "0", "http://127.0.0.1:4/"];
     args.extend(seeds.iter().map(String::as_str));
     world.run(&args).exits(0);
     let told = world.run(&["report", "hazards", "--json"]).json();
@@ -100,7 +100,7 @@ fn what_is_met_on_the_way_to_robots_txt_is_told_too() {
     for (site, (_, name)) in hazards.iter().enumerate() {
         assert!(told(&world.web.host(site), name), "{name}");
     }
-    assert!(told("127.0.0.1:1", "unreachable"));
+    assert!(told("127.0.0.1:4", "unreachable"));
 }
 
 #[test]

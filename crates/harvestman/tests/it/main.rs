@@ -22,6 +22,7 @@ mod commands;
 mod compression;
 mod config;
 mod control;
+mod counts;
 mod courtesy;
 mod directory;
 mod endless;
