@@ -14,3 +14,4 @@ mod seeding;
 mod show_progress;
 pub mod summary;
 pub mod terminal;
+mod wrap;
