@@ -25,7 +25,7 @@ use crate::{
     commands::Context,
     progress::{Display, Mode},
     show_progress::Watcher,
-    summary::{BatchOut, Refused, Summary},
+    summary::{BatchOut, EndedBy, Refused, Summary},
     terminal::print,
 };
 
@@ -101,7 +101,8 @@ impl AtTerminal {
         };
         let summary = self.summary(finished, next_due)?;
         if self.0.json {
-            return print(&format!("{}\n", summary.json()));
+            let json = serde_json::to_string_pretty(&summary.json());
+            return print(&format!("{}\n", json.unwrap_or_default()));
         }
         self.0.say(&summary.text());
         Ok(())
@@ -121,6 +122,7 @@ impl AtTerminal {
             refused.retain(|refused| refused.reason != model::RefusalReason::Scope);
         }
         Ok(Summary {
+            ended: ended_by(ended, finished.counts.pages_waiting),
             reason: finished.reason.clone(),
             elapsed: finished.elapsed,
             fetched: tally.fetched,
@@ -161,6 +163,20 @@ impl AtTerminal {
             }
         }
         Ok(())
+    }
+}
+
+fn ended_by(ended: &Ended, waiting: u64) -> EndedBy {
+    match ended {
+        Ended::Done { .. } if waiting > 0 => EndedBy::Waiting,
+        Ended::PagesLimit => EndedBy::PageLimit,
+        Ended::BytesLimit => EndedBy::ByteLimit,
+        Ended::TimeLimit => EndedBy::TimeLimit,
+        Ended::Stopped => EndedBy::Stopped,
+        // Pauses and faults have no summary.
+        Ended::Done { .. } | Ended::Rest { .. } | Ended::Clock { .. } | Ended::Fault(_) => {
+            EndedBy::Done
+        }
     }
 }
 

@@ -1,16 +1,14 @@
 //! What a crawl says at its end: what was fetched, what was refused and how to lift that, where it is,
 //! how to go on.
 
+mod answer;
+
 use std::time::Duration;
 
-use model::{Refusal, RefusalReason, Timestamp};
-use serde_json::json;
-
-use config::{
-    amounts::{bytes, clock, number, some},
-    times,
-};
+pub use self::answer::{Answer, EndedBy};
+use config::amounts::{bytes, clock, number, some};
 use model::printable;
+use model::{Refusal, RefusalReason, Timestamp};
 
 /// Reasons listed; the rest is summed up.
 const REASONS_SHOWN: usize = 6;
@@ -20,7 +18,8 @@ const TYPES_SHOWN: usize = 5;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Why the crawl ended: `all done`, `page limit reached`, `stopped by Ctrl-C`.
+    pub ended: EndedBy,
+    /// Why the crawl ended, in words: `all done`, `page limit reached`, `stopped by Ctrl-C`.
     pub reason: String,
     pub elapsed: Duration,
     /// Of this run.
@@ -124,41 +123,8 @@ impl Summary {
         lines.join("\n")
     }
 
-    pub fn json(&self) -> serde_json::Value {
-        let refused: Vec<serde_json::Value> = self
-            .refused
-            .iter()
-            .map(|r| {
-                json!({
-                    "reason": r.reason.word(), "rule": r.rule, "count": r.count,
-                    "example": r.example,
-                    "how_to_lift": (!self.of_batch).then(|| advice(r.reason, &r.rule)),
-                })
-            })
-            .collect();
-        json!({
-            "reason": self.reason,
-            "seconds": self.elapsed.as_secs_f64(),
-            "pages": {
-                "fetched": self.fetched, "versions": self.versions, "unchanged": self.unchanged,
-                "redirected": self.redirected, "failed": self.failed, "waiting": self.waiting,
-            },
-            "requisites": { "fetched": self.requisites, "failed": self.requisites_failed },
-            "bytes": self.bytes,
-            "errors": self.errors.iter().map(|(class, n)| (class.clone(), json!(n)))
-                .collect::<serde_json::Map<_, _>>(),
-            "other_errors": self.other_errors.iter().map(|(class, n)| (class.clone(), json!(n)))
-                .collect::<serde_json::Map<_, _>>(),
-            "left_out": self.left_out.iter().map(|(media_type, n)| (media_type.clone(), json!(n)))
-                .collect::<serde_json::Map<_, _>>(),
-            "refused": refused,
-            "collection": self.collection,
-            "next_due": self.next_due.as_ref().map(|(at, _)| times::iso(*at)),
-            "batches": self.out.iter().map(|batch| json!({
-                "id": batch.id, "pages": batch.pages, "sites_out": batch.sites, "until": times::iso(batch.until.0),
-            })).collect::<Vec<_>>(),
-            "resume": self.resume,
-        })
+    pub fn json(&self) -> Answer<'_> {
+        Answer::of(self)
     }
 
     /// The classes of `failed` below it, then what failed besides.
@@ -434,7 +400,7 @@ nothing is left to fetch; to visit everything again: harvestman crawl --fresh";
 
     #[test]
     fn the_json_has_the_same_figures() {
-        let json = summary().json();
+        let json = serde_json::to_value(summary().json()).unwrap();
         assert_eq!(json["pages"]["fetched"], 1_204);
         assert_eq!(json["refused"][1]["reason"], "scope");
         assert_eq!(json["errors"]["status-404"], 2);

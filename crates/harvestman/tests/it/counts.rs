@@ -1,5 +1,6 @@
 //! Figures that a crawl and `status` give: of pages, each once, and of one thing under one name.
 
+use serde_json::Value;
 use simweb::WebOptions;
 
 use crate::{
@@ -50,4 +51,35 @@ fn seeds_that_wait_are_known_to_status_and_refusals_are_the_same_in_both() {
     let refused = summary["refused"].as_array().unwrap().iter();
     let refused: u64 = refused.map(|row| row["count"].as_u64().unwrap()).sum();
     assert_eq!(world.status()["pages"]["refused"], refused);
+}
+
+#[test]
+fn every_field_of_the_summary_is_described() {
+    let docs = include_str!("../../../../docs/json.md");
+    let (_, section) = docs.split_once("\n## harvestman crawl\n").unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let world = World::new(WebOptions { sites: 1, ..WebOptions::default() });
+    let summary = world.run(&["crawl", HOME, "--delay", "0", "--json"]).exits(0).json();
+    let mut paths = Vec::new();
+    for (name, value) in summary.as_object().unwrap() {
+        let inner = match value {
+            Value::Object(inner) if !name.ends_with("errors") && name != "left_out" => inner,
+            Value::Array(rows) => match rows.first().and_then(Value::as_object) {
+                Some(row) => {
+                    paths.extend(row.keys().map(|field| format!("{name}[].{field}")));
+                    continue;
+                }
+                None => continue,
+            },
+            _ => {
+                paths.push(name.clone());
+                continue;
+            }
+        };
+        paths.extend(inner.keys().map(|field| format!("{name}.{field}")));
+    }
+    assert!(paths.contains(&"pages.fetched".to_owned()), "{paths:?}");
+    for path in paths {
+        assert!(section.contains(&format!("| `{path}` |")), "{path} is not described");
+    }
 }
