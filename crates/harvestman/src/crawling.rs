@@ -257,7 +257,7 @@ fn nothing_fetched(finished: &Finished<'_>, now: Timestamp) -> Option<Failure> {
     if let Some((spider, why)) = tally.paused.first_key_value() {
         return Some(Failure::nothing_fetched(
             format!("nothing could be fetched: spider {spider} is paused: {why}"),
-            format!("mend it, then: {}", resume_spider(spider)),
+            format!("fix it, then: {}", resume_spider(spider)),
         ));
     }
     if let (None, Some((url, detail))) = (&tally.last_failure, &tally.last_refusal) {
