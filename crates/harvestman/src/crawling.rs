@@ -24,7 +24,7 @@ use crate::{
     commands::Context,
     progress::{Display, Mode},
     show_progress::Watcher,
-    summary::{BatchOut, Refused, Summary},
+    summary::{BatchOut, EndedBy, Refused, Summary},
     terminal::print,
 };
 
@@ -98,7 +98,8 @@ impl AtTerminal {
         };
         let summary = self.summary(finished, next_due)?;
         if self.0.json {
-            return print(&format!("{}\n", summary.json()));
+            let json = serde_json::to_string_pretty(&summary.json());
+            return print(&format!("{}\n", json.unwrap_or_default()));
         }
         self.0.say(&summary.text());
         Ok(())
@@ -118,6 +119,7 @@ impl AtTerminal {
             refused.retain(|refused| refused.reason != model::RefusalReason::Scope);
         }
         Ok(Summary {
+            ended: ended_by(ended, finished.counts.pages_waiting),
             reason: finished.reason.clone(),
             elapsed: finished.elapsed,
             fetched: tally.fetched,
@@ -129,6 +131,7 @@ impl AtTerminal {
             requisites_failed: tally.requisites_failed,
             bytes: tally.bytes,
             errors: tally.errors.clone().into_iter().collect(),
+            other_errors: tally.other_errors.clone().into_iter().collect(),
             left_out: tally.left_out.clone().into_iter().collect(),
             refused,
             refused_total: if of_batch { 0 } else { finished.counts.refused },
@@ -144,6 +147,20 @@ impl AtTerminal {
             without_contact: crawl.config.etiquette.contact.is_none()
                 && crawl.config.etiquette.user_agent.is_none(),
         })
+    }
+}
+
+fn ended_by(ended: &Ended, waiting: u64) -> EndedBy {
+    match ended {
+        Ended::Done { .. } if waiting > 0 => EndedBy::Waiting,
+        Ended::PagesLimit => EndedBy::PageLimit,
+        Ended::BytesLimit => EndedBy::ByteLimit,
+        Ended::TimeLimit => EndedBy::TimeLimit,
+        Ended::Stopped => EndedBy::Stopped,
+        // Pauses and faults have no summary.
+        Ended::Done { .. } | Ended::Rest { .. } | Ended::Clock { .. } | Ended::Fault(_) => {
+            EndedBy::Done
+        }
     }
 }
 
@@ -210,8 +227,9 @@ pub fn shell_word(word: &str) -> String {
 /// Nothing came back although something was tried: an exit of its own, with the last trouble in words.
 fn nothing_fetched(finished: &Finished<'_>, now: Timestamp) -> Option<Failure> {
     let Finished { ended, tally, counts, .. } = finished;
-    let tried =
-        tally.failed + tally.excluded > 0 || !tally.errors.is_empty() || !tally.paused.is_empty();
+    let tried = tally.failed + tally.excluded > 0
+        || !(tally.errors.is_empty() && tally.other_errors.is_empty())
+        || !tally.paused.is_empty();
     let Ended::Done { next_due } = ended else { return None };
     // Pages wait, and nothing was ever fetched: that nothing was tried now is no success.
     let waits = counts.pages_waiting > 0 && counts.pages_fetched == 0;
@@ -223,7 +241,7 @@ fn nothing_fetched(finished: &Finished<'_>, now: Timestamp) -> Option<Failure> {
     if let Some((spider, why)) = tally.paused.first_key_value() {
         return Some(Failure::nothing_fetched(
             format!("nothing could be fetched: spider {spider} is paused: {why}"),
-            format!("mend it, then: {}", resume_spider(spider)),
+            format!("fix it, then: {}", resume_spider(spider)),
         ));
     }
     if let (None, Some((url, detail))) = (&tally.last_failure, &tally.last_refusal) {

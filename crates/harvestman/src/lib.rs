@@ -13,3 +13,4 @@ mod results;
 mod show_progress;
 pub mod summary;
 pub mod terminal;
+mod wrap;

@@ -270,7 +270,7 @@ fn rate(rate: f64) -> String {
     if rate >= 100.0 { number(rate.round() as u64) } else { format!("{rate:.1}") }
 }
 
-fn terminal_width() -> usize {
+pub fn terminal_width() -> usize {
     console::Term::stderr().size_checked().map_or(WIDTH, |(_, columns)| usize::from(columns))
 }
 

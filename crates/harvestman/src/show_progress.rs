@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 use crate::progress::{Display, Snapshot};
 use config::Config;
-use engine::pipeline::tally::Progress;
+use engine::pipeline::tally::{Progress, Tally};
 
 /// The rate shown is that of the last seconds, not of the whole crawl.
 const RATE_OVER: Duration = Duration::from_secs(10);
@@ -61,7 +61,7 @@ impl Watcher {
             waiting: counts.pages_waiting,
             sites_in_hand: progress.sites_in_hand as u64,
             in_flight: progress.in_flight as u64,
-            errors: tally.errors.clone().into_iter().collect(),
+            errors: errors(tally),
             refused: counts.refused,
             bytes: tally.bytes,
             paused: progress.paused.clone(),
@@ -80,4 +80,13 @@ impl Watcher {
         let seconds = elapsed.saturating_sub(since).as_secs_f64();
         if seconds > 0.0 { fetched.saturating_sub(before) as f64 / seconds } else { 0.0 }
     }
+}
+
+/// Of pages and of everything else, by class.
+fn errors(tally: &Tally) -> Vec<(String, u64)> {
+    let mut all = tally.errors.clone();
+    for (class, count) in &tally.other_errors {
+        *all.entry(class.clone()).or_default() += count;
+    }
+    all.into_iter().collect()
 }

@@ -1,17 +1,15 @@
 //! What a crawl says at its end: what was fetched, what was refused and how to lift that, where it is,
 //! how to go on.
 
+mod answer;
+
 use std::time::Duration;
 
 use collection::spiders::PausedSpider;
-use model::{Refusal, RefusalReason, Timestamp};
-use serde_json::json;
+use config::amounts::{bytes, clock, number, some};
+use model::{Refusal, RefusalReason, Timestamp, printable};
 
-use config::{
-    amounts::{bytes, clock, number, some},
-    times,
-};
-use model::printable;
+pub use self::answer::{Answer, EndedBy};
 
 /// Reasons listed; the rest is summed up.
 const REASONS_SHOWN: usize = 6;
@@ -21,7 +19,8 @@ const TYPES_SHOWN: usize = 5;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Why the crawl ended: `all done`, `page limit reached`, `stopped by Ctrl-C`.
+    pub ended: EndedBy,
+    /// Why the crawl ended, in words: `all done`, `page limit reached`, `stopped by Ctrl-C`.
     pub reason: String,
     pub elapsed: Duration,
     /// Of this run.
@@ -34,8 +33,10 @@ pub struct Summary {
     pub requisites: u64,
     pub requisites_failed: u64,
     pub bytes: u64,
-    /// Failures by class.
+    /// Failures of pages and their parts, by class.
     pub errors: Vec<(String, u64)>,
+    /// Those of robots.txt and the like.
+    pub other_errors: Vec<(String, u64)>,
     /// Documents that were not kept, by media type.
     pub left_out: Vec<(String, u64)>,
     /// The rules that refused most links.
@@ -126,60 +127,28 @@ impl Summary {
         lines.join("\n")
     }
 
-    pub fn json(&self) -> serde_json::Value {
-        let refused: Vec<serde_json::Value> = self
-            .refused
-            .iter()
-            .map(|r| {
-                json!({
-                    "reason": r.reason.word(), "rule": r.rule, "count": r.count,
-                    "example": r.example,
-                    "how_to_lift": (!self.of_batch).then(|| advice(r.reason, &r.rule)),
-                })
-            })
-            .collect();
-        json!({
-            "reason": self.reason,
-            "seconds": self.elapsed.as_secs_f64(),
-            "pages": {
-                "fetched": self.fetched, "versions": self.versions, "unchanged": self.unchanged,
-                "redirected": self.redirected, "failed": self.failed, "waiting": self.waiting,
-            },
-            "requisites": { "fetched": self.requisites, "failed": self.requisites_failed },
-            "bytes": self.bytes,
-            "errors": self.errors.iter().map(|(class, n)| (class.clone(), json!(n)))
-                .collect::<serde_json::Map<_, _>>(),
-            "left_out": self.left_out.iter().map(|(media_type, n)| (media_type.clone(), json!(n)))
-                .collect::<serde_json::Map<_, _>>(),
-            "refused": refused,
-            "collection": self.collection,
-            "next_due": self.next_due.as_ref().map(|(at, _)| times::iso(*at)),
-            "batches": self.out.iter().map(|batch| json!({
-                "id": batch.id, "pages": batch.pages, "sites_out": batch.sites, "until": times::iso(batch.until.0),
-            })).collect::<Vec<_>>(),
-            "paused": self.paused,
-            "resume": self.resume,
-        })
+    pub fn json(&self) -> Answer<'_> {
+        Answer::of(self)
     }
 
+    /// The classes of `failed` below it, then what failed besides.
     fn error_lines(&self) -> Vec<String> {
-        let mut errors: Vec<&(String, u64)> = self.errors.iter().filter(|(_, n)| *n > 0).collect();
-        errors.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let line =
             |(class, n): &&(String, u64)| format!("  {:>9}  {}", number(*n), printable(class));
-        let mut lines: Vec<String> = errors.iter().take(ERRORS_SHOWN).map(line).collect();
-        // Their sum is more than the pages that failed.
-        let all: u64 = errors.iter().map(|(_, n)| n).sum();
-        let others = all.saturating_sub(self.failed + self.requisites_failed);
-        if others > 0 {
-            lines.push(format!("  {:>9}  of these for robots.txt and the like", number(others)));
+        let mut lines: Vec<String> =
+            most(&self.errors).iter().take(ERRORS_SHOWN).map(line).collect();
+        let others = most(&self.other_errors);
+        let others = others.iter().take(ERRORS_SHOWN);
+        let others: Vec<String> =
+            others.map(|(class, n)| format!("{} {}", number(*n), printable(class))).collect();
+        if !others.is_empty() {
+            lines.push(format!("  robots.txt, sitemaps and the like: {}", others.join(", ")));
         }
         lines
     }
 
     fn left_out_line(&self) -> Option<String> {
-        let mut types: Vec<&(String, u64)> = self.left_out.iter().collect();
-        types.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let types = most(&self.left_out);
         let named = types.iter().take(TYPES_SHOWN);
         let named = named.map(|(name, n)| format!("{} {}", number(*n), printable(name)));
         let mut named: Vec<String> = named.collect();
@@ -278,6 +247,13 @@ fn paused_line(spider: &PausedSpider) -> String {
         "spider {spider} is paused{why}: {pages} {wait}; resume it with: \
          harvestman spider resume {spider}"
     )
+}
+
+/// The most frequent first.
+fn most(classes: &[(String, u64)]) -> Vec<&(String, u64)> {
+    let mut sorted: Vec<&(String, u64)> = classes.iter().filter(|(_, n)| *n > 0).collect();
+    sorted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    sorted
 }
 
 /// What the user can do about what this rule refused; for most rules the reason says enough.
@@ -394,9 +370,11 @@ nothing is left to fetch; to visit everything again: harvestman crawl --fresh";
 
     #[test]
     fn errors_that_are_no_pages_are_told_apart_from_pages_that_failed() {
-        let errors = vec![("status-404".into(), 2), ("timeout".into(), 3)];
-        let text = Summary { errors, ..summary() }.text();
-        assert!(text.contains("        3  of these for robots.txt and the like"), "{text}");
+        let other_errors = vec![("timeout".into(), 3)];
+        let text = Summary { other_errors, ..summary() }.text();
+        let expected =
+            "failed 2\n          2  status-404\n  robots.txt, sitemaps and the like: 3 timeout\n";
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]
@@ -440,7 +418,7 @@ nothing is left to fetch; to visit everything again: harvestman crawl --fresh";
 
     #[test]
     fn the_json_has_the_same_figures() {
-        let json = summary().json();
+        let json = serde_json::to_value(summary().json()).unwrap();
         assert_eq!(json["pages"]["fetched"], 1_204);
         assert_eq!(json["refused"][1]["reason"], "scope");
         assert_eq!(json["errors"]["status-404"], 2);

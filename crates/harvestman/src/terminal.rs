@@ -15,6 +15,8 @@ use engine::remark;
 use model::{is_unsafe, printable_lines};
 use serde::Serialize;
 
+use crate::{progress::terminal_width, wrap::wrapped};
+
 /// Writes to standard output as it is: pass what came from the web through [`printable`] first, unless
 /// the output is JSON, which escapes by itself, or a body the user asked for byte by byte.
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -114,6 +116,14 @@ pub fn tame_panics() {
             remark(&trace.to_string());
         }
     }));
+}
+
+/// A remark on standard error, which on a terminal fits it.
+pub fn say(text: &str) {
+    match stderr_is_terminal() {
+        true => remark(&wrapped(text, terminal_width())),
+        false => remark(text),
+    }
 }
 
 pub fn stderr_is_terminal() -> bool {

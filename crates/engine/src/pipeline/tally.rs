@@ -26,8 +26,10 @@ pub struct Tally {
     pub robots: u64,
     /// Bytes that came over the wire.
     pub bytes: u64,
-    /// Failures and error statuses by class.
+    /// Failures and error statuses of pages and their parts, by class: as many as `failed` and `requisites_failed`.
     pub errors: BTreeMap<String, u64>,
+    /// The same of what is neither: robots.txt, sitemaps, logins, requests lost with a connection.
+    pub other_errors: BTreeMap<String, u64>,
     /// Documents that were not read for their media type, by that type.
     pub left_out: BTreeMap<String, u64>,
     pub time: Shares,
@@ -74,17 +76,22 @@ impl Shares {
 }
 
 impl Tally {
-    /// What a visit made of a page, or of a part of one.
-    pub fn count(&mut self, update: &PageUpdate, terms: PageTerms) {
+    /// What a visit made of a page, or of a part of one. `once_more`: the page was called unchanged a moment ago, and
+    /// was asked for again to see whether that is true.
+    pub fn count(&mut self, update: &PageUpdate, terms: PageTerms, once_more: bool) {
         let is_part = terms.requisite;
         let is_notice = is_part && terms.notice.is_some();
         let Some(visit) = &update.visit else { return };
+        if once_more {
+            self.uncount();
+        }
         let failed = !matches!(
             update.state,
             PageState::Fetched | PageState::Redirected | PageState::Excluded
         );
         if failed {
-            self.error(&format!("status-{}", visit.status));
+            let class = format!("status-{}", visit.status);
+            if is_notice { self.other_error(&class) } else { self.error(&class) }
         }
         match update.state {
             PageState::Fetched if is_notice => self.notices += 1,
@@ -119,6 +126,9 @@ impl Tally {
         for (class, count) in &earlier.errors {
             *self.errors.entry(class.clone()).or_default() += count;
         }
+        for (class, count) in &earlier.other_errors {
+            *self.other_errors.entry(class.clone()).or_default() += count;
+        }
         for (media_type, count) in &earlier.left_out {
             self.leave_out(media_type, *count);
         }
@@ -133,12 +143,27 @@ impl Tally {
         }
     }
 
-    pub fn no_answer(&mut self, terms: PageTerms) {
+    /// A visit to a page, or to a part of one, brought no answer. `once_more`: see [`Tally::count`].
+    pub fn no_answer(&mut self, class: &str, terms: PageTerms, once_more: bool) {
+        if once_more {
+            self.uncount();
+        }
         match (terms.requisite, terms.notice) {
-            (true, Some(_)) => {}
+            (true, Some(_)) => return self.other_error(class),
             (true, None) => self.requisites_failed += 1,
             (false, _) => self.failed += 1,
         }
+        self.error(class);
+    }
+
+    /// The page counts by its second answer, and once.
+    fn uncount(&mut self) {
+        self.fetched = self.fetched.saturating_sub(1);
+        self.unchanged = self.unchanged.saturating_sub(1);
+    }
+
+    pub fn other_error(&mut self, class: &str) {
+        *self.other_errors.entry(class.to_owned()).or_default() += 1;
     }
 
     /// A document was not read for its media type.

@@ -52,7 +52,8 @@ fn an_answer_over_which_the_fetcher_panics_is_a_visit_that_failed() {
     parts.fetch = Arc::new(Broken);
     let outcome = world.crawl(parts).expect("it ends");
     assert!(matches!(outcome.ended, Ended::Done { .. }), "{:?}", outcome.ended);
-    assert!(outcome.tally.errors.contains_key("bad-http"), "{:?}", outcome.tally.errors);
+    let errors = &outcome.tally.other_errors;
+    assert!(errors.contains_key("bad-http"), "{errors:?}");
 }
 
 #[test]
@@ -62,7 +63,8 @@ fn a_name_over_which_the_resolver_panics_is_a_visit_that_failed() {
     parts.resolve = Arc::new(Broken);
     let outcome = world.crawl(parts).expect("it ends");
     assert!(matches!(outcome.ended, Ended::Done { .. }), "{:?}", outcome.ended);
-    assert!(outcome.tally.errors.contains_key("dns-error"), "{:?}", outcome.tally.errors);
+    let errors = &outcome.tally.other_errors;
+    assert!(errors.contains_key("dns-error"), "{errors:?}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use store::census::{Census, PageStory};
 
 use crate::{
     cli::{Cli, Command},
-    terminal::{LogWriter, stderr_is_terminal, tame_panics},
+    terminal::{LogWriter, say, stderr_is_terminal, tame_panics},
 };
 use config::{
     Config, FlagValues,
@@ -131,7 +131,7 @@ impl Context {
     /// A remark for people: nothing with `--quiet`.
     pub fn say(&self, line: &str) {
         if !self.quiet {
-            remark(line);
+            say(line);
         }
     }
 }
@@ -161,7 +161,10 @@ pub fn main() -> ExitCode {
     match run(cli) {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            remark(&if json { failure.json() } else { failure.to_string() });
+            match json {
+                true => remark(&failure.json()),
+                false => say(&failure.to_string()),
+            }
             failure.code.into()
         }
     }

@@ -23,6 +23,7 @@ mod commands;
 mod compression;
 mod config;
 mod control;
+mod counts;
 mod courtesy;
 mod directory;
 mod endless;

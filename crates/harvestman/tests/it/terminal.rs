@@ -181,3 +181,23 @@ fn a_source_is_escaped_for_a_terminal_and_whole_for_a_pipe() {
     assert!(shown.starts_with(start) && shown.ends_with(end), "{shown:?}");
     assert!(!shown.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')), "{shown:?}");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn messages_break_between_words_where_the_terminal_ends() {
+    let world = World::new(WebOptions::default());
+    let args = ["crawl", "http://127.0.0.7:4/", "--delay", "0", "--allow-address", "127.0.0.0/8"];
+    let mut typed = format!("stty cols 80; {}", env!("CARGO_BIN_EXE_harvestman"));
+    for word in ["-C", &world.folder.to_string_lossy()].iter().chain(&args) {
+        typed.push_str(&format!(" {word}"));
+    }
+    let mut command = std::process::Command::new("script");
+    command.args(["-qec", &typed, "/dev/null"]).current_dir(world.temp.path());
+    let done = crate::world::Running::new(&mut command).wait(crate::world::PATIENCE);
+    let said = done.out.rsplit_once("harvestman: nothing").unwrap_or_else(|| panic!("{done}")).1;
+    assert!(said.lines().count() > 2, "it takes several rows: {said}");
+    for row in said.lines().skip(1) {
+        let row = row.trim_end();
+        assert!(row.chars().count() <= 80 && row.starts_with("            "), "{row:?}");
+    }
+}

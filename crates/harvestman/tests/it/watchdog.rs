@@ -142,7 +142,7 @@ fn a_site_with_three_such_pages_is_left_alone_and_what_was_harvested_is_kept() {
     let good = format!("http://127.0.0.1:{}/good", raw.port);
     assert!(world.run(&["show", &good]).exits(0).out.contains("good"));
     let told = world.run(&["explain", &good]).out;
-    assert!(told.contains("quarantine: reading 3 pages of the site broke down"), "{told}");
+    assert!(told.contains("quarantine: 3 pages of the site crashed the parser"), "{told}");
 }
 
 #[test]

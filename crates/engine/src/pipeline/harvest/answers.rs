@@ -254,7 +254,7 @@ impl Harvest {
                 if let Some(RobotsAnswer::Unreachable { why }) =
                     released.robots.as_ref().map(|copy| &copy.answer)
                 {
-                    tally.error("robots-unreachable");
+                    tally.other_error("robots-unreachable");
                     tally.last_failure = Some((exchange.url.clone(), why.clone()));
                 }
                 Subject::Robots(released.robots)
@@ -283,7 +283,6 @@ impl Harvest {
     ) {
         let (url, kind, detail) = (&assignment.url, failure.kind, &failure.detail);
         tracing::info!(%url, ?kind, %detail, "no answer");
-        self.state.tally.error(kind.word());
         self.state.tally.last_failure = Some((url.clone(), failure.detail.clone()));
         self.note_health(&assignment, Err(failure.kind), now);
         let Some(held) = self.state.hand.get(&assignment.site.key) else { return };
@@ -292,10 +291,14 @@ impl Harvest {
         delta.robots.extend(released.robots);
         let after = released.page.unwrap_or(PageAfter::Unchanged);
         let again = after == PageAfter::Again;
-        if let Some(page) = &assignment.page {
-            if !is_question(page) && !again {
-                self.state.tally.no_answer(page.terms);
+        match &assignment.page {
+            Some(page) if !is_question(page) && !again => {
+                let once_more = is_audit(page);
+                self.state.tally.no_answer(kind.word(), page.terms, once_more);
             }
+            _ => self.state.tally.other_error(kind.word()),
+        }
+        if let Some(page) = &assignment.page {
             self.pay(page, 0, now);
             let mut update = settle::failed(page, failure, &after, now);
             if !matches!(after, PageAfter::Later { .. } | PageAfter::Again) {
@@ -399,7 +402,7 @@ impl Harvest {
             new = internal.len(), elsewhere = external.len(), "read"
         );
         if !is_question(&page) {
-            self.state.tally.count(&update, page.terms);
+            self.state.tally.count(&update, page.terms, is_audit(&page));
         }
         delta.duplicates += u64::from(duplicate && !page.terms.requisite);
         self.note_canonical(&page, &update, delta, share);
@@ -488,6 +491,11 @@ impl Harvest {
         let busy = self.clock.busy();
         self.settle(Settle { deltas, decisions, pages: 1, busy, ..Settle::default() });
     }
+}
+
+/// It was called unchanged a moment ago, and is asked for again to see whether that is true.
+fn is_audit(page: &Page) -> bool {
+    page.last.as_ref().is_some_and(|last| last.audited)
 }
 
 /// No answer of the page is known, or it is for a robots.txt.
