@@ -80,6 +80,13 @@ pub enum Error {
         version: usize,
         media_type: String,
     },
+    /// `None`: the configuration has no webhook at all.
+    WebhookUnknown {
+        name: Option<String>,
+    },
+    DeadLetterUnknown {
+        id: i64,
+    },
     /// It is no place at which an answer ended.
     NoCursor {
         cursor: String,
@@ -191,6 +198,17 @@ impl Error {
             Error::NoVisibleText { url, version, media_type } => Failure::usage(
                 format!("version {version} of {url} is {media_type}, which has no visible text"),
                 "compare what was served with --source",
+            ),
+            Error::WebhookUnknown { name } => Failure::usage(
+                match name {
+                    Some(name) => format!("there is no webhook {name:?}"),
+                    None => "there is no webhook".to_owned(),
+                },
+                "write a [[webhook]] into harvest.toml: see docs/webhooks.md",
+            ),
+            Error::DeadLetterUnknown { id } => Failure::usage(
+                format!("there is no dead letter {id}"),
+                "list them with: harvestman webhook dead",
             ),
             Error::NoCursor { cursor } => Failure::usage(
                 format!("cannot go on after {cursor:?}"),
