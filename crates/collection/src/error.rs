@@ -87,6 +87,14 @@ pub enum Error {
     DeadLetterUnknown {
         id: i64,
     },
+    BatchUnknown {
+        id: i64,
+    },
+    /// It was imported or cancelled already.
+    BatchNotOut {
+        id: i64,
+        state: &'static str,
+    },
     /// It is no place at which an answer ended.
     NoCursor {
         cursor: String,
@@ -209,6 +217,14 @@ impl Error {
             Error::DeadLetterUnknown { id } => Failure::usage(
                 format!("there is no dead letter {id}"),
                 "list them with: harvestman webhook dead",
+            ),
+            Error::BatchUnknown { id } => Failure::usage(
+                format!("there is no batch {id}"),
+                "list them with: harvestman batch list",
+            ),
+            Error::BatchNotOut { id, state } => Failure::usage(
+                format!("batch {id} is not out: it is {state}"),
+                "nothing was changed",
             ),
             Error::NoCursor { cursor } => Failure::usage(
                 format!("cannot go on after {cursor:?}"),

@@ -3,6 +3,7 @@
 //! The command line renders them; the console and its API will serve the same.
 
 pub mod archived;
+pub mod batch;
 pub mod changes;
 pub mod check;
 pub mod diff;

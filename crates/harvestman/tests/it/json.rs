@@ -23,7 +23,8 @@ use crate::{
 
 /// A heading of docs/json.md, and the command lines whose output its table describes. In them `{home}` is a page
 /// that changed, `{copy}` one with the content of another, `{old}` one that was gone and came back, `{moved}` a
-/// redirect, `{part}` a page that was cut; `{out}` a new folder, `{file}` a new file and `{site}` the site.
+/// redirect, `{part}` a page that was cut; `{out}` a new folder, `{file}` a new file, `{away}` the folder of a batch
+/// that was harvested and `{site}` the site.
 const COMMANDS: &[(&str, &[&[&str]])] = &[
     (
         "harvestman history",
@@ -60,6 +61,10 @@ const COMMANDS: &[(&str, &[&[&str]])] = &[
     ("harvestman forget", &[&["forget", "{copy}", "--dry-run"], &["forget", "{copy}"]]),
     ("harvestman forget --list", &[&["forget", "--list"]]),
     ("harvestman forget --undo", &[&["forget", "--undo", "{copy}"]]),
+    ("harvestman batch export", &[&["batch", "export", "{file}"]]),
+    ("harvestman batch cancel", &[&["batch", "cancel", "1"]]),
+    ("harvestman batch import", &[&["batch", "import", "{away}"]]),
+    ("harvestman batch list", &[&["batch"]]),
 ];
 
 #[test]
@@ -167,7 +172,8 @@ impl Stage {
         let world = World::new(WebOptions::default());
         fs::create_dir_all(&world.folder).unwrap();
         let settings = format!(
-            "[fetch]\nbody_bytes_max = '8KB'\n\
+            "[fetch]\nbody_bytes_max = '8KB'\n[etiquette]\ndelay = '0s'\n\
+             [revisit]\nperiod = '1s'\nperiod_min = '1s'\n\
              [store]\nkeep = 'all 1s, then 1 per 365d'\n\
              [[webhook]]\nname = 'mine'\nurl = 'http://127.0.0.1:{0}/hook'\nsecret = 'hush'\n\
              tries = 1\nsite = 'a.test:{0}'\n",
@@ -214,8 +220,22 @@ impl Stage {
             "{part}" => self.url("a.test", "long"),
             "{site}" => format!("a.test:{}", self.port),
             "{out}" | "{file}" => fresh.display().to_string(),
+            "{away}" => self.harvested(fresh),
             word => word.to_owned(),
         }
+    }
+}
+
+impl Stage {
+    /// A batch that was harvested into this folder.
+    fn harvested(&self, folder: &Path) -> String {
+        let batch = self.world.temp.path().join("away.batch");
+        let (batch, out) = (batch.display().to_string(), folder.display().to_string());
+        self.world.run(&["batch", "export", &batch]).exits(0);
+        let way = ["--resolve", "*.test=127.0.0.1"];
+        let args = [&["batch", "harvest", &batch, "--out", &out], &way[..]].concat();
+        self.world.run(&args).exits(0);
+        out
     }
 }
 
