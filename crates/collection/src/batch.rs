@@ -1,5 +1,5 @@
-//! Batches of a collection: which are out, and giving back the sites of one that will not return. Making,
-//! harvesting and importing one is the engine's.
+//! Batches of a collection: which are out, and giving back the sites of one that will not return.
+//! Making, harvesting and importing one is the engine's.
 
 use model::Timestamp;
 use serde::Serialize;

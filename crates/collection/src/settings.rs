@@ -1,5 +1,5 @@
-//! The configuration of a collection: every key with its value and where that comes from, and everything that
-//! is wrong in what a crawl would read.
+//! The configuration of a collection: every key with its value and where that comes from, and
+//! everything that is wrong in what a crawl would read.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -149,7 +149,8 @@ struct Findings {
 }
 
 impl Findings {
-    /// What a crawl would make of the values. A mistake of the base is not repeated for each spider.
+    /// What a crawl would make of the values. A mistake of the base is not repeated for each
+    /// spider.
     fn look_at(&mut self, config: &Config, folder: &Path) {
         for mistake in setup::mistakes(config, folder) {
             if !self.mistakes.contains(&mistake) {

@@ -1,7 +1,8 @@
 //! What `--json` writes is what docs/json.md says, field by field.
 //!
-//! Each command of [`COMMANDS`] is run on one small collection. Every path of its output is in the table of its
-//! section, and every path of the table was seen, except those whose meaning says `(when …)`.
+//! Each command of [`COMMANDS`] is run on one small collection. Every path of its output is in the
+//! table of its section, and every path of the table was seen, except those whose meaning says
+//! `(when …)`.
 
 use std::{
     collections::BTreeSet,
@@ -21,10 +22,10 @@ use crate::{
     world::World,
 };
 
-/// A heading of docs/json.md, and the command lines whose output its table describes. In them `{home}` is a page
-/// that changed, `{copy}` one with the content of another, `{old}` one that was gone and came back, `{moved}` a
-/// redirect, `{part}` a page that was cut; `{out}` a new folder, `{file}` a new file, `{away}` the folder of a batch
-/// that was harvested and `{site}` the site.
+/// A heading of docs/json.md, and the command lines whose output its table describes. In them
+/// `{home}` is a page that changed, `{copy}` one with the content of another, `{old}` one that was
+/// gone and came back, `{moved}` a redirect, `{part}` a page that was cut; `{out}` a new folder,
+/// `{file}` a new file, `{away}` the folder of a batch that was harvested and `{site}` the site.
 const COMMANDS: &[(&str, &[&[&str]])] = &[
     (
         "harvestman history",
@@ -153,7 +154,8 @@ fn flatten(value: &Value, at: &str, section: &Section, seen: &mut BTreeSet<Strin
 
 static NAMES: LazyLock<AtomicUsize> = LazyLock::new(|| AtomicUsize::new(0));
 
-/// A collection with versions, a redirect, a page that was gone, duplicates, a page that was cut, and a mirror.
+/// A collection with versions, a redirect, a page that was gone, duplicates, a page that was cut,
+/// and a mirror.
 struct Stage {
     world: World,
     port: u16,
