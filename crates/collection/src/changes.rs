@@ -1,7 +1,7 @@
 //! What became of pages, in the order it was committed.
 //!
-//! Every change has a number (`seq`) that only grows. Who goes on behind the last number gets everything
-//! once, whatever clocks did in between.
+//! Every change has a number (`seq`) that only grows. Who goes on behind the last number gets
+//! everything once, whatever clocks did in between.
 
 use config::Kind;
 use gatherer::Gathered;
@@ -74,8 +74,8 @@ pub struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    /// `after`: the place an earlier answer ended at. `words`: count those that came and went, which reads
-    /// both versions of each page.
+    /// `after`: the place an earlier answer ended at. `words`: count those that came and went,
+    /// which reads both versions of each page.
     pub fn new(
         census: &'a Census,
         archived: &'a Archived<'a>,
@@ -181,7 +181,8 @@ impl<'a> Changes<'a> {
         })
     }
 
-    /// The title, and what came and went between the version before and this one; of a new page, all its words.
+    /// The title, and what came and went between the version before and this one; of a new page,
+    /// all its words.
     fn words(&self, entry: &ChangeEntry) -> Result<Option<(String, Counts)>, Error> {
         let archived = self.archived;
         let (Some(now), true) = (entry.record, entry.change.is_version()) else { return Ok(None) };

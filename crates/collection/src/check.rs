@@ -1,4 +1,5 @@
-//! Whether database, volumes and link segments are whole and agree. Changes nothing unless asked to repair.
+//! Whether database, volumes and link segments are whole and agree. Changes nothing unless asked to
+//! repair.
 
 use std::path::PathBuf;
 

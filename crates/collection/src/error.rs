@@ -108,6 +108,21 @@ pub enum Error {
         version: usize,
         media_type: String,
     },
+    /// `None`: the configuration has no webhook at all.
+    WebhookUnknown {
+        name: Option<String>,
+    },
+    DeadLetterUnknown {
+        id: i64,
+    },
+    BatchUnknown {
+        id: i64,
+    },
+    /// It was imported or cancelled already.
+    BatchNotOut {
+        id: i64,
+        state: &'static str,
+    },
     /// Files of an export would lie among those of the collection.
     InsideCollection {
         folder: PathBuf,
@@ -309,6 +324,25 @@ impl Error {
             Error::NoVisibleText { url, version, media_type } => Failure::usage(
                 format!("version {version} of {url} is {media_type}, which has no visible text"),
                 "compare what was served with --source",
+            ),
+            Error::WebhookUnknown { name } => Failure::usage(
+                match name {
+                    Some(name) => format!("there is no webhook {name:?}"),
+                    None => "there is no webhook".to_owned(),
+                },
+                "write a [[webhook]] into harvest.toml: see docs/webhooks.md",
+            ),
+            Error::DeadLetterUnknown { id } => Failure::usage(
+                format!("there is no dead letter {id}"),
+                "list them with: harvestman webhook dead",
+            ),
+            Error::BatchUnknown { id } => Failure::usage(
+                format!("there is no batch {id}"),
+                "list them with: harvestman batch list",
+            ),
+            Error::BatchNotOut { id, state } => Failure::usage(
+                format!("batch {id} is not out: it is {state}"),
+                "nothing was changed",
             ),
             Error::InsideCollection { folder } => Failure::usage(
                 format!("{} is where the collection keeps its own files", folder.display()),

@@ -38,7 +38,8 @@ pub struct ExportDirectory {
     pub noarchive: bool,
 }
 
-/// What was written, and what was not: nobody takes a file that is missing, or not whole, for the page.
+/// What was written, and what was not: nobody takes a file that is missing, or not whole, for the
+/// page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ExportedDirectory {
     pub folder: PathBuf,
@@ -204,7 +205,8 @@ fn real(path: &Path) -> PathBuf {
 struct Folds(HashMap<Fingerprint, bool>);
 
 impl Folds {
-    /// Versions of a page lie close to each other or far apart: what is remembered need not be much.
+    /// Versions of a page lie close to each other or far apart: what is remembered need not be
+    /// much.
     const MAX: usize = 10_000;
 
     fn is_folded(&mut self, census: &Census, url: &CrawlUrl) -> Result<bool, Error> {
@@ -233,8 +235,9 @@ fn times(version: &KeptVersion, span: &Span, every: bool) -> Vec<Timestamp> {
     seen
 }
 
-/// How many files of the page may come before the one of this time in its folder, which begins at `since`: of
-/// older versions, and of this one. By history alone, so that an export of another span names it the same.
+/// How many files of the page may come before the one of this time in its folder, which begins at
+/// `since`: of older versions, and of this one. By history alone, so that an export of another span
+/// names it the same.
 fn earlier(
     census: &Census,
     version: &KeptVersion,

@@ -1,4 +1,5 @@
-//! Takedown: everything of a URL, a site or a domain leaves the collection, and a hash keeps it out.
+//! Takedown: everything of a URL, a site or a domain leaves the collection, and a hash keeps it
+//! out.
 
 use model::Timestamp;
 use seeder::Grave;

@@ -1,4 +1,5 @@
-//! All visits of a page as runs: when it was new, changed, gone, back, and how long it stayed as it was.
+//! All visits of a page as runs: when it was new, changed, gone, back, and how long it stayed as it
+//! was.
 
 use std::collections::HashMap;
 

@@ -3,6 +3,7 @@
 //! The command line renders them; the console and its API will serve the same.
 
 pub mod archived;
+pub mod batch;
 pub mod blocks;
 pub mod changes;
 pub mod check;
@@ -13,6 +14,7 @@ mod error;
 pub mod export;
 pub mod forget;
 pub mod history;
+pub mod init;
 pub mod lines;
 pub mod links;
 pub mod listing;
@@ -23,6 +25,7 @@ pub mod quarantine;
 pub mod replicas;
 pub mod reports;
 pub mod seeding;
+pub mod settings;
 pub mod sites;
 pub mod spiders;
 pub mod thin;

@@ -1,5 +1,5 @@
-//! Reports over a whole collection: how visits follow changes, hazards, duplicates, mirrors. Broken pages are in
-//! [`crate::links`].
+//! Reports over a whole collection: how visits follow changes, hazards, duplicates, mirrors. Broken
+//! pages are in [`crate::links`].
 
 mod adaptation;
 mod duplicates;

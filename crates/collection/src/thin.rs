@@ -19,7 +19,8 @@ pub struct Thinned {
     pub versions: u64,
     /// Other bytes that a page had at visits that saw no change: archived, but no versions.
     pub copies: u64,
-    /// Of the answers that held them: those that `left_bytes` and `store.versions_bytes_max` count, too.
+    /// Of the answers that held them: those that `left_bytes` and `store.versions_bytes_max` count,
+    /// too.
     pub bytes: u64,
     /// Of volumes: requests, responses and revisits, also those of visits that found it unchanged.
     pub records: Option<u64>,

@@ -8,6 +8,7 @@
 
 pub mod client;
 pub mod payload;
+mod status;
 mod watch;
 
 use std::{sync::Arc, time::Duration};
@@ -23,6 +24,10 @@ use store::{
 use client::Client;
 use config::{Kind, Webhook, failure::Failure};
 use payload::Delivery;
+pub use status::{
+    DeadLetterRow, Deliveries, FailedDelivery, TestRow, WebhookRow, dead, deliver, retry, status,
+    test,
+};
 pub use watch::{Watch, Watched};
 
 /// Changes of one delivery: some 30 KB.

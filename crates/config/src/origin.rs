@@ -2,8 +2,6 @@
 
 use std::{fmt, path::PathBuf};
 
-use serde_json::json;
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     Default,
@@ -29,18 +27,6 @@ impl Origin {
             Origin::Spider(_) => 2,
             Origin::Environment(_) => 3,
             Origin::Flag(_) => 4,
-        }
-    }
-
-    pub fn json(&self) -> serde_json::Value {
-        match self {
-            Origin::Default => json!({ "kind": "default" }),
-            Origin::File { path, line } => {
-                json!({ "kind": "file", "path": path.to_string_lossy(), "line": line })
-            }
-            Origin::Spider(name) => json!({ "kind": "spider", "name": name }),
-            Origin::Environment(variable) => json!({ "kind": "environment", "variable": variable }),
-            Origin::Flag(flag) => json!({ "kind": "flag", "flag": flag }),
         }
     }
 }

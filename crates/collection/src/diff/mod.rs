@@ -4,9 +4,7 @@
 //! are: see [`align`].
 
 mod align;
-mod html;
 mod pages;
-mod show;
 mod words;
 
 use std::collections::HashMap;
@@ -17,7 +15,6 @@ use align::{Same, align};
 pub use words::Part;
 use words::mark;
 
-pub use html::page;
 pub use pages::{ComparedVersion, Of, PageDiff, compare};
 
 /// Steps spent on words; the same bound as for lines, and shared by all changed stretches.

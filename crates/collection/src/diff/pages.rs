@@ -48,8 +48,8 @@ pub struct ComparedVersion {
     pub stopped: Option<Stopped>,
 }
 
-/// Without `new` the newest version, without `old` the one before the other. `context`: unchanged lines
-/// around changed ones.
+/// Without `new` the newest version, without `old` the one before the other. `context`: unchanged
+/// lines around changed ones.
 pub fn compare(
     archived: &Archived<'_>,
     story: &PageStory,
@@ -122,7 +122,8 @@ impl Side {
     }
 }
 
-/// Bytes that are no text have no lines; text of other kinds than pages (styles, scripts) has them as it is.
+/// Bytes that are no text have no lines; text of other kinds than pages (styles, scripts) has them
+/// as it is.
 fn comparable(opened: &Opened, url: String, version: usize, of: Of) -> Result<(), Error> {
     for problem in &opened.gathered.problems {
         match problem {

@@ -1,5 +1,5 @@
-//! How often pages changed, how often those below them, and how the time between visits has followed
-//! (Table 2 of Bouras et al.).
+//! How often pages changed, how often those below them, and how the time between visits has
+//! followed (Table 2 of Bouras et al.).
 
 use std::time::Duration;
 

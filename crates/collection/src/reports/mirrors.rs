@@ -1,5 +1,5 @@
-//! Sites with the same content, by one of VN's heuristics, with the evidence and how far each heuristic is to be
-//! trusted.
+//! Sites with the same content, by one of VN's heuristics, with the evidence and how far each
+//! heuristic is to be trusted.
 
 use seeder::{Comparison, Heuristic, Standing};
 use serde::Serialize;

@@ -5,14 +5,44 @@
 
 use aws_lc_rs::hmac;
 use model::Timestamp;
-use serde_json::{Value, json};
+use serde::Serialize;
 use store::history::ChangeEntry;
 use xxhash_rust::xxh3::xxh3_128;
 
-use config::{Kind, times};
+use config::Kind;
 
+/// Of the form of a delivery: it grows when a receiver would have to be changed.
+const VERSION: u32 = 1;
 /// Of a title: it is shown in a list, not read.
 const TITLE_CHARS_MAX: usize = 300;
+
+/// What is sent, as JSON.
+#[derive(Serialize)]
+struct Payload<'a> {
+    version: u32,
+    id: &'a str,
+    webhook: &'a str,
+    #[serde(serialize_with = "model::iso::time")]
+    sent: Timestamp,
+    /// Sent to see whether it arrives.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    test: bool,
+    changes: Vec<PayloadChange<'a>>,
+}
+
+#[derive(Serialize)]
+struct PayloadChange<'a> {
+    seq: i64,
+    kind: Option<Kind>,
+    url: &'a str,
+    site: &'a str,
+    spider: &'a str,
+    #[serde(serialize_with = "model::iso::time")]
+    at: Timestamp,
+    status: u16,
+    title: String,
+    bytes: u64,
+}
 
 pub struct Delivery {
     /// The same at every try, and of no other delivery of whatever collection.
@@ -33,22 +63,26 @@ impl Delivery {
         let last = changes.last().map_or(0, |entry| entry.at.0);
         let said = format!("{collection} {webhook} {after} {last}");
         let id = format!("{:032x}-{upto}", xxh3_128(said.as_bytes()));
-        let changes: Vec<Value> = changes.iter().map(change).collect();
-        Delivery::new(id, webhook, json!(changes), now)
+        Delivery::new(id, webhook, Some(changes), now)
     }
 
     /// One without changes, to see whether it arrives.
     pub fn of_test(webhook: &str, now: Timestamp) -> Delivery {
-        let mut delivery = Delivery::new(format!("test-{}", now.0), webhook, json!([]), now);
-        delivery.body = delivery.body.replacen('{', "{\"test\":true,", 1);
-        delivery
+        Delivery::new(format!("test-{}", now.0), webhook, None, now)
     }
 
-    fn new(id: String, webhook: &str, changes: Value, now: Timestamp) -> Delivery {
-        let body = json!({
-            "id": id, "webhook": webhook, "sent": times::iso(now), "changes": changes,
-        });
-        Delivery { id, body: body.to_string(), at: now }
+    /// Without changes, a test.
+    fn new(id: String, webhook: &str, changes: Option<&[ChangeEntry]>, now: Timestamp) -> Delivery {
+        let payload = Payload {
+            version: VERSION,
+            id: &id,
+            webhook,
+            sent: now,
+            test: changes.is_none(),
+            changes: changes.unwrap_or_default().iter().map(change).collect(),
+        };
+        let body = serde_json::to_string(&payload).expect("names and numbers are JSON");
+        Delivery { id, body, at: now }
     }
 
     pub fn signature(&self, key: &str) -> String {
@@ -60,23 +94,24 @@ impl Delivery {
     }
 }
 
-fn change(entry: &ChangeEntry) -> Value {
-    let title: String = entry.title.chars().take(TITLE_CHARS_MAX).collect();
-    json!({
-        "seq": entry.seq,
-        "kind": Kind::of(entry.change).map(Kind::word),
-        "url": entry.url,
-        "site": entry.site,
-        "spider": entry.spider,
-        "at": times::iso(entry.at),
-        "status": entry.status,
-        "title": title,
-        "bytes": entry.body_bytes,
-    })
+fn change(entry: &ChangeEntry) -> PayloadChange<'_> {
+    PayloadChange {
+        seq: entry.seq,
+        kind: Kind::of(entry.change),
+        url: &entry.url,
+        site: &entry.site,
+        spider: &entry.spider,
+        at: entry.at,
+        status: entry.status,
+        title: entry.title.chars().take(TITLE_CHARS_MAX).collect(),
+        bytes: entry.body_bytes,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
@@ -94,6 +129,7 @@ mod tests {
         let test = Delivery::of_test("a", Timestamp(5));
         let body: Value = serde_json::from_str(&test.body).unwrap();
         assert_eq!((&body["test"], &body["webhook"]), (&json!(true), &json!("a")));
+        assert_eq!(body["version"], 1);
         let id = |whose, after, now| Delivery::of_changes(whose, after, 9, &[], Timestamp(now)).id;
         assert_eq!(id(("c", "a"), 1, 5), id(("c", "a"), 1, 6));
         for other in [id(("c", "a"), 2, 5), id(("c", "b"), 1, 5), id(("d", "a"), 1, 5)] {

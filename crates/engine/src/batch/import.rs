@@ -41,22 +41,24 @@ const RECORDS_AT_ONCE: usize = 64;
 pub struct Imported {
     pub batch: i64,
     /// It was imported then, and there was nothing new now.
-    pub before: Option<Timestamp>,
+    #[serde(serialize_with = "model::iso::option")]
+    pub imported_before: Option<Timestamp>,
     /// Visits that brought a page, or said where it is.
     pub pages: u64,
     /// As a harvest counts them: no answer, or one that says that there is no such page now.
     pub failed: u64,
     pub robots: u64,
-    /// An earlier import has been through them.
-    pub there: u64,
+    /// Visits that an earlier import has been through.
+    pub already_imported: u64,
     /// Sites whose lease was over: given to somebody else, or given back.
     pub lost_sites: Vec<String>,
     /// Visits that were not taken, and why.
-    pub left: Vec<Left>,
+    pub not_taken: Vec<NotTaken>,
     /// Pages of the batch that were not visited.
     pub not_visited: u64,
     /// Sites of theirs that stay out with the batch, and until when.
     pub sites_out: u64,
+    #[serde(serialize_with = "model::iso::time")]
     pub until: Timestamp,
     /// Failed visits that were forgotten because no server of their site was ever reached, and their sites.
     pub unreached: u64,
@@ -64,17 +66,23 @@ pub struct Imported {
     pub damage: Vec<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub struct Left {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NotTaken {
     pub url: String,
+    #[serde(serialize_with = "model::iso::time")]
     pub at: Timestamp,
-    pub why: &'static str,
+    pub reason: NotTakenReason,
 }
 
-const NEWER: &str = "it was visited at home since";
-const UNKNOWN: &str = "it is no page of the collection any more";
-const BLOCKED: &str = "it is kept away from";
-const REFERS: &str = "it refers to a record that was not taken";
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotTakenReason {
+    VisitedSince,
+    NotInCollection,
+    Blocked,
+    /// It refers to a record that was not taken.
+    ReferenceMissing,
+}
 
 /// `partial`: also where pages are still to be visited.
 pub fn import(
@@ -116,7 +124,7 @@ pub fn import(
     let newest = Importer::new(&mut home, &moment, &away, &row, &mut done)?.run()?;
     home.house.archive.seal()?;
     if again && done.is_nothing() {
-        done.before = row.ended.or(Some(now));
+        done.imported_before = row.ended.or(Some(now));
         return Ok(done);
     }
     let frontier = &mut home.house.frontier;
@@ -138,7 +146,7 @@ pub fn some_are(n: u64, one: &str) -> String {
 impl Imported {
     fn is_nothing(&self) -> bool {
         self.pages + self.failed + self.robots == 0
-            && self.left.is_empty()
+            && self.not_taken.is_empty()
             && self.damage.is_empty()
     }
 }
@@ -154,7 +162,7 @@ fn known(
     let same = frontier.collection_id(now)? == header.collection;
     rows.into_iter().find(|row| same && row.id == header.batch).ok_or_else(|| {
         Failure::usage(
-            format!("the batch is none of {}", folder.display()),
+            format!("this batch was not exported from {}", folder.display()),
             "name the collection that it was exported from with -C",
         )
     })
@@ -337,7 +345,7 @@ impl<'a> Importer<'a> {
             && refers.target_uri != url.as_str()
             && self.left.contains(&refers.target_uri)
         {
-            self.leave(url, at, REFERS);
+            self.leave(url, at, NotTakenReason::ReferenceMissing);
             return Ok(false);
         }
         Ok(true)
@@ -346,18 +354,20 @@ impl<'a> Importer<'a> {
     /// Whether the page is there, may be, and has not been visited since.
     fn is_news(&mut self, url: &CrawlUrl, at: Timestamp) -> Result<bool, Failure> {
         if self.home.house.stage.spiders.blocks.refuses_url(url).is_some() {
-            self.leave(url, at, BLOCKED);
+            self.leave(url, at, NotTakenReason::Blocked);
             return Ok(false);
         }
         self.newest = self.newest.max(Some(at));
         let away = self.away.frontier.last_visit(url)?;
         match self.home.house.frontier.last_visit(url)? {
-            None => self.leave(url, at, UNKNOWN),
+            None => self.leave(url, at, NotTakenReason::NotInCollection),
             Some(last) if last < Some(at) => return Ok(true),
             // The newest of the batch is in, so those before it are.
-            Some(last) if last == Some(at) || last == away.flatten() => self.done.there += 1,
-            Some(_) if Some(at) <= self.before => self.done.there += 1,
-            Some(_) => self.leave(url, at, NEWER),
+            Some(last) if last == Some(at) || last == away.flatten() => {
+                self.done.already_imported += 1
+            }
+            Some(_) if Some(at) <= self.before => self.done.already_imported += 1,
+            Some(_) => self.leave(url, at, NotTakenReason::VisitedSince),
         }
         Ok(false)
     }
@@ -367,9 +377,9 @@ impl<'a> Importer<'a> {
         Ok(found.is_none_or(|fetched| fetched < at))
     }
 
-    fn leave(&mut self, url: &CrawlUrl, at: Timestamp, why: &'static str) {
+    fn leave(&mut self, url: &CrawlUrl, at: Timestamp, reason: NotTakenReason) {
         self.left.insert(url.as_str().to_owned());
-        self.done.left.push(Left { url: url.as_str().to_owned(), at, why });
+        self.done.not_taken.push(NotTaken { url: url.as_str().to_owned(), at, reason });
     }
 
     /// On disk first, then each in a transaction of its own.

@@ -1,11 +1,12 @@
 //! Batches: a closed unit of work that is chosen at home, harvested on another machine and brought back.
 //!
-//! [`file`] is how a batch travels, [`choose`] what goes into one, [`helpings`] how much of each site, [`outpost`] the
+//! [`file`] is how a batch travels, [`export`] makes one, [`choose`] says what goes into it, [`helpings`] how much of each site, [`outpost`] the
 //! folder in which it is harvested (a small collection of its own, so that a kill there loses nothing), [`reach`]
 //! whether it had a network at all, [`import`] the way home: the records enter the archive and are settled as those are
 //! that a crash left behind.
 
 pub mod choose;
+pub mod export;
 pub mod file;
 mod helpings;
 pub mod import;

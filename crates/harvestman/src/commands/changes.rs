@@ -28,6 +28,8 @@ use config::{
 
 mod atom;
 
+/// Words and title behind kind, time and size: a line fits 80 columns. URLs have a line of their own, whole.
+const ABOUT_WIDTH: usize = 37;
 /// Changes shown to people when they do not say how many.
 const LIMIT: u32 = 50;
 
@@ -138,15 +140,14 @@ fn table(page: &ChangePage, command: &str, now: Timestamp) -> String {
     for row in &page.rows {
         let size = if row.kind == Kind::Gone { String::new() } else { bytes(row.bytes) };
         let (kind, at) = (row.kind.word(), times::iso(row.at));
-        let _ = writeln!(text, "{kind:<8}  {at}  {size:>9}  {}", printable(&row.url));
         let (title, count) = (printable(&row.title), word_count(row));
-        let second: Vec<&str> = [title.as_ref(), count.as_deref().unwrap_or_default()]
+        let about: Vec<&str> = [count.as_deref().unwrap_or_default(), title.as_ref()]
             .into_iter()
             .filter(|s| !s.is_empty())
             .collect();
-        if !second.is_empty() {
-            let _ = writeln!(text, "{:43}{}", "", fit(&second.join("; "), 100));
-        }
+        let about = fit(&about.join("; "), ABOUT_WIDTH).into_owned();
+        let line = format!("{kind:<8}  {at}  {size:>9}  {about}");
+        let _ = writeln!(text, "{}\n    {}", line.trim_end(), printable(&row.url));
     }
     let _ = match page.rows.last() {
         None => writeln!(text, "no changes"),

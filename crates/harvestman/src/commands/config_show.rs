@@ -1,12 +1,11 @@
 //! `config`: every key with its value and where that comes from. The listing is itself a `harvest.toml`.
 
-use serde_json::json;
-
 use super::{Context, config_check};
 use crate::{
     cli::{ConfigAction, ConfigArgs},
-    terminal::print,
+    terminal::{print, print_json},
 };
+use collection::settings::settings;
 use config::{
     Config, Reach, Secret, Setting,
     failure::{Exit, Failure},
@@ -22,7 +21,10 @@ pub fn run(context: &Context, args: &ConfigArgs) -> Result<Exit, Failure> {
         return config_check::run(context, args);
     }
     let config = context.config(args.flags.values())?;
-    print(&if context.json { as_json(&config) } else { as_toml(&config) })?;
+    match context.json {
+        true => print_json(&settings(&config))?,
+        false => print(&as_toml(&config))?,
+    }
     Ok(Exit::Done)
 }
 
@@ -108,25 +110,6 @@ fn remark_of(setting: &Setting) -> String {
     format!("{}{reach}", printable(&setting.origin.to_string()))
 }
 
-fn as_json(config: &Config) -> String {
-    let settings: Vec<serde_json::Value> = config
-        .settings()
-        .iter()
-        .map(|setting| {
-            json!({
-                "key": setting.key.name,
-                "value": setting.value.shown(setting.key).json(),
-                "origin": setting.origin.json(),
-                "default": setting.key.default,
-                "about": setting.key.doc,
-                "reach": setting.key.reach.word(),
-                "live": setting.key.live,
-            })
-        })
-        .collect();
-    format!("{:#}\n", serde_json::Value::Array(settings))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,16 +156,17 @@ mod tests {
             assert!(shown.contains(part), "{part} in {shown}");
         }
         let tables = format!("{:?} {:?}", config.credentials, config.logins);
-        for text in [shown, as_json(&config), tables, format!("{:?}", config.settings())] {
+        let json = serde_json::to_string(&settings(&config)).unwrap();
+        for text in [shown, json, tables, format!("{:?}", config.settings())] {
             assert!(!text.contains("hush"), "{text}");
         }
     }
 
     #[test]
     fn the_json_listing_has_every_key() {
-        let json: serde_json::Value = serde_json::from_str(&as_json(&Config::defaults())).unwrap();
-        assert_eq!(json.as_array().unwrap().len(), keys::KEYS.len());
-        assert_eq!(json[0]["key"], "crawl.pages");
-        assert_eq!(json[0]["origin"]["kind"], "default");
+        let json = serde_json::to_value(settings(&Config::defaults())).unwrap();
+        assert_eq!(json["total"], keys::KEYS.len());
+        assert_eq!(json["rows"][0]["key"], "crawl.pages");
+        assert_eq!(json["rows"][0]["origin"]["kind"], "default");
     }
 }

@@ -11,12 +11,17 @@ use crate::{
     results::{is_stdout, not_beside_json, write_markup},
     terminal::{print, print_json, wants_colour},
 };
-use collection::diff::{ComparedVersion, Of, PageDiff, compare, page};
+use collection::diff::{ComparedVersion, Of, PageDiff, compare};
 use config::{
     amounts::{number, some},
     failure::{Exit, Failure},
     times::iso,
 };
+
+mod html;
+#[cfg(test)]
+mod tests;
+mod text;
 
 pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, Failure> {
     if let Some(path) = &args.html {
@@ -37,7 +42,7 @@ pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, Failure> {
         kept::remark_noarchive(context, &diff.url);
     }
     if let Some(path) = &args.html {
-        write_markup(path, &page(&diff.url, &facts(&diff), &diff.diff))?;
+        write_markup(path, &html::page(&diff.url, &facts(&diff), &diff.diff))?;
         if !is_stdout(path) {
             context.say(&format!("written to {}", path.display()));
         }
@@ -50,7 +55,7 @@ pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, Failure> {
             Colour::Always => true,
             Colour::Never => false,
         };
-        print(&text(&diff, coloured))?;
+        print(&unified(&diff, coloured))?;
     }
     Ok(Exit::Done)
 }
@@ -94,13 +99,14 @@ fn summary(diff: &PageDiff) -> String {
     }
 }
 
-fn text(diff: &PageDiff, coloured: bool) -> String {
+/// As `diff -u` has it, with what came of it below.
+fn unified(diff: &PageDiff, coloured: bool) -> String {
     let (bold, plain) = if coloured { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
     let url = printable(&diff.url);
     let mut text = String::new();
     let _ = writeln!(text, "{bold}--- {url} {}{plain}", name(&diff.old));
     let _ = writeln!(text, "{bold}+++ {url} {}{plain}", name(&diff.new));
-    text.push_str(&diff.diff.text(coloured));
+    text.push_str(&text::text(&diff.diff, coloured));
     for fact in &facts(diff)[1..] {
         let _ = writeln!(text, "{}", printable(fact));
     }

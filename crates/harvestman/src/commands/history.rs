@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use harvester::clock::RealClock;
-use model::{Clock, Timestamp, printable};
+use model::{Clock, Timestamp, fit, printable};
 
 use super::{
     Context,
@@ -24,6 +24,10 @@ use config::{
     failure::{Exit, Failure},
     times::{self, span},
 };
+
+const LINE_WIDTH: usize = 80;
+/// Where it is said what the visits of a run found.
+const INDENT: usize = 5;
 
 pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, Failure> {
     let story = Story::find(context, &args.url)?;
@@ -56,9 +60,7 @@ fn text(history: &History, lent: Option<&Lent>, now: Timestamp) -> String {
         text.push_str("no visit yet\n");
         return text;
     }
-    text.push_str(
-        "  #  from                  last seen             visits  status       size  what\n",
-    );
+    text.push_str("  #  from                  last seen             visits  status       size\n");
     let hidden = history.total - history.rows.len();
     if hidden > 0 {
         let _ = writeln!(text, "     … {} earlier; --all shows them", number(hidden as u64));
@@ -76,19 +78,19 @@ fn write_run(text: &mut String, run: &Run) {
     };
     let status = if run.status == 0 { "-".to_owned() } else { run.status.to_string() };
     let last = if run.visits > 1 { times::iso(run.last) } else { String::new() };
-    let _ = write!(
+    let (first, visits) = (times::iso(run.first), number(run.visits as u64));
+    let _ = writeln!(
         text,
-        "{version:>3}  {:<20}  {last:<20}  {:>6}  {status:>6}  {size:>9}  {}",
-        times::iso(run.first),
-        number(run.visits as u64),
-        printable(&words(run)),
+        "{version:>3}  {first:<20}  {last:<20}  {visits:>6}  {status:>6}  {size:>9}",
     );
-    if let Some(record) = run.record {
-        let _ = write!(text, " (volume {} at {})", record.volume, record.offset);
-    } else if run.has_content() {
-        text.push_str(" (its content is no longer kept)");
-    }
-    text.push('\n');
+    let place = match run.record {
+        Some(record) => format!(" (volume {} at {})", record.volume, record.offset),
+        None if run.has_content() => " (its content is no longer kept)".to_owned(),
+        None => String::new(),
+    };
+    let words = words(run);
+    let room = LINE_WIDTH.saturating_sub(INDENT + place.chars().count());
+    let _ = writeln!(text, "{:INDENT$}{}{place}", "", fit(&printable(&words), room));
 }
 
 /// `changed; unchanged for 3d`.
@@ -131,6 +133,8 @@ fn words(run: &Run) -> String {
 mod tests {
     use std::time::Duration;
 
+    use model::RecordLocation;
+
     use super::*;
 
     fn run(kind: RunKind, visits: usize) -> Run {
@@ -168,5 +172,18 @@ mod tests {
         let target = Some("http://b.example/".to_owned());
         let led = Run { target, ..run(RunKind::Redirected, 1) };
         assert_eq!(said(led), "redirected to http://b.example/");
+    }
+
+    #[test]
+    fn lines_fit_a_terminal() {
+        let target = Some(format!("https://b.example/{}", "long/".repeat(40)));
+        let record = Some(RecordLocation { volume: 123, offset: 1 << 40, length: 1 });
+        let bytes = 1 << 40;
+        let long = Run { target, record, bytes, ..run(RunKind::Redirected, 1_234_567) };
+        let mut text = String::new();
+        write_run(&mut text, &long);
+        write_run(&mut text, &Run { version: Some(999), ..run(RunKind::Changed, 9_999) });
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains("(volume 123 at "), "{text}");
     }
 }

@@ -30,7 +30,8 @@ pub fn remark_missing(
     }
 }
 
-/// What the page asks for is about giving it to others: who runs the collection may read it, and must know.
+/// What the page asks for is about giving it to others: who runs the collection may read it, and
+/// must know.
 pub fn remark_noarchive(context: &Context, url: &str) {
     context.say(&format!("the page says noarchive: {url} is shown to you and left out of exports"));
 }

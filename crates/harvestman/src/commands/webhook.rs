@@ -3,24 +3,25 @@
 use std::{fmt::Write, sync::Arc};
 
 use harvester::clock::RealClock;
-use model::{Clock, Timestamp};
-use serde_json::{Value, json};
-use store::{census::Census, collection::Collection, webhooks::DeadLetter};
+use model::{Clock, Timestamp, printable};
+use store::{census::Census, collection::Collection};
 
 use super::Context;
 use crate::{
     cli::{WebhookArgs, WebhookCommand},
-    terminal::print,
+    terminal::{print, print_json},
 };
-use collection::webhook::{self, Courier, PAUSE, Round, client::Client, payload::Delivery};
+use collection::{
+    Error,
+    webhook::{self, Courier, DeadLetterRow, Deliveries, WebhookRow},
+};
 use config::{
-    Config, Kind, Webhook,
+    Config,
     amounts::{number, some},
     failure::{Exit, Failure},
     setup::Setup,
     times,
 };
-use model::printable;
 
 pub fn run(context: &Context, args: &WebhookArgs) -> Result<Exit, Failure> {
     let config = || context.config(Vec::new());
@@ -30,7 +31,7 @@ pub fn run(context: &Context, args: &WebhookArgs) -> Result<Exit, Failure> {
             (config, mistakes) if config.webhooks.is_empty() && !mistakes.is_empty() => {
                 Err(Failure::usage(
                     "no webhook could be read: the settings have a mistake",
-                    "mend it; `harvestman config check` names all of them",
+                    "correct it; `harvestman config check` lists all of them",
                 ))
             }
             (config, _) => list(context, &config),
@@ -44,104 +45,73 @@ pub fn run(context: &Context, args: &WebhookArgs) -> Result<Exit, Failure> {
 
 fn list(context: &Context, config: &Config) -> Result<Exit, Failure> {
     let census = Census::open(&Collection::open(&context.folder)?)?;
-    let (mut rows, mut text) = (Vec::new(), String::new());
     let now = RealClock::new().now();
-    for table in &config.webhooks {
-        let place = census.webhook(&table.name)?;
-        let waiting = webhook::waiting(&census, table, place.as_ref())?;
-        let dead: u64 = census.dead_letters(Some(&table.name))?.iter().map(|d| d.changes).sum();
-        let next = place.as_ref().and_then(|place| webhook::next_try(place, now));
-        let anew = place.as_ref().is_some_and(|place| place.tries == 0);
-        let error = place.as_ref().map_or("", |place| &place.error);
-        let delivered = place.as_ref().map_or(0, |place| place.delivered);
-        let last = place.as_ref().and_then(|place| place.last);
-        rows.push(json!({
-            "name": table.name, "url": table.shown_url(), "spider": table.spider,
-            "site": table.site, "kinds": words(table), "waiting": waiting,
-            "delivered": delivered, "last": last.map(times::iso), "error": error,
-            "tries": place.as_ref().map_or(0, |place| place.tries),
-            "next": next.map(times::iso), "dead": dead,
-        }));
-        let _ = writeln!(text, "{} → {}", printable(&table.name), table.shown_url());
-        let _ = write!(text, "    {} delivered", number(delivered));
-        if let Some(last) = last {
-            let _ = write!(text, ", last {}", times::ago(last, now));
-        }
-        let _ = writeln!(text, ", {} waiting, {} given up", number(waiting), number(dead));
-        if !error.is_empty() {
-            let sooner = if anew { ", or with the next crawl" } else { "" };
-            let when = next.map_or(String::new(), |at| {
-                format!("; next try {}{sooner}", times::until(at, now))
-            });
-            let _ = writeln!(text, "    last trouble: {}{when}", printable(error));
-        }
-    }
+    let webhooks = webhook::status(&census, config, now)?;
     if context.json {
-        return print(&format!("{}\n", Value::from(rows))).map(|()| Exit::Done);
+        return print_json(&webhooks).map(|()| Exit::Done);
     }
-    if config.webhooks.is_empty() {
+    if webhooks.rows.is_empty() {
         context
             .say("there is no webhook; docs/webhooks.md says how to write one into harvest.toml");
     }
+    let mut text = String::new();
+    webhooks.rows.iter().for_each(|row| write_webhook(&mut text, row, now));
     print(&text).map(|()| Exit::Done)
 }
 
-fn words(table: &Webhook) -> Vec<&'static str> {
-    let kinds = if table.kinds.is_empty() { &Kind::ALL[..] } else { &table.kinds };
-    kinds.iter().map(|kind| kind.word()).collect()
+fn write_webhook(text: &mut String, row: &WebhookRow, now: Timestamp) {
+    let _ = writeln!(text, "{} → {}", printable(&row.name), row.url);
+    let _ = write!(text, "    {} delivered", number(row.delivered));
+    if let Some(last) = row.last_delivered {
+        let _ = write!(text, ", last {}", times::ago(last, now));
+    }
+    let (waiting, given_up) = (number(row.waiting), number(row.given_up));
+    let _ = writeln!(text, ", {waiting} waiting, {given_up} given up");
+    if let Some(error) = &row.error {
+        let sooner = if row.tries == 0 { ", or with the next crawl" } else { "" };
+        let when = row
+            .next_try
+            .map_or(String::new(), |at| format!("; next try {}{sooner}", times::until(at, now)));
+        let _ = writeln!(text, "    last error: {}{when}", printable(error));
+    }
 }
 
 fn deliver(context: &Context, config: &Config) -> Result<Exit, Failure> {
-    let mut courier = opened(context, config)?;
-    let (mut delivered, mut failed) = (0, Vec::new());
-    for (at, name) in courier.names().into_iter().enumerate() {
-        loop {
-            match courier.round(at, true)? {
-                Round::Idle | Round::Waiting => break,
-                Round::Delivered(changes) => delivered += changes as u64,
-                Round::Failed(why) | Round::Buried(why) => {
-                    failed.push(json!({ "webhook": name, "error": why }));
-                    break;
-                }
-            }
-            std::thread::sleep(PAUSE);
-        }
-    }
+    let done = webhook::deliver(&mut opened(context, config)?)?;
+    delivered(context, &done)
+}
+
+fn retry(context: &Context, config: &Config, ids: &[i64]) -> Result<Exit, Failure> {
+    let census = Census::open(&Collection::open(&context.folder)?)?;
+    let done = webhook::retry(&census, ids, || opened(context, config))?;
+    delivered(context, &done)
+}
+
+fn delivered(context: &Context, done: &Deliveries) -> Result<Exit, Failure> {
     if context.json {
-        print(&format!("{}\n", json!({ "delivered": delivered, "failed": failed })))?;
+        print_json(done)?;
     } else {
-        context.say(&format!("{} delivered", some(delivered, "change")));
-        for failure in &failed {
-            let text =
-                |name: &str| printable(failure[name].as_str().unwrap_or_default()).into_owned();
-            context.say(&format!(
-                "{} did not take its delivery: {}",
-                text("webhook"),
-                text("error")
-            ));
+        context.say(&format!("{} delivered", some(done.delivered, "change")));
+        for failed in &done.failed {
+            let (name, error) = (printable(&failed.webhook), printable(&failed.error));
+            context.say(&format!("{name} did not accept its delivery: {error}"));
         }
     }
-    Ok(if failed.is_empty() { Exit::Done } else { Exit::NothingFetched })
+    Ok(if done.failed.is_empty() { Exit::Done } else { Exit::NothingFetched })
 }
 
 fn dead(context: &Context) -> Result<Exit, Failure> {
     let census = Census::open(&Collection::open(&context.folder)?)?;
-    let letters = census.dead_letters(None)?;
+    let letters = webhook::dead(&census)?;
     if context.json {
-        let row = |letter: &DeadLetter| {
-            json!({ "id": letter.id, "webhook": letter.webhook, "changes": letter.changes,
-                    "after": letter.after, "upto": letter.upto, "since": times::iso(letter.since),
-                    "at": times::iso(letter.at), "tries": letter.tries, "error": letter.error })
-        };
-        let rows: Vec<Value> = letters.iter().map(row).collect();
-        return print(&format!("{}\n", Value::from(rows))).map(|()| Exit::Done);
+        return print_json(&letters).map(|()| Exit::Done);
     }
-    if letters.is_empty() {
+    if letters.rows.is_empty() {
         context.say("nothing was given up");
     }
     let (mut text, now) = (String::new(), RealClock::new().now());
-    for letter in &letters {
-        let DeadLetter { id, webhook, changes, tries, error, at, .. } = letter;
+    for letter in &letters.rows {
+        let DeadLetterRow { id, webhook, changes, tries, error, at, .. } = letter;
         let (webhook, error) = (printable(webhook), printable(error));
         let when = times::ago(*at, now);
         let (changes, tries) = (some(*changes, "change"), tries_of(*tries));
@@ -154,77 +124,26 @@ fn tries_of(tries: u32) -> String {
     if tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") }
 }
 
-fn retry(context: &Context, config: &Config, ids: &[i64]) -> Result<Exit, Failure> {
-    let census = Census::open(&Collection::open(&context.folder)?)?;
-    let letters = census.dead_letters(None)?;
-    if let Some(id) = ids.iter().find(|id| !letters.iter().any(|letter| letter.id == **id)) {
-        return Err(Failure::usage(
-            format!("there is no dead letter {id}"),
-            "`harvestman webhook dead` lists them",
-        ));
-    }
-    let mut courier = opened(context, config)?;
-    let (mut arrived, mut failed) = (0, None);
-    for letter in letters.iter().filter(|l| ids.is_empty() || ids.contains(&l.id)) {
-        let (changes, why) = courier.raise(letter)?;
-        arrived += changes;
-        if let Some(why) = why {
-            failed = Some(format!("{} did not take it: {why}", letter.webhook));
-            break;
-        }
-        std::thread::sleep(PAUSE);
-    }
-    if context.json {
-        print(&format!("{}\n", json!({ "delivered": arrived, "error": failed })))?;
-    } else {
-        context.say(&format!("{} delivered", some(arrived, "change")));
-        failed.iter().for_each(|why| context.say(&printable(why)));
-    }
-    Ok(if failed.is_none() { Exit::Done } else { Exit::NothingFetched })
-}
-
 fn test(context: &Context, config: &Config, name: Option<&str>) -> Result<Exit, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
-    let wanted = |table: &&Webhook| name.is_none_or(|name| table.name == name);
-    let tables: Vec<&Webhook> = config.webhooks.iter().filter(wanted).collect();
-    if tables.is_empty() {
-        return Err(none(name));
-    }
     let setup = Setup::new(config, &context.folder)?;
-    let client = Client::new(config, &setup.http, setup.dns.clone(), clock.clone())?;
-    let (mut rows, mut good) = (Vec::new(), true);
-    for table in tables {
-        let outcome = tried(&client, table, clock.now())?;
-        good &= outcome.is_ok();
-        let error = outcome.err();
-        match &error {
-            None => context.say(&format!("{}: it arrived", printable(&table.name))),
-            Some(why) => context.say(&format!("{}: {}", printable(&table.name), printable(why))),
-        }
-        rows.push(json!({ "webhook": table.name, "arrived": error.is_none(), "error": error }));
-    }
+    let tested = webhook::test(config, &setup, name, &clock)?;
     if context.json {
-        print(&format!("{}\n", Value::from(rows)))?;
+        print_json(&tested)?;
+    } else {
+        for row in &tested.rows {
+            let outcome = row.error.as_deref().unwrap_or("it arrived");
+            context.say(&format!("{}: {}", printable(&row.webhook), printable(outcome)));
+        }
     }
-    Ok(if good { Exit::Done } else { Exit::NothingFetched })
+    let arrived = tested.rows.iter().all(|row| row.arrived);
+    Ok(if arrived { Exit::Done } else { Exit::NothingFetched })
 }
 
-fn tried(client: &Client, table: &Webhook, now: Timestamp) -> Result<Result<(), String>, Failure> {
-    let delivery = Delivery::of_test(&table.name, now);
-    Ok(client.post(&table.url, &table.key()?, &delivery))
-}
-
-fn opened(context: &Context, config: &Config) -> Result<Courier, Failure> {
+fn opened(context: &Context, config: &Config) -> Result<Courier, Error> {
     let clock: Arc<dyn Clock> = Arc::new(RealClock::new());
     let setup = Setup::new(config, &context.folder)?;
     let collection = Collection::open(&context.folder)?;
-    webhook::courier(config, &setup, &collection, &clock)?.ok_or_else(|| none(None))
-}
-
-fn none(name: Option<&str>) -> Failure {
-    let sentence = match name {
-        Some(name) => format!("there is no webhook {name:?}"),
-        None => "there is no webhook".to_owned(),
-    };
-    Failure::usage(sentence, "write a [[webhook]] into harvest.toml: see docs/webhooks.md")
+    let courier = webhook::courier(config, &setup, &collection, &clock)?;
+    courier.ok_or(Error::WebhookUnknown { name: None })
 }

@@ -208,10 +208,10 @@ fn a_running_crawl_takes_up_new_seeds() {
 #[test]
 fn init_makes_a_configuration_once_and_config_shows_where_values_come_from() {
     let world = small().variable("HARVESTMAN_FETCH_TIMEOUT", "20s");
-    world.run(&["init"]).exits(0).says(&["made", "harvest.toml", "next:"]);
+    world.run(&["init"]).exits(0).says(&["created", "harvest.toml", "next:"]);
     let file = world.folder.join("harvest.toml");
     std::fs::write(&file, "[etiquette]\ndelay = \"3s\"\n").unwrap();
-    world.run(&["init"]).exits(0).says(&["is there already"]);
+    world.run(&["init"]).exits(0).says(&["exists and was left"]);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "[etiquette]\ndelay = \"3s\"\n");
     let shown = world.run(&["config", "--pages", "9"]);
     shown.exits(0);

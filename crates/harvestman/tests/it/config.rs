@@ -50,8 +50,8 @@ fn config_check_of_a_good_configuration_exits_with_0_and_says_what_needs_a_resta
     world.run(&["config", "check", "--delay", "soon"]).exits(2);
     let json = world.run(&["config", "check", "--json"]).json();
     assert_eq!(json["mistakes"].as_array().unwrap().len(), 0, "{json:#}");
-    assert_eq!(json["live"][0], "etiquette.delay");
-    assert_eq!(json["restart"][0], "crawl.active_sites");
+    assert_eq!(json["live"][0]["key"], "etiquette.delay");
+    assert_eq!(json["restart"][0]["key"], "crawl.active_sites");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! What `--json` writes is what docs/json.md says, field by field.
 //!
-//! Each command of [`COMMANDS`] is run on one small collection. Every path of its output is in the table of its
-//! section, and every path of the table was seen, except those whose meaning says `(when …)`.
+//! Each command of [`COMMANDS`] is run on one small collection. Every path of its output is in the
+//! table of its section, and every path of the table was seen, except those whose meaning says
+//! `(when …)`.
 
 use std::{
     collections::BTreeSet,
@@ -22,9 +23,10 @@ use crate::{
     world::World,
 };
 
-/// A heading of docs/json.md, and the command lines whose output its table describes. In them `{home}` is a page
-/// that changed, `{copy}` one with the content of another, `{old}` one that was gone and came back, `{moved}` a
-/// redirect, `{part}` a page that was cut; `{out}` a new folder, `{file}` a new file and `{site}` the site.
+/// A heading of docs/json.md, and the command lines whose output its table describes. In them
+/// `{home}` is a page that changed, `{copy}` one with the content of another, `{old}` one that was
+/// gone and came back, `{moved}` a redirect, `{part}` a page that was cut; `{out}` a new folder,
+/// `{file}` a new file, `{away}` the folder of a batch that was harvested and `{site}` the site.
 const COMMANDS: &[(&str, &[&[&str]])] = &[
     (
         "harvestman history",
@@ -50,10 +52,22 @@ const COMMANDS: &[(&str, &[&[&str]])] = &[
     ("harvestman report mirrors", &[&["report", "mirrors", "--heuristic", "same-home"]]),
     ("harvestman export directory", &[&["export", "directory", "--out", "{out}"]]),
     ("harvestman check", &[&["check"]]),
+    ("harvestman config", &[&["config", "--delay", "1s"]]),
+    ("harvestman config check", &[&["config", "check", "--delay", "soon"]]),
+    ("harvestman init", &[&["init"]]),
+    ("harvestman webhook list", &[&["webhook"]]),
+    ("harvestman webhook test", &[&["webhook", "test"]]),
+    ("harvestman webhook dead", &[&["webhook", "dead"]]),
+    ("harvestman webhook deliver", &[&["webhook", "deliver"]]),
+    ("harvestman webhook retry", &[&["webhook", "retry", "--all"]]),
     ("harvestman thin", &[&["thin", "--dry-run"], &["thin"]]),
     ("harvestman forget", &[&["forget", "{copy}", "--dry-run"], &["forget", "{copy}"]]),
     ("harvestman forget --list", &[&["forget", "--list"]]),
     ("harvestman forget --undo", &[&["forget", "--undo", "{copy}"]]),
+    ("harvestman batch export", &[&["batch", "export", "{file}"]]),
+    ("harvestman batch cancel", &[&["batch", "cancel", "1"]]),
+    ("harvestman batch import", &[&["batch", "import", "{away}"]]),
+    ("harvestman batch list", &[&["batch"]]),
 ];
 
 #[test]
@@ -143,7 +157,8 @@ fn flatten(value: &Value, at: &str, section: &Section, seen: &mut BTreeSet<Strin
 
 static NAMES: LazyLock<AtomicUsize> = LazyLock::new(|| AtomicUsize::new(0));
 
-/// A collection with versions, a redirect, a page that was gone, duplicates, a page that was cut, and a mirror.
+/// A collection with versions, a redirect, a page that was gone, duplicates, a page that was cut,
+/// and a mirror.
 struct Stage {
     world: World,
     port: u16,
@@ -162,7 +177,8 @@ impl Stage {
         let world = World::new(WebOptions::default());
         fs::create_dir_all(&world.folder).unwrap();
         let settings = format!(
-            "[fetch]\nbody_bytes_max = '8KB'\n\
+            "[fetch]\nbody_bytes_max = '8KB'\n[etiquette]\ndelay = '0s'\n\
+             [revisit]\nperiod = '1s'\nperiod_min = '1s'\n\
              [store]\nkeep = 'all 1s, then 1 per 365d'\n\
              [[webhook]]\nname = 'mine'\nurl = 'http://127.0.0.1:{0}/hook'\nsecret = 'hush'\n\
              tries = 1\nsite = 'a.test:{0}'\n",
@@ -209,8 +225,22 @@ impl Stage {
             "{part}" => self.url("a.test", "long"),
             "{site}" => format!("a.test:{}", self.port),
             "{out}" | "{file}" => fresh.display().to_string(),
+            "{away}" => self.harvested(fresh),
             word => word.to_owned(),
         }
+    }
+}
+
+impl Stage {
+    /// A batch that was harvested into this folder.
+    fn harvested(&self, folder: &Path) -> String {
+        let batch = self.world.temp.path().join("away.batch");
+        let (batch, out) = (batch.display().to_string(), folder.display().to_string());
+        self.world.run(&["batch", "export", &batch]).exits(0);
+        let way = ["--resolve", "*.test=127.0.0.1"];
+        let args = [&["batch", "harvest", &batch, "--out", &out], &way[..]].concat();
+        self.world.run(&args).exits(0);
+        out
     }
 }
 

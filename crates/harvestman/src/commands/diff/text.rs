@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Diff, Line, LineKind, Part};
+use collection::diff::{Diff, Line, LineKind, Part};
 use model::printable;
 
 /// An unchanged stretch inside a changed line is shown up to here; a paragraph can be a screen long.
@@ -15,25 +15,23 @@ const CYAN: &str = "\x1b[36m";
 const MARK: &str = "\x1b[1;7m";
 const PLAIN: &str = "\x1b[0m";
 
-impl Diff {
-    /// The hunks, without a head. No byte of the texts can steer the terminal.
-    pub fn text(&self, coloured: bool) -> String {
-        let mut text = String::new();
-        for hunk in &self.hunks {
-            let place = format!(
-                "@@ -{},{} +{},{} @@",
-                hunk.old_line, hunk.old_count, hunk.new_line, hunk.new_count
-            );
-            let _ = match coloured {
-                true => writeln!(text, "{CYAN}{place}{PLAIN}"),
-                false => writeln!(text, "{place}"),
-            };
-            for line in &hunk.lines {
-                write_line(&mut text, line, coloured);
-            }
+/// The hunks, without a head. No byte of the texts can steer the terminal.
+pub fn text(diff: &Diff, coloured: bool) -> String {
+    let mut text = String::new();
+    for hunk in &diff.hunks {
+        let place = format!(
+            "@@ -{},{} +{},{} @@",
+            hunk.old_line, hunk.old_count, hunk.new_line, hunk.new_count
+        );
+        let _ = match coloured {
+            true => writeln!(text, "{CYAN}{place}{PLAIN}"),
+            false => writeln!(text, "{place}"),
+        };
+        for line in &hunk.lines {
+            write_line(&mut text, line, coloured);
         }
-        text
     }
+    text
 }
 
 fn write_line(text: &mut String, line: &Line, coloured: bool) {

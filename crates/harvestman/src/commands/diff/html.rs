@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use super::{Diff, Line, LineKind};
+use collection::diff::{Diff, Line, LineKind};
 use model::printable;
 
 const STYLE: &str = "\
