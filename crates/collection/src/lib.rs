@@ -4,13 +4,18 @@
 
 pub mod archived;
 mod cursor;
+pub mod decisions;
 pub mod diff;
 mod error;
+pub mod explain;
 pub mod links;
+pub mod page;
 pub mod pages;
 pub mod planner;
 pub mod replicas;
+pub mod run;
 pub mod sites;
+pub mod status;
 pub mod versions;
 pub mod webhook;
 

@@ -7,6 +7,7 @@ mod links;
 mod moments;
 mod pages;
 mod replicas;
+mod sites;
 
 use std::path::PathBuf;
 
@@ -36,6 +37,7 @@ pub use self::{
     moments::PageMoments,
     pages::{PageFilter, PagePlace, PageRow, PageSort, Period, SORTED_MAX, SortValue},
     replicas::{DocumentEntry, SiteStanding},
+    sites::{SiteFilter, SitePlace, SiteRow, SiteSort, SiteState},
 };
 
 pub struct Census {

@@ -4,8 +4,8 @@
 use std::fmt::Write;
 
 use harvester::clock::RealClock;
-use model::{Clock, CrawlUrl, Refusal, StoreError, Timestamp, limits::BREAKDOWNS_MAX};
-use seeder::{RuleStep, StepVerdict, parse_seed};
+use model::{Clock, StoreError, Timestamp, limits::BREAKDOWNS_MAX};
+use seeder::parse_seed;
 use serde_json::{Value, json};
 use store::{
     census::Census,
@@ -120,19 +120,4 @@ fn lift_one(collection: &Collection, what: &str) -> Result<u64, Failure> {
             "it takes the command up when it can; look again with: harvestman quarantine",
         )),
     }
-}
-
-/// What `explain` says of a page that is left alone, or whose site is.
-pub fn step(census: &Census, url: &CrawlUrl) -> Result<Option<RuleStep>, Failure> {
-    let rows = census.breakdowns()?;
-    let site = url.site_text();
-    let of_site = rows.iter().filter(|row| is_in(row) && row.site == site).count();
-    let own = rows.iter().any(|row| is_in(row) && row.url == url.as_str());
-    let (refusal, what) = match own {
-        true => (Refusal::quarantined(false), url.as_str()),
-        false if of_site >= BREAKDOWNS_MAX as usize => (Refusal::quarantined(true), site),
-        false => return Ok(None),
-    };
-    let why = format!("to have it read again: harvestman quarantine lift {what}");
-    Ok(Some(RuleStep { rule: refusal.rule, verdict: StepVerdict::Decided, why }))
 }

@@ -194,7 +194,7 @@ fn changes_are_told_once_and_scripts_go_on_where_they_were() {
     assert_eq!(stage.changes(&["--since", "1 hour ago"]).0.len(), 2);
     assert_eq!(stage.changes(&["--since", "now"]).0.len(), 0);
     let elsewhere = stage.world.run(&["changes", "--site", "elsewhere.example"]);
-    elsewhere.exits(2).says(&["there is no site"]);
+    elsewhere.exits(2).says(&["is not in this collection"]);
     assert_eq!(stage.changes(&["--spider", "default"]).0.len(), 2);
     let words = stage.world.run(&["changes"]);
     let folder = stage.world.folder.display();
