@@ -26,6 +26,8 @@ pub struct Place<'a> {
     pub small: bool,
     /// See [`Wishes::huge`].
     pub huge: bool,
+    /// See [`Wishes::before`].
+    pub before: Option<PathBuf>,
     peers: Vec<&'static Peer>,
 }
 
@@ -38,7 +40,9 @@ pub fn measure(
     fs::create_dir_all(scratch)?;
     let scratch = &fs::canonicalize(scratch)?;
     let peers = peers::named(&wishes.peers)?;
-    let place = Place { programs, scratch, results, small: wishes.small, huge: wishes.huge, peers };
+    let before = wishes.before.as_ref().map(fs::canonicalize).transpose()?;
+    let (small, huge) = (wishes.small, wishes.huge);
+    let place = Place { programs, scratch, results, small, huge, before, peers };
     room::furnish(scratch)?;
     if !wishes.small {
         results::write(results, "Machine", &machine::description())?;
@@ -50,7 +54,11 @@ pub fn measure(
         let text = format!("{text}\nLoad of the machine before: {load:.1}.\n");
         print!("{text}");
         if !place.small {
-            results::write(place.results, case, &text)?;
+            let title = match place.before {
+                Some(_) => format!("{case}, before and after"),
+                None => case.clone(),
+            };
+            results::write(place.results, &title, &text)?;
         }
     }
     Ok(())

@@ -18,6 +18,8 @@ use crate::{
 };
 
 const REPETITIONS: usize = 3;
+/// Beside an earlier program, where a few per cent are looked for.
+const REPETITIONS_BEFORE: usize = 5;
 /// Ours has to come to its end; a peer that is slower than this says what it has to say in a minute.
 const OURS_MAX: Duration = Duration::from_secs(900);
 const THEIRS_MAX: Duration = Duration::from_secs(60);
@@ -80,7 +82,7 @@ impl Contest {
         text += &self.table(place, Cores::Apart)?;
         let disk = Disk::of(&place.collection())?;
         let _ = writeln!(text, "\nOn disk: {}", disk.text(web.sites * web.pages));
-        if self.shared_too {
+        if self.shared_too && place.before.is_none() {
             text += "\nBoth cores for both:\n";
             text += &self.table(place, Cores::Shared)?;
         }
@@ -109,13 +111,18 @@ impl Contest {
         let mut entrants =
             vec![Entrant::Lean, Entrant::EverythingZstd, Entrant::Everything, Entrant::Floor];
         entrants.extend(place.wanted_peers().map(Entrant::Peer));
+        let mut repetitions = REPETITIONS;
+        if place.before.is_some() {
+            entrants = vec![Entrant::Everything, Entrant::Before];
+            repetitions = REPETITIONS_BEFORE;
+        }
         let score = |entrant: &Entrant| Score {
             title: entrant.title(place),
             entrant: *entrant,
             turns: Ok(Vec::new()),
         };
         let mut scores: Vec<Score> = entrants.iter().map(score).collect();
-        for _ in 0..if place.small { 1 } else { REPETITIONS } {
+        for _ in 0..if place.small { 1 } else { repetitions } {
             for score in &mut scores {
                 score.turn(self, place, cores)?;
             }

@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use anyhow::Context;
+
 use crate::{
     cases::Place,
     peers::{Peer, Stay, Task},
@@ -14,6 +16,8 @@ use crate::{
 pub enum Entrant {
     /// Our crawler with all it does for a page: archive, database, text, hashes, language, links.
     Everything,
+    /// The same of an earlier program.
+    Before,
     /// The same with volumes packed by zstd.
     EverythingZstd,
     /// Links and titles, as the crawlers of others take them: no bodies are kept, no text is taken. Requests and heads
@@ -37,6 +41,7 @@ impl Entrant {
     pub fn name(self) -> &'static str {
         match self {
             Entrant::Everything => "harvestman, everything on",
+            Entrant::Before => "harvestman before, everything on",
             Entrant::EverythingZstd => "harvestman, everything on, zstd",
             Entrant::Lean => "harvestman, links and titles",
             Entrant::Floor => "fetch only",
@@ -64,6 +69,10 @@ impl Entrant {
     ) -> anyhow::Result<Result<Job, String>> {
         Ok(match self {
             Entrant::Everything => Ok(ours(place, server, course)?),
+            Entrant::Before => {
+                let program = place.before.clone().context("there is no program before")?;
+                Ok(ours(place, server, course)?.of(program))
+            }
             Entrant::EverythingZstd => {
                 let mut job = ours(place, server, course)?;
                 job.environment("HARVESTMAN_STORE_COMPRESSION", "zstd");
@@ -72,7 +81,7 @@ impl Entrant {
             Entrant::Lean => {
                 let mut job = ours(place, server, course)?;
                 job.environment("HARVESTMAN_STORE_CONTENT_BYTES_MAX", "0");
-                job.environment("HARVESTMAN_GATHER_TEXT", "false");
+                job.environment("HARVESTMAN_PARSE_TEXT", "false");
                 Ok(job)
             }
             Entrant::Floor => Ok(floor(place, server, course)),
@@ -100,7 +109,7 @@ fn ours(place: &Place<'_>, server: &Server, course: &Course) -> anyhow::Result<J
     if course.polite.is_some() {
         // Each is to have its page a second: none may wait for another to be done.
         let sites = course.web.sites.to_string();
-        job.environment("HARVESTMAN_HARVESTER_SITES_IN_HAND", sites);
+        job.environment("HARVESTMAN_CRAWL_ACTIVE_SITES", sites);
     } else if course.web.latency_ms > 0 {
         // As many as the others may have: with the 200 of everyday, a tenth of a second each is 2,000 pages/s.
         job.environment("HARVESTMAN_ETIQUETTE_MAX_FETCHES", "1000");

@@ -246,7 +246,8 @@ fn reported(place: &Place<'_>) -> anyhow::Result<BTreeMap<String, BTreeSet<Strin
         .output()
         .context("report hazards")?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let rows: Vec<Value> = serde_json::from_slice(&output.stdout).context("report hazards")?;
+    let report: Value = serde_json::from_slice(&output.stdout).context("report hazards")?;
+    let rows = report["rows"].as_array().cloned().unwrap_or_default();
     let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for row in &rows {
         let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();

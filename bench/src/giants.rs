@@ -47,7 +47,7 @@ const GIANTS: &[Giant] = &[
     Giant { name: "deflate, 0.5 MB to 0.5 GB", body_bytes_max: BODY, aim: BOMB, make: || simulated(Hazard::Odd(Odd::DeflateBomb)) },
     Giant { name: "brotli, 1 KB to 1 GB", body_bytes_max: BODY, aim: BOMB, make: || simulated(Hazard::Odd(Odd::BrotliBomb)) },
     Giant { name: "zstd, 16 KB to 0.5 GB", body_bytes_max: BODY, aim: BOMB, make: || simulated(Hazard::Odd(Odd::ZstdBomb)) },
-    Giant { name: "ten codings", body_bytes_max: BODY, aim: BOMB, make: || simulated(Hazard::NestedCoding) },
+    Giant { name: "ten codings", body_bytes_max: BODY, aim: BOMB, make: || simulated(Hazard::NestedEncoding) },
     Giant { name: "zstd window of 128 MB", body_bytes_max: BODY, aim: BOMB, make: || simulated(Hazard::Odd(Odd::LargeWindow)) },
     Giant { name: "header lines without end", body_bytes_max: BODY, aim: (1_000.0, 1.0), make: header_flood },
     Giant { name: "a header line of 10 MB", body_bytes_max: BODY, aim: (1_000.0, 1.0), make: header_line },

@@ -104,6 +104,11 @@ impl Job {
         Job { program, arguments: Vec::new(), environment: Vec::new() }
     }
 
+    /// The same with another program.
+    pub fn of(self, program: PathBuf) -> Job {
+        Job { program, ..self }
+    }
+
     pub fn argument(&mut self, text: impl Into<String>) {
         self.arguments.push(text.into());
     }

@@ -1,5 +1,7 @@
 //! What is wanted of a run: the words behind `bench/run`.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, bail};
 
 use crate::peers::PEERS;
@@ -14,23 +16,31 @@ pub struct Wishes {
     pub small: bool,
     /// `frontier` with a hundred million URLs instead of five.
     pub huge: bool,
+    /// An earlier program of ours: the contests are between it and the one of today, and nobody else.
+    pub before: Option<PathBuf>,
 }
 
 impl Wishes {
     pub fn of(words: &[&str]) -> anyhow::Result<Wishes> {
         let peers = PEERS.iter().map(|peer| peer.name.to_owned()).collect();
-        let mut wishes = Wishes { cases: Vec::new(), peers, small: false, huge: false };
+        let mut wishes =
+            Wishes { cases: Vec::new(), peers, small: false, huge: false, before: None };
         let mut words = words.iter();
         while let Some(&word) = words.next() {
             match word {
                 "--small" => wishes.small = true,
                 "--huge" => wishes.huge = true,
+                "--before" => {
+                    let program = words.next().context("--before PROGRAM")?;
+                    wishes.before = Some(program.into());
+                    wishes.peers.clear();
+                }
                 "--peers" => {
                     let names = words.next().context("--peers spider,wget or --peers none")?;
                     wishes.peers = list(names);
                 }
                 word if word.starts_with("--") => {
-                    bail!("no option {word}: there are --small, --huge and --peers")
+                    bail!("no option {word}: there are --small, --huge, --peers and --before")
                 }
                 case => wishes.cases.push(case.to_owned()),
             }
@@ -56,6 +66,8 @@ mod tests {
         assert!(!wishes.small);
         assert!(Wishes::of(&["tls", "--peers", "none"]).unwrap().peers.is_empty());
         assert_eq!(Wishes::of(&["--small", "tls"]).unwrap().peers.len(), PEERS.len());
+        let wishes = Wishes::of(&["one-site", "--before", "old/harvestman"]).unwrap();
+        assert!(wishes.before.is_some() && wishes.peers.is_empty());
     }
 
     #[test]

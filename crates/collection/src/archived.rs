@@ -10,7 +10,9 @@ use store::{
     warc::{Adopted, Pair, Volumes},
 };
 
-use config::failure::{Exit, Failure};
+use serde::{Serialize, Serializer};
+
+use crate::Error;
 
 pub struct Archived<'a> {
     census: &'a Census,
@@ -25,7 +27,7 @@ impl<'a> Archived<'a> {
     }
 
     /// The exchange with its body decoded.
-    pub fn exchange(&self, at: RecordLocation) -> Result<Exchange, Failure> {
+    pub fn exchange(&self, at: RecordLocation) -> Result<Exchange, Error> {
         let Adopted { mut exchange, kind, .. } = self.read(at)?;
         if let EntryKind::SamePayload(refers) | EntryKind::NotModified(refers) = &kind {
             let original = self.read(self.original(refers, at)?)?.exchange;
@@ -47,44 +49,35 @@ impl<'a> Archived<'a> {
         Some(exchange.url.join(written).map_or_else(|_| written.to_owned(), |url| url.to_string()))
     }
 
-    fn read(&self, at: RecordLocation) -> Result<Adopted, Failure> {
+    fn read(&self, at: RecordLocation) -> Result<Adopted, Error> {
         let response = self.volumes.read_at(at)?;
         let pair = Pair { request: None, response };
-        Adopted::from_pair(at.volume, &pair).map_err(|what| {
-            Failure::fault(
-                format!("the record in volume {} cannot be read: {what}", at.volume),
-                "run harvestman check",
-            )
-        })
+        Adopted::from_pair(at.volume, &pair)
+            .map_err(|what| Error::RecordUnreadable { volume: at.volume, why: what.to_string() })
     }
 
     /// The record that holds the payload of the revisit at `at`.
-    fn original(&self, refers: &RefersTo, at: RecordLocation) -> Result<RecordLocation, Failure> {
+    fn original(&self, refers: &RefersTo, at: RecordLocation) -> Result<RecordLocation, Error> {
         let url = CrawlUrl::stored(&refers.target_uri).ok();
         let story = url.map(|url| self.census.page(&url)).transpose()?.flatten();
         let found = story.iter().flat_map(|story| &story.visits).find(|visit| {
             visit.record_date == Some(refers.date)
                 && visit.record.is_some_and(|record| record != at)
         });
-        found.and_then(|visit| visit.record).ok_or_else(|| Failure {
-            code: Exit::Usage,
-            sentence: format!(
-                "the content is no longer kept: it was archived with {}",
-                refers.target_uri
-            ),
-            what_to_do: "other versions may be: see harvestman history".to_owned(),
-        })
+        found
+            .and_then(|visit| visit.record)
+            .ok_or_else(|| Error::ContentNotKept { url: refers.target_uri.clone() })
     }
 }
 
-/// How much of a body the archive has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How much of a body the archive has; `stopped` of the exchange says why not the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Kept {
     Whole,
-    /// Its beginning, and why not the rest.
-    Beginning(Stopped),
-    /// The head alone, and why no body.
-    Nothing(Stopped),
+    Beginning,
+    /// The head alone.
+    Nothing,
 }
 
 impl Kept {
@@ -92,33 +85,26 @@ impl Kept {
     pub fn of(exchange: &Exchange) -> Kept {
         match exchange.stopped {
             None => Kept::Whole,
-            Some(why) if exchange.body.is_empty() => Kept::Nothing(why),
-            Some(why) => Kept::Beginning(why),
+            Some(_) if exchange.body.is_empty() => Kept::Nothing,
+            Some(_) => Kept::Beginning,
         }
-    }
-
-    /// What is missing, for people; nothing of a whole one.
-    pub fn words(self) -> Option<String> {
-        let (what, why) = match self {
-            Kept::Whole => return None,
-            Kept::Beginning(why) => ("only the beginning of its content is kept", why),
-            Kept::Nothing(why) => ("its content is not kept", why),
-        };
-        Some(format!("{what}: {}", missing_for(why)))
     }
 }
 
-fn missing_for(why: Stopped) -> &'static str {
-    match why {
-        Stopped::Type => "its type was not wanted (fetch.media_types)",
-        Stopped::Announced => "it was longer than is fetched (fetch.body_bytes_max)",
-        Stopped::Length => {
-            "it was longer than what is fetched or kept (fetch.body_bytes_max, store.content_bytes_max)"
-        }
-        Stopped::Time => "it took longer than the time for a visit",
-        Stopped::Disconnect => "the server hung up before its end",
-        Stopped::Coding => "it cannot be unpacked any further",
-    }
+/// As a word in answers.
+pub(crate) fn stopped_word<S: Serializer>(
+    stopped: &Option<Stopped>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    let word = stopped.map(|stopped| match stopped {
+        Stopped::Type => "type",
+        Stopped::Announced => "announced",
+        Stopped::Length => "length",
+        Stopped::Time => "time",
+        Stopped::Disconnect => "disconnect",
+        Stopped::Coding => "coding",
+    });
+    word.serialize(to)
 }
 
 /// What can be read from an exchange, links and all.

@@ -3,11 +3,13 @@
 //! A value for programs: the console answers with a status by it. The sentence and the advice that go with
 //! each stand here too, once for every front end.
 
-use std::fmt;
+use std::{fmt, path::PathBuf};
 
 use config::{amounts::number, failure::Failure};
-use model::StoreError;
+use model::{Stopped, StoreError, Timestamp, iso};
 use serde::Serialize;
+
+mod control;
 
 /// JSON: `{"error": "page-unknown", "url": …}`.
 #[derive(Debug, Serialize)]
@@ -55,6 +57,123 @@ pub enum Error {
         sort: &'static str,
         most: u64,
     },
+    /// The page is known, but none of its visits brought content that is kept.
+    NeverFetched {
+        url: String,
+    },
+    NoContent,
+    NoVersion {
+        version: usize,
+        versions: usize,
+    },
+    /// Thinning or a takedown has removed it.
+    VersionNotKept {
+        version: usize,
+    },
+    /// The page was first seen later.
+    NotSeenYet {
+        #[serde(serialize_with = "model::iso::time")]
+        at: Timestamp,
+        #[serde(serialize_with = "model::iso::time")]
+        first: Timestamp,
+    },
+    /// The content was archived once, with this page, and is no longer kept.
+    ContentNotKept {
+        url: String,
+    },
+    /// Only the head of the answer was archived.
+    ContentCut {
+        url: String,
+        version: usize,
+        #[serde(serialize_with = "as_stopped")]
+        stopped: Stopped,
+    },
+    RecordUnreadable {
+        volume: u32,
+        why: String,
+    },
+    /// There is nothing to compare it with.
+    OneVersion {
+        url: String,
+    },
+    /// It has no lines that could be compared.
+    NotText {
+        url: String,
+        version: usize,
+        media_type: String,
+    },
+    /// It has a source but no visible text.
+    NoVisibleText {
+        url: String,
+        version: usize,
+        media_type: String,
+    },
+    /// Files of an export would lie among those of the collection.
+    InsideCollection {
+        folder: PathBuf,
+    },
+    SpiderExists {
+        name: String,
+    },
+    /// The spider has no value of its own for this key.
+    SettingUnknown {
+        spider: String,
+        key: String,
+    },
+    NothingToChange,
+    /// What was given as a seed is none.
+    NoSeed {
+        given: String,
+        why: String,
+    },
+    /// What was given as something to block is none.
+    NoBlock {
+        given: String,
+        why: String,
+    },
+    /// No trap of this pattern, or none at all, is on the site. `lifted`: nothing of it is ever stopped.
+    TrapUnknown {
+        site: String,
+        pattern: Option<String>,
+        known: Vec<String>,
+        lifted: bool,
+    },
+    /// Nothing of this pattern, or nothing at all, was lifted on the site.
+    NotLifted {
+        site: String,
+        pattern: Option<String>,
+        lifted: Vec<String>,
+    },
+    /// None of these pages and sites has a page that could not be read.
+    NotQuarantined {
+        given: Vec<String>,
+    },
+    /// None of these is on the list of blocks; the first of them.
+    BlockUnknown {
+        first: String,
+        count: u64,
+    },
+    /// A list of seeds or blocks could be read only so far.
+    ListBroken {
+        file: String,
+        line: u64,
+        why: String,
+        taken: u64,
+    },
+    /// A collection was named as the source of its own seeds.
+    SameCollection {
+        collection: PathBuf,
+    },
+    /// What was asked is for a running crawl, and none runs.
+    NotRunning {
+        collection: PathBuf,
+    },
+    /// It makes no sense as things are.
+    Refused {
+        why: String,
+    },
+    /// The crawl that runs is of another version, and its answer cannot be read.
+    OtherVersion,
     /// The collection could not be read or written.
     Store {
         #[serde(serialize_with = "as_text")]
@@ -69,6 +188,10 @@ pub enum Error {
 
 fn as_text<S: serde::Serializer>(value: &impl fmt::Display, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(value)
+}
+
+fn as_stopped<S: serde::Serializer>(why: &Stopped, to: S) -> Result<S::Ok, S::Error> {
+    crate::archived::stopped_word(&Some(*why), to)
 }
 
 impl From<StoreError> for Error {
@@ -99,7 +222,9 @@ impl Error {
         match self {
             Error::NoUrl { given, why } => Failure::no_url(given, why),
             Error::PageUnknown { url, near } => {
-                let why = format!("see why with: harvestman explain {url}");
+                let why = format!(
+                    "see why with: harvestman explain {url}; add it with: harvestman seed {url}"
+                );
                 let what_to_do = match near {
                     Some(near) => format!("did you mean {near}? else {why}"),
                     None => why,
@@ -119,8 +244,8 @@ impl Error {
                 Failure::usage(format!("{given:?} is no {what}"), all)
             }
             Error::NoCursor { given } => Failure::usage(
-                format!("{given:?} is no cursor of this listing"),
-                "give the value of \"next\" with the same --sort, or leave out --after",
+                format!("{given:?} is not a cursor of this listing"),
+                "give the value of \"next\" with the same filters and order, or leave out --after",
             ),
             Error::PrefixElsewhere { prefix, site } => Failure::usage(
                 format!("{prefix} is a URL of another site: {site}"),
@@ -140,9 +265,81 @@ impl Error {
                 format!("there is no spider {name:?}"),
                 "see the spiders of this collection with: harvestman spider",
             ),
+            Error::NeverFetched { url } => Failure::usage(
+                format!("{url} is known but has no content"),
+                format!("see why with: harvestman explain {url}"),
+            ),
+            Error::NoContent => {
+                Failure::usage("it has no content", "see why with: harvestman history")
+            }
+            Error::NoVersion { version, versions } => Failure::usage(
+                format!("there is no version {version}: {}", has_versions(*versions)),
+                "list the versions with: harvestman history",
+            ),
+            Error::VersionNotKept { version } => Failure::usage(
+                format!("version {version} is no longer kept"),
+                "see which versions are with: harvestman history",
+            ),
+            Error::NotSeenYet { at, first } => Failure::usage(
+                format!("it was not seen yet at {}", iso::text(*at)),
+                format!("its first version is of {}", iso::text(*first)),
+            ),
+            Error::ContentNotKept { url } => Failure::usage(
+                format!("the content is no longer kept: it was archived with {url}"),
+                "other versions may be: see harvestman history",
+            ),
+            Error::ContentCut { url, version, stopped } => Failure::usage(
+                format!("version {version} of {url}: its content is not kept: {}", why(*stopped)),
+                format!(
+                    "see its headers with: harvestman show {url} --version {version} --headers"
+                ),
+            ),
+            Error::RecordUnreadable { volume, why } => Failure::fault(
+                format!("the record in volume {volume} cannot be read: {why}"),
+                "run harvestman check",
+            ),
+            Error::OneVersion { url } => Failure::usage(
+                format!("{url} has one version: there is nothing to compare it with"),
+                format!("see its visits with: harvestman history {url}"),
+            ),
+            Error::NotText { url, version, media_type } => Failure::usage(
+                format!("version {version} of {url} is not text but {media_type}"),
+                format!("get its bytes with: harvestman show {url} --version {version} --html"),
+            ),
+            Error::NoVisibleText { url, version, media_type } => Failure::usage(
+                format!("version {version} of {url} is {media_type}, which has no visible text"),
+                "compare what was served with --source",
+            ),
+            Error::InsideCollection { folder } => Failure::usage(
+                format!("{} is where the collection keeps its own files", folder.display()),
+                "name another folder with --out, such as ./pages",
+            ),
             Error::Store { source } => source.into(),
             Error::Failed { failure } => failure.clone(),
+            other => control::advice(other),
         }
+    }
+}
+
+fn has_versions(count: usize) -> String {
+    match count {
+        0 => "it has none".to_owned(),
+        1 => "it has one".to_owned(),
+        n => format!("it has {n}"),
+    }
+}
+
+/// Why a body is not whole, in half a sentence.
+pub fn why(stopped: Stopped) -> &'static str {
+    match stopped {
+        Stopped::Type => "its type was not wanted (fetch.media_types)",
+        Stopped::Announced => "it was longer than is fetched (fetch.body_bytes_max)",
+        Stopped::Length => {
+            "it was longer than is fetched or kept (fetch.body_bytes_max, store.content_bytes_max)"
+        }
+        Stopped::Time => "it took longer than the time for a visit",
+        Stopped::Disconnect => "the server hung up before its end",
+        Stopped::Coding => "it cannot be decompressed any further",
     }
 }
 

@@ -324,7 +324,7 @@ impl Case<'_> {
         decided: &Decided,
     ) -> Result<Vec<RuleStep>, Error> {
         let (census, story, rules) = (self.census, self.story, &bench.rules);
-        let mine = census.seeds()?.into_iter().filter(|seed| seed.spider == row.id);
+        let mine = census.seeds_near(self.url)?.into_iter().filter(|seed| seed.spider == row.id);
         let urls: Vec<CrawlUrl> = mine.map(|seed| seed.url).collect();
         let seeds: SeedSet = urls.iter().collect();
         let media_type = story.and_then(answered_type);

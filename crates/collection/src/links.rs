@@ -5,23 +5,25 @@
 
 use std::collections::{HashMap, HashSet};
 
-use model::{CrawlUrl, Fingerprint, LinkKind, LinkRel, PageState, StoreError, Timestamp};
+use model::{CrawlUrl, Fingerprint, LinkKind, LinkRel, PageState, SiteId, StoreError, Timestamp};
 use serde::Serialize;
 use store::{
     census::{BrokenFilter, Census, PageStanding},
     collection::Collection,
     links::{
-        StoredLink,
+        LinkPosition, StoredLink,
         index::{self, Entry, LinkIndex, Progress},
     },
 };
+
+use crate::Error;
 
 /// Past records read to find who linked to a page: about a second.
 const PAST_INCOMING_MAX: usize = 200_000;
 /// Past records of one page that are read, the newest: each is a read of the disk.
 const PAST_OUTGOING_MAX: usize = 500;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     pub incoming: bool,
     pub outgoing: bool,
@@ -29,13 +31,17 @@ pub struct Wanted {
     pub past: bool,
     /// Rows either way.
     pub limit: usize,
+    /// `next` of an earlier answer about the same direction.
+    pub after: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageLinks {
     pub url: String,
     /// `None`: the page is not in the collection, though others may link to it.
-    pub page: Option<PageStanding>,
+    pub state: Option<PageState>,
+    /// Of its last visit; 0: it brought no answer. `None`: there was none.
+    pub status: Option<u16>,
     /// `None`: nobody asked.
     pub incoming: Option<LinkRows>,
     pub outgoing: Option<LinkRows>,
@@ -43,11 +49,11 @@ pub struct PageLinks {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkRows {
-    /// Pages at the other end.
-    pub total: u64,
+    /// Pages at the other end; `None`: there are so many past ones that they were not all counted.
+    pub total: Option<u64>,
     pub rows: Vec<LinkRow>,
-    /// There are others than these rows.
-    pub more: bool,
+    /// Where to go on; `None`: these are the last.
+    pub next: Option<String>,
 }
 
 /// All links of one page to another: of the first what it is like, and how many.
@@ -69,6 +75,7 @@ pub struct LinkRow {
     /// The latest visit of the linking page found it.
     pub current: bool,
     /// The visit that found it.
+    #[serde(serialize_with = "model::iso::time")]
     pub at: Timestamp,
 }
 
@@ -76,7 +83,8 @@ pub struct LinkRow {
 pub struct BrokenPages {
     pub total: u64,
     pub rows: Vec<BrokenPage>,
-    pub more: bool,
+    /// Where to go on; `None`: these are the last.
+    pub next: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -86,7 +94,9 @@ pub struct BrokenPage {
     pub failure: Option<String>,
     pub state: PageState,
     /// When its last answer was first given, and when last.
+    #[serde(serialize_with = "model::iso::option")]
     pub since: Option<Timestamp>,
+    #[serde(serialize_with = "model::iso::option")]
     pub visited: Option<Timestamp>,
     pub referrers: LinkRows,
 }
@@ -97,34 +107,56 @@ pub fn links_of(
     url: &CrawlUrl,
     wanted: &Wanted,
     progress: Progress<'_>,
-) -> Result<PageLinks, StoreError> {
-    index::ask(collection, census, progress, |index| {
+) -> Result<PageLinks, Error> {
+    let after = After::read(wanted)?;
+    let answer = index::ask(collection, census, progress, |index| {
         let links = Links { index, census };
         let of = url.fingerprint();
+        let page = census.standing_of(url)?;
+        let incoming = || links.incoming(of, wanted, &after);
+        let outgoing = || links.outgoing(of, wanted, &after);
         Ok(PageLinks {
             url: url.as_str().to_owned(),
-            page: census.standing_of(url)?,
-            incoming: wanted.incoming.then(|| links.incoming(of, wanted)).transpose()?,
-            outgoing: wanted.outgoing.then(|| links.outgoing(of, wanted)).transpose()?,
+            state: page.as_ref().map(|page| page.state),
+            status: page.and_then(|page| page.status),
+            incoming: wanted.incoming.then(incoming).transpose()?,
+            outgoing: wanted.outgoing.then(outgoing).transpose()?,
         })
-    })
+    });
+    Ok(answer?)
 }
 
-/// Broken pages by site, each with at most `referrers_max` of the pages that link to it now.
+/// Which broken pages are asked for.
+#[derive(Clone, Debug)]
+pub struct BrokenWanted {
+    pub filter: BrokenFilter,
+    pub limit: u32,
+    /// `next` of an earlier answer.
+    pub after: Option<String>,
+    /// Of each page, of those that link to it now.
+    pub referrers_max: usize,
+}
+
+/// Broken pages by site, each with some of the pages that link to it.
 pub fn broken(
     collection: &Collection,
     census: &Census,
-    filter: &BrokenFilter,
-    limit: u32,
-    referrers_max: usize,
+    wanted: &BrokenWanted,
     progress: Progress<'_>,
-) -> Result<BrokenPages, StoreError> {
-    let wanted = Wanted { incoming: true, outgoing: false, past: false, limit: referrers_max };
-    index::ask(collection, census, progress, |index| {
+) -> Result<BrokenPages, Error> {
+    let after = wanted.after.as_deref().map(page_place).transpose()?;
+    let of_each = Wanted {
+        incoming: true,
+        outgoing: false,
+        past: false,
+        limit: wanted.referrers_max,
+        after: None,
+    };
+    let answer = index::ask(collection, census, progress, |index| {
         let links = Links { index, census };
         let referred = |page: PageStanding| {
             Ok(BrokenPage {
-                referrers: links.incoming(page.fp, &wanted)?,
+                referrers: links.incoming(page.fp, &of_each, &After::default())?,
                 url: page.url,
                 status: page.status,
                 failure: page.failure,
@@ -133,11 +165,52 @@ pub fn broken(
                 visited: page.visited,
             })
         };
-        let pages = census.broken(filter, None, limit)?;
+        let limit = usize::try_from(wanted.limit).unwrap_or(usize::MAX);
+        let mut pages = census.broken(&wanted.filter, after, wanted.limit.saturating_add(1))?;
+        let over = pages.len() > limit;
+        pages.truncate(limit);
+        let last = pages.last().filter(|_| over);
+        let next = last.map(|page| format!("{}-{}", page.site.0, page.fp.0));
         let rows = pages.into_iter().map(referred).collect::<Result<Vec<_>, StoreError>>()?;
-        let total = census.count_broken(filter)?.max(rows.len() as u64);
-        Ok(BrokenPages { total, more: total > rows.len() as u64, rows })
-    })
+        let total = census.count_broken(&wanted.filter)?.max(rows.len() as u64);
+        Ok(BrokenPages { total, rows, next })
+    });
+    Ok(answer?)
+}
+
+/// Where an answer goes on.
+#[derive(Clone, Copy, Debug, Default)]
+struct After {
+    /// Links to a page: the last record that was read.
+    position: Option<LinkPosition>,
+    /// All others: rows that were given before.
+    rows: usize,
+}
+
+impl After {
+    fn read(wanted: &Wanted) -> Result<After, Error> {
+        let Some(text) = wanted.after.as_deref() else { return Ok(After::default()) };
+        let wrong = || Error::NoCursor { given: text.to_owned() };
+        if wanted.incoming == wanted.outgoing {
+            return Err(wrong());
+        }
+        if wanted.incoming && !wanted.past {
+            let (segment, offset) = text.split_once('-').ok_or_else(wrong)?;
+            let number = |_| wrong();
+            let segment = segment.parse().map_err(number)?;
+            let offset = offset.parse().map_err(|_| wrong())?;
+            return Ok(After { position: Some((segment, offset)), rows: 0 });
+        }
+        Ok(After { position: None, rows: text.parse().map_err(|_| wrong())? })
+    }
+}
+
+fn page_place(text: &str) -> Result<(SiteId, Fingerprint), Error> {
+    let place = || {
+        let (site, fp) = text.split_once('-')?;
+        Some((SiteId(site.parse().ok()?), Fingerprint(fp.parse().ok()?)))
+    };
+    place().ok_or_else(|| Error::NoCursor { given: text.to_owned() })
 }
 
 struct Links<'a> {
@@ -146,31 +219,49 @@ struct Links<'a> {
 }
 
 impl Links<'_> {
-    fn incoming(&self, target: Fingerprint, wanted: &Wanted) -> Result<LinkRows, StoreError> {
-        let mut found = LinkRows::default();
-        if !wanted.past {
-            found.total = self.index.count_linking_to(target)?.latest;
-            for entry in self.index.linking_to(target, None) {
-                if found.rows.len() >= wanted.limit {
-                    break;
-                }
-                let entry = entry?;
-                if entry.latest {
-                    found.rows.extend(self.referrer(&entry, target)?);
-                }
-            }
-            found.more = found.total > found.rows.len() as u64;
-            return Ok(found);
+    fn incoming(
+        &self,
+        target: Fingerprint,
+        wanted: &Wanted,
+        after: &After,
+    ) -> Result<LinkRows, StoreError> {
+        if wanted.past {
+            return self.past_incoming(target, wanted, after);
         }
-        let (entries, all) = self.past_referrers(target)?;
-        found.total = entries.len() as u64;
-        for entry in &entries {
+        let total = Some(self.index.count_linking_to(target)?.latest);
+        let mut found = LinkRows { total, ..LinkRows::default() };
+        let mut last = None;
+        for entry in self.index.linking_to(target, after.position) {
+            let entry = entry?;
+            if !entry.latest {
+                continue;
+            }
             if found.rows.len() >= wanted.limit {
+                found.next = last.map(|(segment, offset)| format!("{segment}-{offset}"));
+                break;
+            }
+            last = Some(entry.position);
+            found.rows.extend(self.referrer(&entry, target)?);
+        }
+        Ok(found)
+    }
+
+    fn past_incoming(
+        &self,
+        target: Fingerprint,
+        wanted: &Wanted,
+        after: &After,
+    ) -> Result<LinkRows, StoreError> {
+        let (entries, all) = self.past_referrers(target)?;
+        let total = all.then_some(entries.len() as u64);
+        let mut found = LinkRows { total, ..LinkRows::default() };
+        for (read, entry) in entries.iter().enumerate().skip(after.rows) {
+            if found.rows.len() >= wanted.limit {
+                found.next = Some(read.to_string());
                 break;
             }
             found.rows.extend(self.referrer(entry, target)?);
         }
-        found.more = !all || found.total > found.rows.len() as u64;
         Ok(found)
     }
 
@@ -199,43 +290,45 @@ impl Links<'_> {
         Ok(Some(row))
     }
 
-    fn outgoing(&self, source: Fingerprint, wanted: &Wanted) -> Result<LinkRows, StoreError> {
+    fn outgoing(
+        &self,
+        source: Fingerprint,
+        wanted: &Wanted,
+        after: &After,
+    ) -> Result<LinkRows, StoreError> {
         let records = self.index.records_of(source)?;
         let mut found = LinkRows::default();
-        let mut seen = HashSet::new();
+        let (mut seen, mut all) = (HashSet::new(), true);
         let newest = records.iter().rev().filter(|entry| entry.latest || wanted.past);
         for (read, entry) in newest.enumerate() {
             if read == PAST_OUTGOING_MAX {
-                found.more = true;
+                all = false;
                 break;
             }
             let Some(record) = self.index.read(entry)? else { continue };
             for links in by_target(&record.links) {
-                if links.first().is_some_and(|link| seen.insert(link.fp)) {
-                    found.total += 1;
-                    let row = folded(links.into_iter(), entry);
-                    self.add_target(&mut found, row, wanted.limit)?;
+                if !links.first().is_some_and(|link| seen.insert(link.fp)) {
+                    continue;
+                }
+                let is_wanted = seen.len() > after.rows && found.rows.len() < wanted.limit;
+                if let Some(row) = folded(links.into_iter(), entry).filter(|_| is_wanted) {
+                    found.rows.push(self.with_standing(row)?);
                 }
             }
         }
-        found.more |= found.total > found.rows.len() as u64;
+        found.total = all.then_some(seen.len() as u64);
+        let given = after.rows + found.rows.len();
+        found.next = (seen.len() > given).then(|| given.to_string());
         Ok(found)
     }
 
-    fn add_target(
-        &self,
-        found: &mut LinkRows,
-        row: Option<LinkRow>,
-        limit: usize,
-    ) -> Result<(), StoreError> {
-        let Some(mut row) = row.filter(|_| found.rows.len() < limit) else { return Ok(()) };
+    fn with_standing(&self, mut row: LinkRow) -> Result<LinkRow, StoreError> {
         if let Ok(url) = CrawlUrl::parse(&row.url)
             && let Some(page) = self.census.standing_of(&url)?
         {
             row.take(page);
         }
-        found.rows.push(row);
-        Ok(())
+        Ok(row)
     }
 }
 

@@ -15,7 +15,7 @@ use store::{
     replicas::{ReplicaChange, ReplicaRow, ReplicaState},
 };
 
-pub use self::watch::{Watch, in_parts, settle_findings};
+pub use self::watch::{Watch, settle_findings};
 use config::Replicas;
 
 /// Documents of a site that are compared, those nearest to its entry: enough to tell.

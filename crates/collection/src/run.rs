@@ -79,6 +79,8 @@ pub struct RunFigures {
     pub bytes: u64,
     /// Failures and error statuses by class.
     pub errors: BTreeMap<String, u64>,
+    /// Documents that were not read for their media type, by that type.
+    pub left_out: BTreeMap<String, u64>,
     /// The crawl was paused with `harvestman pause`.
     pub held: bool,
 }

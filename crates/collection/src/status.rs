@@ -20,8 +20,8 @@ use crate::{
 
 const SITES_SHOWN: u32 = 10;
 const EVENTS_LOOKED_AT: u32 = 1_000;
-/// Seeds that are looked at one by one: some milliseconds.
-const SEEDS_LOOKED_AT: u32 = 10_000;
+/// Seeds that are looked at one by one: some milliseconds, and less than a second where nothing is cached.
+const SEEDS_LOOKED_AT: u32 = 2_000;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Status {
@@ -166,7 +166,7 @@ pub fn status(collection: &Collection, census: &Census, now: Timestamp) -> Resul
         versions: counts.versions,
         versions_thinned: census.versions_thinned()?,
         bytes: counts.bytes,
-        next_due: census.next_pages(1, now)?.first().and_then(|page| page.due),
+        next_due: census.next_due(now)?,
         waits_for_budget: plans.waits.filter(|_| runs),
         budget: plans.spending.iter().map(BudgetStatus::of).collect(),
         refused: census.refusals()?.into_iter().collect(),

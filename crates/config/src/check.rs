@@ -3,11 +3,13 @@
 //! These checks are made at the border so that a mistake is told with its file and line, by the parsers
 //! of the crates that use the values.
 
+use std::net::{IpAddr, SocketAddr};
+
 use gatherer::Selection;
 use harvester::http::{Cidr, Override, Proxy};
 use model::CrawlUrl;
 use regex::Regex;
-use seeder::{ListedRule, LogList, Rewrite, parse_host_pattern};
+use seeder::{ListedRule, LogList, RejectList, Rewrite, parse_host_pattern};
 use store::thin::KeepRule;
 
 /// Either nothing is wrong, or what is and what to write instead.
@@ -119,6 +121,28 @@ pub fn cidr(text: &str) -> Result<(), Wrong> {
 pub fn resolve(text: &str) -> Result<(), Wrong> {
     let instead = "write PATTERN=ADDRESS such as '*.example=127.0.0.1'";
     text.parse::<Override>().map(drop).or_else(|error| wrong(error.to_string(), instead))
+}
+
+/// `ADDRESS` or `ADDRESS:PORT`, with brackets around an IPv6 address that has a port.
+pub fn name_server(text: &str) -> Result<(), Wrong> {
+    let instead = "write an address such as 1.1.1.1, 1.1.1.1:5353, ::1 or [::1]:5353";
+    match name_server_address(text) {
+        Some(_) => Ok(()),
+        None => wrong("it is no address of a DNS server", instead),
+    }
+}
+
+pub fn name_server_address(text: &str) -> Option<SocketAddr> {
+    const DNS: u16 = 53;
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let address = bare.parse::<IpAddr>().ok().map(|address| SocketAddr::new(address, DNS));
+    address.or_else(|| text.parse().ok()).filter(|address| address.port() > 0)
+}
+
+/// The name of a shipped rule.
+pub fn shipped_rule(text: &str) -> Result<(), Wrong> {
+    let found = RejectList::default().without(&[text]).map(drop);
+    found.or_else(|error| wrong(error.to_string(), "name rules of the shipped list"))
 }
 
 pub fn proxy(text: &str) -> Result<(), Wrong> {

@@ -1,7 +1,8 @@
-//! How the program ends: four exit codes, and failures told in two plain lines.
+//! How the program ends: five exit codes, and failures in two plain lines.
 //!
 //! The codes are a promise to scripts: 0 done (also when nothing was due or single URLs failed),
-//! 1 nothing could be fetched, 2 usage or configuration, 3 stopped by a fault of this machine.
+//! 1 nothing could be fetched, 2 usage or configuration, 3 stopped by a fault of this machine,
+//! 4 stopped before the end by a signal or `harvestman stop`.
 
 use std::{fmt, path::Path, process::ExitCode};
 
@@ -17,6 +18,8 @@ pub enum Exit {
     NothingFetched = 1,
     Usage = 2,
     Fault = 3,
+    /// By a signal or `harvestman stop`; the same command continues.
+    Stopped = 4,
 }
 
 impl From<Exit> for ExitCode {

@@ -13,7 +13,7 @@ use toml::{
 };
 
 use super::{
-    Written,
+    Written, duplicate,
     item::{Entry, Item},
     keys::{KEYS, Key, sections},
     origin::Origin,
@@ -63,15 +63,15 @@ pub fn parse(text: &str, path: &Path, mistakes: &mut Vec<Failure>) -> Document {
     let mut read = Document::default();
     if !errors.is_empty() {
         // What comes after broken syntax may be read as anything.
-        mistakes.extend(errors.iter().map(|error| at.syntax(error)));
+        mistakes.extend(errors.iter().map(|error| at.syntax(error, text)));
         return read;
     }
     for (section, value) in document.get_ref().iter() {
         let name = section.get_ref().as_ref();
         match value.get_ref() {
             value if LISTS.contains(&name) => at.list(section, value, &mut read, mistakes),
-            DeValue::Table(_) if !sections().contains(&name) => {
-                mistakes.push(at.unknown_section(section));
+            DeValue::Table(table) if !sections().contains(&name) => {
+                mistakes.extend(at.unknown_section(section, table));
             }
             DeValue::Table(table) => {
                 for (key, value) in table.iter() {
@@ -170,9 +170,14 @@ impl Place {
         self.lines.partition_point(|end| *end < offset) + 1
     }
 
-    fn syntax(&self, error: &toml::de::Error) -> Failure {
+    fn syntax(&self, error: &toml::de::Error, text: &str) -> Failure {
         let line = self.line(error.span().map_or(0, |span| span.start));
         let message = error.message().lines().next().unwrap_or("not TOML");
+        if message.contains("duplicate key")
+            && let Some((what, what_to_do)) = duplicate::describe(text, line)
+        {
+            return Failure::usage(self.sentence(line, &what), what_to_do);
+        }
         Failure::usage(
             self.sentence(line, message),
             "write one `key = value` per line under a [section]; texts, times and sizes stand in quotes",
@@ -196,18 +201,36 @@ impl Place {
         Failure::usage(self.sentence(line, &format!("{short:?} is in no section")), what_to_do)
     }
 
-    fn unknown_section(&self, name: &Spanned<impl AsRef<str>>) -> Failure {
+    /// A section that has another name now is answered key by key.
+    fn unknown_section(
+        &self,
+        name: &Spanned<impl AsRef<str>>,
+        table: &DeTable<'_>,
+    ) -> Vec<Failure> {
         let typed = name.get_ref().as_ref();
+        let is_renamed = |key: &str| Key::formerly(&format!("{typed}.{key}")).is_some();
+        if table.iter().any(|(key, _)| is_renamed(key.get_ref())) {
+            let answer = |key: &Spanned<_>| {
+                let short: &std::borrow::Cow<'_, str> = key.get_ref();
+                self.unknown_key(typed, short, self.line(key.span().start))
+            };
+            return table.iter().map(|(key, _)| answer(key)).collect();
+        }
         let line = self.line(name.span().start);
         let what_to_do = match nearest(typed, sections().into_iter().chain(LISTS)) {
             Some(near) if LISTS.contains(&near) => format!("did you mean [[{near}]]?"),
             Some(near) => format!("did you mean [{near}]?"),
             None => format!("known sections are {}", section_list()),
         };
-        Failure::usage(self.sentence(line, &format!("unknown section [{typed}]")), what_to_do)
+        vec![Failure::usage(self.sentence(line, &format!("unknown section [{typed}]")), what_to_do)]
     }
 
     fn unknown_key(&self, section: &str, name: &str, line: usize) -> Failure {
+        if let Some(now) = Key::formerly(&format!("{section}.{name}")) {
+            let what = format!("{section}.{name} is now called {}", now.name);
+            let advice = format!("write {} under [{}]", now.short(), now.section());
+            return Failure::usage(self.sentence(line, &what), advice);
+        }
         let sentence = self.sentence(line, &format!("unknown key {name:?} in [{section}]"));
         Failure::usage(sentence, meant(section, name))
     }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::check::Check;
-pub use super::table::KEYS;
+pub use super::table::{KEYS, RENAMED};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
@@ -158,6 +158,12 @@ impl Key {
         KEYS.iter().find(|key| key.name == name)
     }
 
+    /// The key that once had this name.
+    pub fn formerly(name: &str) -> Option<&'static Key> {
+        let (_, now) = RENAMED.iter().find(|(old, _)| *old == name)?;
+        Key::named(now)
+    }
+
     pub fn section(&self) -> &'static str {
         self.name.split_once('.').map_or("", |(section, _)| section)
     }
@@ -169,8 +175,12 @@ impl Key {
 
     /// `HARVESTMAN_SECTION_KEY`.
     pub fn variable(&self) -> String {
-        format!("HARVESTMAN_{}", self.name.replace('.', "_").to_uppercase())
+        variable_of(self.name)
     }
+}
+
+pub fn variable_of(name: &str) -> String {
+    format!("HARVESTMAN_{}", name.replace('.', "_").to_uppercase())
 }
 
 /// The sections in the order of the table.

@@ -3,7 +3,7 @@
 use super::{
     Written,
     file::{meant, parse_value},
-    keys::{KEYS, Key, Kind, sections},
+    keys::{KEYS, Key, Kind, RENAMED, sections, variable_of},
     origin::Origin,
     value::Raw,
 };
@@ -28,6 +28,11 @@ pub fn from_environment(
                 }
                 Err(failure) => mistakes.push(failure),
             }
+        } else if let Some(now) = formerly(&variable) {
+            mistakes.push(Failure::usage(
+                format!("the variable {variable} is now called {}", now.variable()),
+                "set it under the new name",
+            ));
         } else if let Some((section, name)) = slip(rest) {
             mistakes.push(Failure::usage(
                 format!("the variable {variable} names no key of [{section}]"),
@@ -70,6 +75,12 @@ pub(super) fn from_text(key: &'static Key, text: &str, place: &str) -> Result<Ra
     }
     let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
     Ok(Raw::List(items.map(|item| (item.to_owned(), 0)).collect()))
+}
+
+/// The key that once had this variable.
+fn formerly(variable: &str) -> Option<&'static Key> {
+    let (old, _) = RENAMED.iter().find(|(old, _)| variable_of(old) == variable)?;
+    Key::formerly(old)
 }
 
 /// The section and name that a variable of no key seems to be meant for.

@@ -15,6 +15,7 @@ use crate::failure::Failure;
 pub mod access;
 pub mod amounts;
 mod check;
+mod duplicate;
 pub mod failure;
 mod file;
 mod hazards;
@@ -46,8 +47,8 @@ pub use layers::FlagValues;
 pub use origin::Origin;
 pub use overrides::{Overrides, PageOverride, SiteOverride};
 pub use sections::{
-    ChangeBy, Cookies, Crawl, Etiquette, Expansion, External, Fetch, Gather, Harvester, Objective,
-    Policy, Reject, Revisit, Scope, Store, Url,
+    ChangeBy, Cookies, Crawl, Etiquette, Expansion, External, Fetch, Objective, Parse, Policy,
+    Reject, Revisit, Scope, Store, Url,
 };
 pub use spider::{OwnLimits, SpiderConfig, parse_setting};
 pub use template::template;
@@ -63,12 +64,11 @@ pub struct Config {
     pub etiquette: Etiquette,
     pub fetch: Fetch,
     pub url: Url,
-    pub gather: Gather,
+    pub parse: Parse,
     pub reject: Reject,
     pub store: Store,
     pub revisit: Revisit,
     pub hazards: Hazards,
-    pub harvester: Harvester,
     pub overrides: Overrides,
     pub credentials: Vec<Credential>,
     pub logins: Vec<Login>,
@@ -159,12 +159,11 @@ impl Config {
             etiquette: values.etiquette(),
             fetch: values.fetch(),
             url: values.url(),
-            gather: values.gather(),
+            parse: values.parse(),
             reject: values.reject(),
             store: values.store(),
             revisit: values.revisit(),
             hazards: values.hazards(),
-            harvester: values.harvester(),
             overrides: Overrides::default(),
             credentials: Vec::new(),
             logins: Vec::new(),
@@ -217,7 +216,7 @@ impl Layers {
             let value = match written.value() {
                 Ok(value) => value,
                 Err(failure) => {
-                    mistakes.push(failure);
+                    mistakes.extend(written.mistakes(failure));
                     continue;
                 }
             };
@@ -274,6 +273,20 @@ impl Written {
             let item = self.wrong_item();
             refusal(self.key, &self.raw, &self.origin, item.as_deref(), wrong)
         })
+    }
+
+    /// In a list, one for each item that is wrong; else the one that was found.
+    fn mistakes(&self, found: Failure) -> Vec<Failure> {
+        let Raw::List(items) = &self.raw else { return vec![found] };
+        let mut wrong: Vec<Failure> = Vec::new();
+        for (item, _) in items {
+            let Err(what) = Value::read(self.key, &Raw::Text(item.clone())) else { continue };
+            let failure = refusal(self.key, &self.raw, &self.origin, Some(item), what);
+            if !wrong.contains(&failure) {
+                wrong.push(failure);
+            }
+        }
+        if wrong.is_empty() { vec![found] } else { wrong }
     }
 
     /// In a list, the first item that is wrong.

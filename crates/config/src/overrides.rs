@@ -77,7 +77,7 @@ pub struct SiteOverride {
     pub site_pages: Option<Option<u64>>,
     pub site_bytes: Option<Option<u64>>,
     pub site_time: Option<Option<Duration>>,
-    pub site_day_time: Option<Option<Duration>>,
+    pub site_time_per_day: Option<Option<Duration>>,
 }
 
 /// What is otherwise with a page; `None` is as configured. In limits, the inner `None` lifts them.
@@ -99,7 +99,7 @@ pub struct PageOverride {
     pub first_byte_timeout: Option<Duration>,
     pub idle_timeout: Option<Duration>,
     pub body_bytes_max: Option<u64>,
-    pub ratio_max: Option<u32>,
+    pub compression_ratio_max: Option<u32>,
     pub media_types: Option<Arc<[String]>>,
 }
 
@@ -210,7 +210,7 @@ impl Table {
             "crawl.site_pages" => site.site_pages = Some(count(value)),
             "crawl.site_bytes" => site.site_bytes = Some(count(value)),
             "crawl.site_time" => site.site_time = Some(time(value)),
-            "crawl.site_day_time" => site.site_day_time = Some(time(value)),
+            "crawl.site_time_per_day" => site.site_time_per_day = Some(time(value)),
             _ => return false,
         }
         true
@@ -235,7 +235,9 @@ impl Table {
             ("fetch.first_byte_timeout", _) => page.first_byte_timeout = time(value),
             ("fetch.idle_timeout", _) => page.idle_timeout = time(value),
             ("fetch.body_bytes_max", _) => page.body_bytes_max = count(value),
-            ("fetch.ratio_max", _) => page.ratio_max = count(value).map(narrow),
+            ("fetch.compression_ratio_max", _) => {
+                page.compression_ratio_max = count(value).map(narrow)
+            }
             ("fetch.media_types", Value::List(items)) => {
                 page.media_types = Some(items.as_slice().into());
             }
@@ -254,7 +256,7 @@ macro_rules! fill {
 
 impl SiteOverride {
     fn fill(&mut self, lower: &SiteOverride) {
-        fill!(self, lower: delay, connections, site_pages, site_bytes, site_time, site_day_time);
+        fill!(self, lower: delay, connections, site_pages, site_bytes, site_time, site_time_per_day);
     }
 }
 
@@ -264,7 +266,7 @@ impl PageOverride {
         fill!(self, lower: policy, period, importance, depth, depth_dynamic);
         fill!(self, lower: change, watch, ignore);
         fill!(self, lower: timeout, connect_timeout, tls_timeout, first_byte_timeout, idle_timeout);
-        fill!(self, lower: body_bytes_max, ratio_max, media_types);
+        fill!(self, lower: body_bytes_max, compression_ratio_max, media_types);
     }
 
     /// The limits of one fetch as they are with this page.
@@ -280,7 +282,7 @@ impl PageOverride {
         put(self.first_byte_timeout, &mut limits.first_byte);
         put(self.idle_timeout, &mut limits.idle);
         limits.body_bytes_max = self.body_bytes_max.unwrap_or(limits.body_bytes_max);
-        limits.ratio_max = self.ratio_max.unwrap_or(limits.ratio_max);
+        limits.ratio_max = self.compression_ratio_max.unwrap_or(limits.ratio_max);
         if let Some(types) = &self.media_types {
             limits.media_types = types.to_vec();
         }

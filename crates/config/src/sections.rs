@@ -18,12 +18,14 @@ pub struct Crawl {
     pub bytes: Option<u64>,
     pub site_bytes: Option<u64>,
     pub sites: Option<u64>,
+    /// Crawled at the same time.
+    pub active_sites: usize,
     pub depth: Option<u16>,
     pub depth_dynamic: Option<u16>,
     /// `crawl.for`.
     pub time: Option<Duration>,
     pub site_time: Option<Duration>,
-    pub site_day_time: Option<Duration>,
+    pub site_time_per_day: Option<Duration>,
     pub scope: Scope,
     pub outside: u8,
     pub expansion: Expansion,
@@ -120,7 +122,7 @@ pub struct Fetch {
     pub idle_timeout: Duration,
     pub body_bytes_max: u64,
     pub requisite_bytes_max: u64,
-    pub ratio_max: u32,
+    pub compression_ratio_max: u32,
     pub media_types: Vec<String>,
     pub accept_encoding: Vec<String>,
     pub proxy: Option<String>,
@@ -128,6 +130,9 @@ pub struct Fetch {
     pub resolve: Vec<String>,
     /// Addresses and ranges, checked.
     pub allow_address: Vec<String>,
+    pub allow_ports: Vec<u16>,
+    /// Checked.
+    pub name_servers: Vec<String>,
     /// Paths, relative to the folder of `harvest.toml`.
     pub extra_roots: Vec<String>,
     pub insecure_tls: bool,
@@ -165,7 +170,7 @@ pub struct Url {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Gather {
+pub struct Parse {
     /// `tag/attribute`, checked.
     pub link_tags: Vec<String>,
     pub log_tags: Vec<String>,
@@ -208,7 +213,7 @@ pub struct Revisit {
     /// Of `frequency_on`: by the seeds, not by every page.
     pub frequency_on_seeds: bool,
     pub frequency_limit: u8,
-    pub fr_max: u16,
+    pub frequency_cycles: u16,
     pub children: bool,
     pub batch: u32,
     pub batch_site_max: u32,
@@ -266,11 +271,6 @@ pub enum Objective {
     Harmonic,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct Harvester {
-    pub sites_in_hand: usize,
-}
-
 /// Values by key name. Each is taken once; a name or kind that does not fit the table is a mistake of
 /// ours and stops the program (a test takes them all).
 pub(super) struct Values(pub BTreeMap<&'static str, Value>);
@@ -284,11 +284,12 @@ impl Values {
             bytes: self.size_or_none("crawl.bytes"),
             site_bytes: self.size_or_none("crawl.site_bytes"),
             sites: self.count_or_none("crawl.sites"),
+            active_sites: narrow(self.count("crawl.active_sites")),
             depth: self.count_or_none("crawl.depth").map(narrow),
             depth_dynamic: self.count_or_none("crawl.depth_dynamic").map(narrow),
             time: self.time_or_none("crawl.for"),
             site_time: self.time_or_none("crawl.site_time"),
-            site_day_time: self.time_or_none("crawl.site_day_time"),
+            site_time_per_day: self.time_or_none("crawl.site_time_per_day"),
             scope: match self.text("crawl.scope").as_str() {
                 "domain" => Scope::Domain,
                 "prefix" => Scope::Prefix,
@@ -313,7 +314,7 @@ impl Values {
                 _ => External::Deep,
             },
             discovered_urls: self.count("crawl.discovered_urls"),
-            ports: self.list("crawl.ports").iter().filter_map(|port| port.parse().ok()).collect(),
+            ports: self.ports("crawl.ports"),
             follow_nofollow: self.flag("crawl.follow_nofollow"),
             redirects: narrow(self.count("crawl.redirects")),
             requisites: self.flag("crawl.requisites"),
@@ -356,12 +357,14 @@ impl Values {
             idle_timeout: self.time("fetch.idle_timeout"),
             body_bytes_max: self.size("fetch.body_bytes_max"),
             requisite_bytes_max: self.size("fetch.requisite_bytes_max"),
-            ratio_max: narrow(self.count("fetch.ratio_max")),
+            compression_ratio_max: narrow(self.count("fetch.compression_ratio_max")),
             media_types: self.list("fetch.media_types"),
             accept_encoding: self.list("fetch.accept_encoding"),
             proxy: self.text_or_none("fetch.proxy"),
             resolve: self.list("fetch.resolve"),
             allow_address: self.list("fetch.allow_address"),
+            allow_ports: self.ports("fetch.allow_ports"),
+            name_servers: self.list("fetch.name_servers"),
             extra_roots: self.list("fetch.extra_roots"),
             insecure_tls: self.flag("fetch.insecure_tls"),
             cookies: match self.text("fetch.cookies") {
@@ -389,13 +392,13 @@ impl Values {
         }
     }
 
-    pub fn gather(&mut self) -> Gather {
-        Gather {
-            link_tags: self.list("gather.link_tags"),
-            log_tags: self.list("gather.log_tags"),
-            text: self.flag("gather.text"),
-            language: self.flag("gather.language"),
-            threads: self.count_or_none("gather.threads").map(narrow),
+    pub fn parse(&mut self) -> Parse {
+        Parse {
+            link_tags: self.list("parse.link_tags"),
+            log_tags: self.list("parse.log_tags"),
+            text: self.flag("parse.text"),
+            language: self.flag("parse.language"),
+            threads: self.count_or_none("parse.threads").map(narrow),
         }
     }
 
@@ -439,7 +442,7 @@ impl Values {
             cycle: self.time("revisit.cycle"),
             frequency_on_seeds: self.text("revisit.frequency_on") == "seeds",
             frequency_limit: narrow(self.count("revisit.frequency_limit")),
-            fr_max: narrow(self.count("revisit.fr_max")),
+            frequency_cycles: narrow(self.count("revisit.frequency_cycles")),
             children: self.flag("revisit.children"),
             batch: narrow(self.count("revisit.batch")),
             batch_site_max: narrow(self.count("revisit.batch_site_max")),
@@ -448,10 +451,6 @@ impl Values {
             watch: self.list("revisit.watch"),
             ignore: self.list("revisit.ignore"),
         }
-    }
-
-    pub fn harvester(&mut self) -> Harvester {
-        Harvester { sites_in_hand: narrow(self.count("harvester.sites_in_hand")) }
     }
 
     fn take(&mut self, name: &'static str) -> Value {
@@ -545,6 +544,10 @@ impl Values {
             Value::List(items) => items,
             other => unfit(name, &other),
         }
+    }
+
+    fn ports(&mut self, name: &'static str) -> Vec<u16> {
+        self.list(name).iter().filter_map(|port| port.parse().ok()).collect()
     }
 }
 

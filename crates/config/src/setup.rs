@@ -5,6 +5,7 @@
 use std::{
     fs::File,
     io::{self, Read},
+    net::SocketAddr,
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
@@ -35,7 +36,7 @@ pub mod returns;
 
 pub use self::{change::ChangeCriteria, keep::keep};
 use crate as config;
-use crate::{Config, failure::Failure, setup::depths::OverriddenDepths};
+use crate::{Config, check, failure::Failure, setup::depths::OverriddenDepths};
 
 /// Everything that all spiders of a crawl share and that comes from the configuration alone.
 pub struct Setup {
@@ -60,14 +61,14 @@ impl Setup {
         Ok(Setup {
             blocks,
             workbench: workbench_options(config),
-            gather_threads: config.gather.threads.unwrap_or_else(default_threads),
+            gather_threads: config.parse.threads.unwrap_or_else(default_threads),
             robots_limits: FetchLimits {
                 body_bytes_max: limits::ROBOTS_BYTES_MAX,
                 media_types: vec!["*/*".to_owned()],
                 ..fetch_limits(config)
             },
             http,
-            dns: DnsOptions { overrides, ..DnsOptions::default() },
+            dns: DnsOptions { overrides, servers: name_servers(config), ..DnsOptions::default() },
             warc: warc(config),
         })
     }
@@ -162,6 +163,7 @@ pub fn rules(config: &Config, folder: &Path) -> Result<SpiderRules, Failure> {
         form: form(config)?,
         follow_nofollow: crawl.follow_nofollow,
         ports: crawl.ports.clone(),
+        allow_ports: config.fetch.allow_ports.clone(),
         discovered_urls_max: crawl.discovered_urls,
         near_duplicates_max: config.hazards.near_duplicates,
         notices: crawl.notices,
@@ -176,7 +178,7 @@ fn traps(config: &Config) -> TrapRules {
         duplicates: hazards.duplicates,
         site_duplicates: hazards.site_duplicates,
         repeated_segments: hazards.repeated_segments,
-        counter: hazards.counter,
+        counter: hazards.counter_pages,
         pattern_urls: hazards.pattern_urls,
         soft_404: hazards.soft_404,
         slow_time: hazards.slow_time,
@@ -271,24 +273,24 @@ fn workbench_options(config: &Config) -> workbench::Options {
 
 /// How answers are read.
 pub fn gather(config: &Config) -> Result<GatherOptions, Failure> {
-    let (tags, logged) = (&config.gather.link_tags, &config.gather.log_tags);
+    let (tags, logged) = (&config.parse.link_tags, &config.parse.log_tags);
     let refuse = |key, tags: &[String], what| {
         config.refuse(key, &tags.join(", "), what, "write tag/attribute, as a/href")
     };
     // What is only logged is not followed, even where it is by default.
     let followed: Vec<&String> = tags.iter().filter(|tag| !logged.contains(tag)).collect();
     let link_tags =
-        LinkTags::parse(&followed).map_err(|what| refuse("gather.link_tags", tags, what))?;
+        LinkTags::parse(&followed).map_err(|what| refuse("parse.link_tags", tags, what))?;
     let log_tags =
-        LinkTags::names(logged).map_err(|what| refuse("gather.log_tags", logged, what))?;
+        LinkTags::names(logged).map_err(|what| refuse("parse.log_tags", logged, what))?;
     Ok(GatherOptions {
         media_types: config.fetch.media_types.clone(),
         link_tags,
         log_tags,
         url_bytes_max: config.url.bytes_max,
         agent: config.etiquette.robots_token(),
-        text: config.gather.text,
-        language: config.gather.language,
+        text: config.parse.text,
+        language: config.parse.language,
         requisites: config.crawl.requisites,
         selection: selection(config)?,
         ..GatherOptions::default()
@@ -317,7 +319,7 @@ pub fn fetch_limits(config: &Config) -> FetchLimits {
         idle: fetch.idle_timeout,
         total: fetch.timeout,
         media_types: fetch.media_types.clone(),
-        ratio_max: fetch.ratio_max,
+        ratio_max: fetch.compression_ratio_max,
         wire_bytes_max: None,
     }
 }
@@ -333,9 +335,10 @@ fn http(config: &Config, folder: &Path, overrides: Arc<Overrides>) -> Result<Htt
             .collect::<Vec<PathBuf>>(),
         accept_invalid_certificates: fetch.insecure_tls,
         allow: allowed(config)?,
+        allow_ports: fetch.allow_ports.clone(),
         overrides,
         // A site in hand keeps its connection for its next visit.
-        idle_max: config.harvester.sites_in_hand.clamp(64, 4_096),
+        idle_max: config.crawl.active_sites.clamp(64, 4_096),
         idle_per_origin_max: etiquette.connections.max(1) + 1,
         long_bodies_bytes: limits::long_bodies_bytes(etiquette.max_fetches),
         ..HttpOptions::default()
@@ -350,6 +353,10 @@ pub fn header(line: &str) -> (String, String) {
 fn allowed(config: &Config) -> Result<Vec<Cidr>, Failure> {
     let ranges = &config.fetch.allow_address;
     ranges.iter().map(|text| parsed(config, "fetch.allow_address", text)).collect()
+}
+
+fn name_servers(config: &Config) -> Vec<SocketAddr> {
+    config.fetch.name_servers.iter().filter_map(|text| check::name_server_address(text)).collect()
 }
 
 fn overrides(config: &Config) -> Result<Overrides, Failure> {

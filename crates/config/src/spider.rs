@@ -125,6 +125,8 @@ pub fn parse_setting(text: &str) -> Result<(String, String), Failure> {
 }
 
 fn setting(spider: &str, name: &str, text: &str) -> Result<(Written, Value), Failure> {
+    // What was stored under an older name is meant as the newer.
+    let name = Key::formerly(name).map_or(name, |now| now.name);
     let key = spider_key(name, &format!("spider {spider}: "))?;
     let raw = parse_value(text).unwrap_or_else(|_| Raw::Text(text.to_owned()));
     let written = Written { key, raw, origin: Origin::Spider(spider.to_owned()) };
@@ -135,6 +137,11 @@ fn setting(spider: &str, name: &str, text: &str) -> Result<(Written, Value), Fai
 /// The key of this name, if a spider can have it; `whose` begins the sentence of a refusal.
 fn spider_key(name: &str, whose: &str) -> Result<&'static Key, Failure> {
     let Some(key) = Key::named(name) else {
+        if let Some(now) = Key::formerly(name) {
+            let advice = format!("write {}", now.name);
+            let what = format!("{whose}{name} is now called {}", now.name);
+            return Err(Failure::usage(what, advice));
+        }
         let near = nearest(name, KEYS.iter().map(|key| key.name));
         let what_to_do = match (near, name.split_once('.')) {
             (Some(near), _) => format!("did you mean {near:?}?"),

@@ -5,7 +5,8 @@ use super::keys::{KEYS, Kind, sections};
 /// Every line is a comment, so the file changes nothing until somebody edits it.
 pub fn template() -> String {
     let mut text = String::from(
-        "# Configuration of this collection. Every line that begins with # shows a default.\n\
+        "# Configuration of this collection. Every line that begins with # shows a default; to set a\n\
+         # key, remove the # from its line and from the line of its [section].\n\
          # `harvestman config` prints all keys with their values and where each comes from;\n\
          # docs/configuration.md explains them.\n",
     );
@@ -22,7 +23,8 @@ pub fn template() -> String {
             })
             .collect();
         if !lines.is_empty() {
-            text.push_str(&format!("\n[{section}]\n{}", lines.join("#\n")));
+            // A section that is open would be a mistake where somebody appends it.
+            text.push_str(&format!("\n# [{section}]\n#\n{}", lines.join("#\n")));
         }
     }
     text

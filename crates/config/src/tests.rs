@@ -300,10 +300,12 @@ fn the_file_that_init_writes_changes_nothing_and_shows_valid_lines() {
     let text = template();
     let config = read(&text).unwrap();
     assert!(config.settings().iter().all(|setting| setting.origin == Origin::Default));
+    let appended = format!("{text}\n[crawl]\npages = 5\n");
+    assert_eq!(read(&appended).unwrap().crawl.pages, Some(5), "a section may be appended");
     let bare: String = text
         .lines()
         .map(|line| match line.strip_prefix("# ") {
-            Some(rest) if rest.contains(" = ") => format!("{rest}\n"),
+            Some(rest) if rest.contains(" = ") || rest.starts_with('[') => format!("{rest}\n"),
             _ => format!("{line}\n"),
         })
         .collect();
@@ -416,4 +418,32 @@ proptest! {
     fn no_text_makes_the_reader_panic(text in "\\PC{0,80}|(\\[[a-z]{1,9}\\]\n)?([a-z_.]{1,12} = [-0-9a-z'\"\\[\\], .]{0,12}\n){0,4}") {
         let _ = read(&text);
     }
+}
+
+#[test]
+fn a_key_that_was_renamed_answers_with_its_new_name() {
+    for (old, now) in table::RENAMED {
+        assert!(Key::named(old).is_none() && Key::named(now).is_some(), "{old}");
+        let (section, short) = old.split_once('.').unwrap();
+        let failure = read(&format!("[{section}]\n{short} = 1\n")).expect_err(old);
+        let called = format!("line 2: {old} is now called {now}");
+        assert!(failure.sentence.ends_with(&called), "{}", failure.sentence);
+        let variable = keys::variable_of(old);
+        let set = [(variable.clone(), "1".to_owned())];
+        let failure = Config::merge(file::Document::default(), set, Vec::new()).expect_err(old);
+        let new = keys::variable_of(now);
+        assert_eq!(failure.sentence, format!("the variable {variable} is now called {new}"));
+        let failure = spider::parse_setting(&format!("{old}=1")).expect_err(old);
+        assert_eq!(failure.sentence, format!("{old} is now called {now}"));
+    }
+    let text = "[[override]]\nwhen = 'any'\nfetch.ratio_max = 9\n";
+    let failure = read(text).expect_err("an override");
+    assert!(failure.sentence.contains("is now called fetch.compression_ratio_max"), "{failure}");
+}
+
+#[test]
+fn settings_that_a_spider_has_under_an_older_name_still_hold() {
+    let settings = [("gather.text".to_owned(), "false".to_owned())].into();
+    let spider = Config::defaults().for_spider("news", &settings).unwrap();
+    assert!(!spider.config.parse.text);
 }

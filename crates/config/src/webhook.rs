@@ -38,7 +38,8 @@ pub struct Webhook {
 }
 
 /// What can happen to a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     New,
     Changed,

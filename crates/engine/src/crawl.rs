@@ -21,6 +21,7 @@ use tokio::sync::watch;
 
 use collection::{
     replicas,
+    spiders::{self, PausedSpider},
     webhook::{self, Courier, Watch as Deliveries, Watched},
 };
 use config::{
@@ -192,7 +193,7 @@ impl Crawl {
         now: Timestamp,
     ) -> Result<(), Failure> {
         let Outcome { ended, tally, mut desk, .. } = outcome;
-        let (state, reason) = words(&ended, 0);
+        let (state, reason) = words(&ended, 0, &[]);
         let stats = serde_json::to_value(&tally).unwrap_or_default();
         desk.end_run(run, (state, &reason), &stats, now)?;
         sittings.add(tally);
@@ -215,7 +216,7 @@ impl Crawl {
         clock: &Arc<dyn Clock>,
     ) -> Result<Option<mpsc::Sender<()>>, Failure> {
         let hazards = self.config.hazards.clone();
-        if !self.forever || hazards.replicas == Replicas::Off || self.preview.is_some() {
+        if !self.forever || hazards.mirrors == Replicas::Off || self.preview.is_some() {
             return Ok(None);
         }
         let (stop, stopped) = mpsc::channel();
@@ -228,7 +229,7 @@ impl Crawl {
     /// At the end of a pass, when all of it is settled. A list that could not be made is no failed crawl.
     fn look_for_replicas(&self, collection: &Collection, now: Timestamp) {
         let hazards = &self.config.hazards;
-        if hazards.replicas == Replicas::Off || self.preview.is_some() {
+        if hazards.mirrors == Replicas::Off || self.preview.is_some() {
             return;
         }
         match replicas::settle_findings(collection, hazards, now) {
@@ -237,7 +238,7 @@ impl Crawl {
                 "{} in the list of mirror sites: harvestman mirrors",
                 some(changed, "change")
             )),
-            Err(error) => tracing::warn!(%error, "replicas could not be looked for"),
+            Err(error) => tracing::warn!(%error, "mirror sites could not be looked for"),
         }
     }
 
@@ -325,7 +326,7 @@ impl Crawl {
             begun: Some(sittings.begun()),
             fetches_asked: sittings.fetches_asked,
             fetches_max: self.config.etiquette.max_fetches,
-            sites_in_hand: self.config.harvester.sites_in_hand,
+            sites_in_hand: self.config.crawl.active_sites,
             fetches_room: (2 * self.config.etiquette.max_fetches).max(1_000),
             seeded_first: false,
             holder: format!("process {}", std::process::id()),
@@ -354,7 +355,7 @@ impl Crawl {
     }
 
     fn nothing_to_do(&self) -> Failure {
-        if self.preview.is_some() {
+        if self.preview.is_some() || !self.seeds.is_empty() {
             return Failure::usage(
                 "a rule refuses every given URL",
                 "give another URL, or change the rule",
@@ -376,10 +377,14 @@ impl Crawl {
         now: Timestamp,
     ) -> Result<Ended, Failure> {
         let Outcome { ended, tally, counts, mut desk } = outcome;
-        let (state, reason) = words(&ended, counts.pages_waiting);
+        let paused = spiders::paused(collection).unwrap_or_else(|error| {
+            tracing::warn!(%error, "whether spiders are paused could not be read");
+            Vec::new()
+        });
+        let (state, reason) = words(&ended, counts.pages_waiting, &paused);
         let stats = serde_json::to_value(&tally).unwrap_or_default();
         if let Err(error) = desk.end_run(run, (state, &reason), &stats, now) {
-            tracing::warn!(%error, "the end of the run could not be written down");
+            tracing::warn!(%error, "the end of the run could not be recorded");
         }
         drop(desk);
         let (tally, elapsed) = (sittings.all(tally), sittings.elapsed(now));
@@ -392,6 +397,7 @@ impl Crawl {
             reason,
             tally,
             counts,
+            paused,
             elapsed,
             collection,
             now,
@@ -407,8 +413,12 @@ fn is_pause(ended: &Ended) -> bool {
 }
 
 /// `waiting`: pages that are not visited yet, because their site rests or their spider is paused.
-fn words(ended: &Ended, waiting: u64) -> (RunState, String) {
+fn words(ended: &Ended, waiting: u64, paused: &[PausedSpider]) -> (RunState, String) {
+    let is_waiting = |spider: &PausedSpider| spider.waiting > 0;
     match ended {
+        Ended::Done { .. } if paused.iter().any(is_waiting) => {
+            (RunState::Done, "done but for paused spiders".to_owned())
+        }
         Ended::Done { .. } if waiting > 0 => (RunState::Done, "done for now".to_owned()),
         Ended::Done { .. } => (RunState::Done, "all done".to_owned()),
         Ended::PagesLimit => (RunState::Limit, "page limit reached".to_owned()),

@@ -7,13 +7,13 @@ use std::{
 
 use harvester::http::Guard;
 use model::{
-    Archive, Candidate, Clock, CrawlUrl, Frontier, Page, Settlement, Sighting, StoreError,
-    Timestamp, Verdict,
+    Archive, Candidate, Clock, CrawlUrl, Frontier, Page, Refusal, Settlement, Sighting, Timestamp,
+    Verdict,
 };
 use seeder::{Block, Seed};
 use store::{
     collection::{Collection, CrawlLock},
-    control::{Command, Outcome, SpiderChange},
+    control::{Command, Outcome, RefusedSeed},
     directory::Directory,
     frontier::SqliteFrontier,
     links::LinkWriter,
@@ -31,9 +31,8 @@ use crate::{
         desk::Desk,
         gather::{self, GatherStage},
         guards::Guards,
-        harvest::{read_seeds, seed_candidate},
+        harvest::{judge_seeds, seed_candidate, seed_line},
         marks::Watch,
-        messages::BlockChange,
         payloads::Payloads,
         quarantine,
         spiders::{Spider, Spiders},
@@ -119,7 +118,7 @@ impl House {
         let mut spiders = Spiders::new(setup.blocks.clone(), spiders);
         let guard = Guard::new(setup.http.allow.clone(), Arc::new(setup.blocks.clone()));
         spiders.guards = Guards::new(guard);
-        match crawl.config.hazards.replicas {
+        match crawl.config.hazards.mirrors {
             Replicas::Fold => spiders.fold(&frontier.replicas()?),
             Replicas::Off | Replicas::Report => unfold_all(&mut frontier, clock.now())?,
         }
@@ -202,7 +201,7 @@ impl House {
                 some(pages, "page")
             ));
             if strays > 0 {
-                tracing::warn!(strays, "records in the archive belong to no known page");
+                tracing::warn!(strays, "archived records belong to no known page");
             }
         }
         if crawl.fresh {
@@ -226,37 +225,17 @@ impl House {
             let waiting = Desk::requests(&mut self.frontier, clock.now())?;
             let mut more = false;
             for request in waiting {
-                let result = match request.command {
-                    Command::Seed { urls, seeds, spider } => {
-                        let seeds: Vec<Seed> = read_seeds(&urls, &seeds).flatten().collect();
-                        let outcome = self.enter_left(crawl, seeds, spider.as_deref(), clock)?;
-                        if let Outcome::Seeds { taken: entered, .. } = outcome {
-                            taken += entered as usize;
-                        }
-                        outcome
-                    }
-                    Command::Spider { name, change } => {
-                        self.change_spider(steering, &name, &change, clock.now())?
-                    }
-                    Command::LiftQuarantine { what } => {
-                        self.stage.spiders.quarantine.lift(&what);
-                        let pages = self.frontier.lift_quarantine(&what, clock.now())?;
-                        Outcome::Lifted { pages }
-                    }
-                    Command::Block { patterns, reason, remove } => {
-                        self.block(&BlockChange { patterns, reason, remove }, clock.now())?
-                    }
-                    Command::Replicas { change } => {
-                        let changed = self.frontier.change_replicas(&change, clock.now())?;
-                        self.stage.spiders.fold(&self.frontier.replicas()?);
-                        Outcome::Replicas { changed }
-                    }
-                    Command::VisitNow { url } => self.visit_now(&url, clock.now())?,
-                    command if command.is_of_the_moment() && request.created < begun => {
-                        Outcome::refused("the crawl that it was for has ended")
-                    }
-                    _ => continue,
+                let of_the_moment = request.command.is_of_the_moment();
+                if of_the_moment && request.created >= begun {
+                    continue;
+                }
+                let result = match of_the_moment {
+                    true => Outcome::Ended,
+                    false => self.carry_out(crawl, steering, request.command, clock.now())?,
                 };
+                if let Outcome::Seeds { taken: entered, .. } = result {
+                    taken += entered as usize;
+                }
                 self.frontier.request_done(request.id, &result, clock.now())?;
                 more = true;
             }
@@ -270,40 +249,60 @@ impl House {
         Ok(taken)
     }
 
-    /// Seeds that were left for a crawl.
-    fn enter_left(
+    /// A command that was left for a crawl that ended before it took it up.
+    fn carry_out(
         &mut self,
         crawl: &Crawl,
-        seeds: Vec<Seed>,
-        spider: Option<&str>,
-        clock: &Arc<dyn Clock>,
+        steering: &mut Steering,
+        command: Command,
+        now: Timestamp,
     ) -> Result<Outcome, Failure> {
-        let Some(spider) = self.spider_named(spider) else {
-            let name = spider.unwrap_or_default();
-            return Ok(Outcome::refused(format!("there is no spider {name:?}")));
+        let (command, refused) = match command {
+            Command::Seed { urls, seeds, spider: name } => {
+                let Some(spider) = self.spider_named(name.as_deref()) else {
+                    let name = name.unwrap_or_default();
+                    return Ok(Outcome::refused(format!("there is no spider {name:?}")));
+                };
+                let (candidates, refused) = judge_seeds(&urls, &seeds, &spider);
+                for RefusedSeed { url, rule } in &refused {
+                    let url = url.as_deref().unwrap_or("one");
+                    crawl.say(&format!("seed refused: {url} ({rule})"));
+                }
+                let seeds = candidates.iter().map(seed_line).collect();
+                (Command::Seed { urls: Vec::new(), seeds, spider: name }, refused)
+            }
+            command => (command, Vec::new()),
         };
-        let entered = self.enter(crawl, &spider, seeds, clock.now())?;
-        Ok(Outcome::seeds(entered as u64, Vec::new()))
+        let outcome = Desk::apply(&mut self.frontier, &command, now)?.with_refused(refused);
+        self.follow(steering, &command, &outcome)?;
+        Ok(outcome)
     }
 
-    /// A visit that was asked of a crawl that ended before it took it up.
-    fn visit_now(&mut self, url: &str, now: Timestamp) -> Result<Outcome, Failure> {
-        match CrawlUrl::stored(url) {
-            Ok(url) => Ok(Desk::visit_now(&mut self.frontier, &url, now, now)?),
-            Err(_) => Ok(Outcome::NotFound),
+    /// What is in memory already is as the command has left the database.
+    fn follow(
+        &mut self,
+        steering: &mut Steering,
+        command: &Command,
+        outcome: &Outcome,
+    ) -> Result<(), Failure> {
+        let spiders = &self.stage.spiders;
+        match command {
+            Command::Spider { .. } if matches!(outcome, Outcome::Spider { .. }) => {
+                let course = steering.set(&self.frontier.spiders()?)?;
+                course.spiders.into_iter().for_each(|(spider, _)| spiders.set(spider));
+            }
+            Command::LiftQuarantine { what } => spiders.quarantine.lift(what),
+            Command::Block { patterns, remove, .. } => {
+                let read = patterns.iter().filter_map(|text| Block::parse(text).ok());
+                match remove {
+                    true => spiders.blocks.remove(read),
+                    false => spiders.blocks.add(read),
+                };
+            }
+            Command::Replicas { .. } => spiders.fold(&self.frontier.replicas()?),
+            _ => {}
         }
-    }
-
-    /// A block that was left for a crawl that ended before it took it up.
-    fn block(&mut self, change: &BlockChange, now: Timestamp) -> Result<Outcome, Failure> {
-        let read = change.patterns.iter().filter_map(|text| Block::parse(text).ok());
-        let blocks = &self.stage.spiders.blocks;
-        if change.remove {
-            blocks.remove(read)
-        } else {
-            blocks.add(read)
-        };
-        Ok(self.frontier.change_blocks(change, now)?)
+        Ok(())
     }
 
     fn spider_named(&self, name: Option<&str>) -> Option<Arc<Spider>> {
@@ -311,23 +310,6 @@ impl House {
             None => Some(self.stage.spiders.of(DEFAULT_SPIDER)),
             Some(name) => self.stage.spiders.named(name),
         }
-    }
-
-    /// A change of a spider that was left for a crawl that ended before it took it up.
-    fn change_spider(
-        &mut self,
-        steering: &mut Steering,
-        name: &str,
-        change: &SpiderChange,
-        now: Timestamp,
-    ) -> Result<Outcome, Failure> {
-        match Desk::change_spider(&mut self.frontier, name, change, now) {
-            Err(StoreError::Refused { why }) => return Ok(Outcome::refused(why)),
-            other => other?,
-        }
-        let course = steering.set(&self.frontier.spiders()?)?;
-        course.spiders.into_iter().for_each(|(spider, _)| self.stage.spiders.set(spider));
-        Ok(Outcome::Done)
     }
 
     /// Those that a rule refuses are named.
@@ -346,8 +328,12 @@ impl House {
             match spider.judge(&candidate) {
                 Verdict::Accept => candidates.push(candidate),
                 Verdict::Reject(refusal) => {
-                    let url = candidate.url;
-                    crawl.say(&format!("seed refused: {url} ({})", refusal.rule));
+                    let (url, rule) = (candidate.url, refusal.rule);
+                    let remedy = match Refusal::is_bad_port(&rule) {
+                        true => "; name the port in fetch.allow_ports to visit it",
+                        false => "",
+                    };
+                    crawl.say(&format!("seed refused: {url} ({rule}){remedy}"));
                 }
             }
         }
@@ -368,7 +354,7 @@ fn breakdowns(
     let met = left.iter().filter_map(|url| CrawlUrl::stored(url).ok());
     let sightings: Vec<Sighting> = met
         .flat_map(|url| {
-            crawl.say(&format!("the last crawl ended while it read {url}: noted"));
+            crawl.say(&format!("the last crawl crashed while it parsed {url}: recorded"));
             spiders.quarantine.broke_down(&url, quarantine::ABORTED)
         })
         .collect();

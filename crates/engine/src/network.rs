@@ -13,7 +13,9 @@ use config::{
     failure::Failure,
     setup::{Setup, network},
 };
-use harvester::http::{DnsResolver, HttpFetcher};
+use harvester::http::{DnsResolver, HttpFetcher, NamesBy};
+use tokio::time::timeout;
+
 use model::{BoxFuture, Clock, Fetch, FetchFailure, Resolution, Resolve, SpiderId, Timestamp};
 
 /// The fetcher, and the resolver that goes with it.
@@ -45,11 +47,11 @@ impl Network {
 
     /// These are the spiders, with the profiles they have now.
     pub fn serve(&self, spiders: &[SpiderId]) {
-        let proxied = spiders.iter().filter(|spider| self.fetcher.proxied(**spider)).count();
-        let way = match proxied {
-            0 => DIRECT,
-            all if all == spiders.len() => PROXIED,
-            _ => MIXED,
+        let ways = || spiders.iter().map(|spider| self.fetcher.names_by(*spider));
+        let way = match () {
+            () if ways().all(|way| way == NamesBy::Us) => DIRECT,
+            () if ways().all(|way| way == NamesBy::ProxyAlone) => PROXIED,
+            () => MIXED,
         };
         self.names.way.store(way, Ordering::Relaxed);
     }
@@ -59,8 +61,9 @@ const DIRECT: u8 = 0;
 const PROXIED: u8 = 1;
 const MIXED: u8 = 2;
 
-/// Who resolves names: we do, or the proxy of every spider does. Where some spiders have such a proxy, we try,
-/// and a name that only the proxy knows has no address: for the others that is a visit that failed.
+/// Who resolves names: we do, or the proxy of every spider does (`socks5h`, chosen so that no name is asked for here).
+/// Behind an HTTP proxy, and where only some spiders have a proxy, we try as well, because the addresses are what the
+/// guard goes by; a name that only the proxy knows has none. Without a proxy that is a visit that failed.
 struct Names {
     dns: DnsResolver,
     way: AtomicU8,
@@ -70,6 +73,9 @@ struct Names {
 /// How long a name is left to the proxies that we could not resolve.
 const LEFT_FOR: Duration = Duration::from_secs(300);
 
+/// How long we try. Behind a proxy there may be no name server at all, and every site would begin with this wait.
+const TRIED_FOR: Duration = Duration::from_secs(2);
+
 impl Resolve for Names {
     fn resolve(&self, host: &str) -> BoxFuture<'_, Result<Resolution, FetchFailure>> {
         let host = host.to_owned();
@@ -78,8 +84,9 @@ impl Resolve for Names {
             match self.way.load(Ordering::Relaxed) {
                 PROXIED => Ok(left(Timestamp(i64::MAX))),
                 MIXED => {
-                    let found = self.dns.resolve(&host).await;
-                    Ok(found.unwrap_or_else(|_| left(self.clock.now().plus(LEFT_FOR))))
+                    let found = timeout(TRIED_FOR, self.dns.resolve(&host)).await;
+                    let unknown = || left(self.clock.now().plus(LEFT_FOR));
+                    Ok(found.ok().and_then(Result::ok).unwrap_or_else(unknown))
                 }
                 _ => self.dns.resolve(&host).await,
             }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use collection::spiders::PausedSpider;
 use config::{Config, failure::Failure};
 use model::{BoxFuture, Counts, Timestamp};
 use store::collection::Collection;
@@ -43,6 +44,8 @@ pub struct Finished<'a> {
     /// Of all its parts, where it was interrupted to remove old versions.
     pub tally: Tally,
     pub counts: Counts,
+    /// Spiders that are paused, with what waits for them.
+    pub paused: Vec<PausedSpider>,
     pub elapsed: Duration,
     pub collection: &'a Collection,
     pub now: Timestamp,

@@ -415,7 +415,7 @@ fn panicked(kind: FailureKind) -> FetchFailure {
 
 /// A fetch or look-up that is not over long after its own limits.
 fn outlived(kind: FailureKind) -> FetchFailure {
-    let met = Met::new(Hazard::Stalled, Measure::Cut).of("fetching");
+    let met = Met::new(Hazard::Stalled, Measure::Truncated).of("fetching");
     given_up(kind, "it outlived its own limits and was given up", Some(met))
 }
 

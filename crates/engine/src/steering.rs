@@ -115,11 +115,17 @@ impl Steering {
 
     fn fingerprint(&self, rows: &[SpiderRow]) -> Fingerprints {
         let (mut terms, mut borders) = (format!("{:x}", self.file), String::new());
-        let mut near = String::new();
+        let (mut near, mut reach, mut types) = (String::new(), String::new(), String::new());
         let mut note = |line: String, key: &str| {
             terms.push_str(&line);
             if key == "hazards.near_duplicates" {
                 near.push_str(&line);
+            }
+            if key == "fetch.media_types" {
+                types.push_str(&line);
+            }
+            if is_reach(key) {
+                reach.push_str(&line);
             }
             if is_border(key) {
                 borders.push_str(&line);
@@ -135,7 +141,9 @@ impl Steering {
             }
         }
         let (terms, borders) = (xxh3_64(terms.as_bytes()), xxh3_64(borders.as_bytes()));
-        Fingerprints { terms, borders, near: xxh3_64(near.as_bytes()), ..Fingerprints::default() }
+        let (near, reach) = (xxh3_64(near.as_bytes()), xxh3_64(reach.as_bytes()));
+        let types = xxh3_64(types.as_bytes());
+        Fingerprints { terms, borders, near, reach, types, returning: Vec::new() }
     }
 }
 
@@ -144,6 +152,22 @@ fn fingerprint_of(revisit: &Revisit, overrides: &Overrides) -> u64 {
     let Revisit { policy, frequency_on_seeds, .. } = revisit;
     let overridden = overrides.policies();
     xxh3_64(format!("{policy:?} {frequency_on_seeds} {overridden:?}").as_bytes())
+}
+
+/// Whether the key says which servers can be reached, and how: what failed may not fail with another value.
+fn is_reach(key: &str) -> bool {
+    const HOW: [&str; 9] = [
+        "allow_address",
+        "proxy",
+        "resolve",
+        "name_servers",
+        "extra_roots",
+        "insecure_tls",
+        "client_certificate",
+        "client_key",
+        "client_certificate_origins",
+    ];
+    key.strip_prefix("fetch.").is_some_and(|name| HOW.contains(&name))
 }
 
 /// Whether the key says who may enter, and not how much or how fast.
@@ -156,11 +180,11 @@ fn is_border(key: &str) -> bool {
         "site_bytes",
         "for",
         "site_time",
-        "site_day_time",
+        "site_time_per_day",
     ];
     match key.split_once('.') {
         Some(("crawl", name)) => !HOW_MUCH.contains(&name),
-        Some(("fetch", name)) => name == "media_types",
+        Some(("fetch", name)) => matches!(name, "media_types" | "allow_ports"),
         Some(("gather", name)) => matches!(name, "link_tags" | "log_tags"),
         Some((section, _)) => matches!(section, "reject" | "url" | "hazards"),
         None => false,
@@ -183,7 +207,7 @@ impl Helm for Steering {
                 true
             }
             Err(failure) => {
-                tracing::warn!("harvest.toml was changed and is not used: {}", failure.sentence);
+                tracing::warn!("harvest.toml changed and is not used: {}", failure.sentence);
                 false
             }
         }
@@ -217,7 +241,7 @@ impl Terms for CourseTerms {
             pages_max: other.site_pages.unwrap_or(terms.pages_max),
             bytes_max: other.site_bytes.unwrap_or(terms.bytes_max),
             visit_time_max: other.site_time.unwrap_or(terms.visit_time_max),
-            day_time_max: other.site_day_time.unwrap_or(terms.day_time_max),
+            day_time_max: other.site_time_per_day.unwrap_or(terms.day_time_max),
             ..terms.clone()
         }
     }
@@ -243,7 +267,7 @@ fn site_terms(config: &Config) -> SiteTerms {
         bytes_max: crawl.site_bytes,
         domain_pages_max: crawl.domain_pages,
         visit_time_max: crawl.site_time,
-        day_time_max: crawl.site_day_time,
+        day_time_max: crawl.site_time_per_day,
         // What a server packs is never longer than what it unpacks to by more than its framing.
         answer_bytes_max: longest_body(config) + limits::HEAD_BYTES_MAX as u64,
     }

@@ -13,10 +13,11 @@ use model::{Clock, StoreError, Timestamp};
 use store::{
     collection::{Collection, CrawlLock},
     forget::{self, Step},
-    thin::{self, Keep, Thinned},
+    thin::{self, Keep},
 };
 
 use crate::observe::Observer;
+use collection::{Error, thin::Thinned};
 
 /// Progress of anything that takes longer than this is shown.
 const SHOWN_EVERY: Duration = Duration::from_secs(1);
@@ -51,7 +52,7 @@ pub fn thin_at_start(
     }
     let mut done = thin_now(observer, collection, lock, &keep, now);
     // As in a crawl, a full disk is waited for.
-    while let Err(StoreError::DiskFull { path }) = &done {
+    while let Err(Error::Store { source: StoreError::DiskFull { path } }) = &done {
         observer.notice(&format!(
             "no space left on the disk that holds {}: old versions are removed when there is room",
             path.display()
@@ -61,7 +62,7 @@ pub fn thin_at_start(
     }
     let done = done?;
     if done.versions + done.copies > 0 {
-        observer.notice(&removed_text(&done, false));
+        observer.notice(&removed_text(&done));
     }
     Ok(())
 }
@@ -73,9 +74,9 @@ pub fn thin_now(
     lock: &CrawlLock,
     keep: &Keep,
     now: Timestamp,
-) -> Result<Thinned, StoreError> {
+) -> Result<Thinned, Error> {
     let mut steps = StepNotices::new(observer);
-    thin::thin(collection, lock, keep, now, &mut |step| steps.step(&step))
+    collection::thin::thin(collection, lock, keep, now, &mut |step| steps.step(&step))
 }
 
 /// How far the rewriting of volumes is, once a second.
@@ -120,20 +121,20 @@ fn copies(n: u64) -> String {
 }
 
 /// What was removed, or would be, in words.
-pub fn removed_text(thinned: &Thinned, dry_run: bool) -> String {
-    let verb = if dry_run { "would be removed" } else { "removed" };
+pub fn removed_text(thinned: &Thinned) -> String {
+    let verb = if thinned.dry_run { "would be removed" } else { "removed" };
     let mut text = format!("{verb}: {}", some(thinned.versions, "old version"));
     if thinned.copies > 0 {
         let _ = write!(text, " and {} seen without a change", copies(thinned.copies));
     }
     let _ = write!(text, " ({})", bytes(thinned.bytes));
-    if !dry_run && thinned.records > 0 {
+    if let Some(records @ 1..) = thinned.records {
         let _ = write!(
             text,
             ", with the requests and the visits that saw them again {} ({}) from {}",
-            some(thinned.records, "record"),
-            bytes(thinned.records_bytes),
-            some(thinned.volumes_rewritten, "volume")
+            some(records, "record"),
+            bytes(thinned.records_bytes.unwrap_or_default()),
+            some(thinned.volumes.unwrap_or_default(), "volume")
         );
     }
     let _ = write!(
@@ -141,7 +142,7 @@ pub fn removed_text(thinned: &Thinned, dry_run: bool) -> String {
         "; {} of versions stay, and every visit stays in history",
         bytes(thinned.left_bytes)
     );
-    if dry_run {
+    if thinned.dry_run {
         text.push_str("; nothing was changed");
     }
     text

@@ -3,24 +3,19 @@
 use std::sync::Arc;
 
 use config::{
-    Config, FlagValues,
-    amounts::number,
+    Config, FlagValues, Origin,
+    amounts::some,
     failure::{Exit, Failure},
     veiled,
 };
 use engine::{
     crawl::Crawl,
     observe::{Finished, Observer},
-    pipeline::{
-        harvest::Ended,
-        preview::Preview,
-        tally::{Progress, Tally},
-    },
+    pipeline::{harvest::Ended, preview::Preview, tally::Progress},
 };
 use model::{BoxFuture, CrawlUrl, Timestamp};
 use store::{
     census::{Census, DecisionEntry},
-    collection::Collection,
     frontier::BatchRow,
 };
 use tokio::sync::watch;
@@ -55,7 +50,10 @@ pub fn crawl(
     let Wanted { flags, seeds, fresh, forever, preview } = wanted;
     let (folder, observer) = (context.folder.clone(), Arc::new(AtTerminal(context.clone())));
     let crawl = Crawl { folder, observer, config, paths, flags, seeds, fresh, forever, preview };
-    crawl.run().map(|_| Exit::Done)
+    Ok(match crawl.run()? {
+        Ended::Stopped => Exit::Stopped,
+        _ => Exit::Done,
+    })
 }
 
 /// Who hears of a crawl that was started by a command.
@@ -77,19 +75,16 @@ impl Observer for AtTerminal {
     }
 
     fn finished(&self, finished: &Finished<'_>) -> Result<(), Failure> {
-        let Finished { crawl, ended, tally, collection, now, .. } = finished;
+        let Finished { crawl, ended, now, .. } = finished;
         if crawl.preview.is_none() {
             self.summarize(finished)?;
-            for (spider, why) in &tally.paused {
-                self.0.say(&format!("spider {spider} is paused: {why}"));
-                self.0.say(&format!("fix that, then: {}", resume_spider(spider)));
-            }
-            self.name_paused(collection)?;
-            if matches!(ended, Ended::PagesLimit) {
-                self.0.say("crawl.pages is a total for the collection; raise it to continue");
+            match ended {
+                Ended::PagesLimit => self.0.say("crawl.pages is a total for the collection"),
+                Ended::BytesLimit => self.0.say("crawl.bytes is a total for the collection"),
+                _ => {}
             }
         }
-        nothing_fetched(ended, tally, *now).map_or(Ok(()), Err)
+        nothing_fetched(finished, *now).map_or(Ok(()), Err)
     }
 }
 
@@ -114,7 +109,7 @@ impl AtTerminal {
         finished: &Finished<'_>,
         next_due: Option<Timestamp>,
     ) -> Result<Summary, Failure> {
-        let Finished { crawl, tally, collection, now, .. } = finished;
+        let Finished { crawl, ended, tally, collection, now, .. } = finished;
         let (now, census) = (*now, Census::open(collection)?);
         let mut refused = merged(census.decisions(None, 1_000)?);
         let of_batch = census.is_of_batch()?;
@@ -134,45 +129,61 @@ impl AtTerminal {
             requisites_failed: tally.requisites_failed,
             bytes: tally.bytes,
             errors: tally.errors.clone().into_iter().collect(),
+            left_out: tally.left_out.clone().into_iter().collect(),
             refused,
             refused_total: if of_batch { 0 } else { finished.counts.refused },
             waiting: finished.counts.pages_waiting,
             collection: collection.dir().display().to_string(),
             next_due: next_due.map(|at| (at, config::times::until(at, now))),
+            nothing_fetched: nothing_fetched(finished, now).is_some(),
             out: batches_out(&census, now)?,
-            resume: resume(),
+            resume: resume(&crawl.config, ended),
+            paused: finished.paused.clone(),
             forever: crawl.forever,
             of_batch,
             without_contact: crawl.config.etiquette.contact.is_none()
                 && crawl.config.etiquette.user_agent.is_none(),
         })
     }
-
-    /// Pages that wait for a spider to be resumed are no reason to think that all is done.
-    fn name_paused(&self, collection: &Collection) -> Result<(), Failure> {
-        for row in Census::open(collection)?.spiders()? {
-            if row.paused && row.counts.waiting > 0 {
-                let (name, waiting) = (&row.name, number(row.counts.waiting));
-                self.0.say(&format!(
-                    "spider {name} is paused and {waiting} of its pages wait; \
-                     continue it with: harvestman spider resume {name}"
-                ));
-            }
-        }
-        Ok(())
-    }
 }
 
-/// The command as it was typed: the same one goes on, with the same flags.
-fn resume() -> String {
-    let words = std::env::args().skip(1).filter(|word| word != "--fresh");
+/// The command as it was typed: the same one goes on, with the same flags, but for a limit that is reached.
+fn resume(config: &Config, ended: &Ended) -> String {
+    let mut typed: Vec<String> =
+        std::env::args().skip(1).filter(|word| word != "--fresh").collect();
+    if matches!(ended, Ended::PagesLimit) {
+        typed = without_limit(typed, matches!(config.origin("crawl.pages"), Origin::Flag(_)));
+    }
+    let words = typed.into_iter();
     // A proxy's password is for nobody's eyes.
     let words = words.map(|word| match word.contains("://") {
         true => veiled(&word),
         false => word,
     });
     let words: Vec<String> = words.map(|word| shell_word(&word)).collect();
-    format!("harvestman {}", words.join(" "))
+    // No flag stands for that one.
+    let lifted = match ended {
+        Ended::BytesLimit => "HARVESTMAN_CRAWL_BYTES=none ",
+        _ => "",
+    };
+    format!("{lifted}harvestman {}", words.join(" "))
+}
+
+/// `by_flag`: the limit on pages was typed; else it stands elsewhere and has to be lifted.
+fn without_limit(typed: Vec<String>, by_flag: bool) -> Vec<String> {
+    let mut kept = Vec::with_capacity(typed.len() + 2);
+    let mut words = typed.into_iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--pages" => drop(words.next()),
+            other if other.starts_with("--pages=") => {}
+            _ => kept.push(word),
+        }
+    }
+    if !by_flag {
+        kept.extend(["--pages".to_owned(), "none".to_owned()]);
+    }
+    kept
 }
 
 /// Batches that keep sites from being visited here.
@@ -197,10 +208,14 @@ pub fn shell_word(word: &str) -> String {
 }
 
 /// Nothing came back although something was tried: an exit of its own, with the last trouble in words.
-fn nothing_fetched(ended: &Ended, tally: &Tally, now: Timestamp) -> Option<Failure> {
+fn nothing_fetched(finished: &Finished<'_>, now: Timestamp) -> Option<Failure> {
+    let Finished { ended, tally, counts, .. } = finished;
     let tried =
         tally.failed + tally.excluded > 0 || !tally.errors.is_empty() || !tally.paused.is_empty();
     let Ended::Done { next_due } = ended else { return None };
+    // Pages wait, and nothing was ever fetched: that nothing was tried now is no success.
+    let waits = counts.pages_waiting > 0 && counts.pages_fetched == 0;
+    let tried = tried || waits;
     if tally.fetched > 0 || tally.redirected > 0 || !tried {
         return None;
     }
@@ -209,6 +224,12 @@ fn nothing_fetched(ended: &Ended, tally: &Tally, now: Timestamp) -> Option<Failu
         return Some(Failure::nothing_fetched(
             format!("nothing could be fetched: spider {spider} is paused: {why}"),
             format!("mend it, then: {}", resume_spider(spider)),
+        ));
+    }
+    if let (None, Some((url, detail))) = (&tally.last_failure, &tally.last_refusal) {
+        return Some(Failure::nothing_fetched(
+            format!("nothing could be fetched: {url} is refused: {detail}"),
+            "what another setting allows is tried at once by the same command",
         ));
     }
     Some(match &tally.last_failure {
@@ -220,11 +241,24 @@ fn nothing_fetched(ended: &Ended, tally: &Tally, now: Timestamp) -> Option<Failu
             "nothing could be fetched: everything known is refused",
             "see why with: harvestman explain URL",
         ),
+        None if waits && tally.requests == 0 => Failure::nothing_fetched(
+            format!("nothing could be fetched: {}", waiting(counts.pages_waiting, &when)),
+            "see why with: harvestman explain URL",
+        ),
         None => Failure::nothing_fetched(
             "nothing could be fetched: no page answered with content",
             "see why with: harvestman explain URL",
         ),
     })
+}
+
+/// `when`: that of the next visit, with a blank before it, or nothing.
+fn waiting(pages: u64, when: &str) -> String {
+    let (pages, verb) = (some(pages, "page"), if pages == 1 { "waits" } else { "wait" });
+    match when {
+        "" => format!("{pages} {verb}"),
+        when => format!("{pages} {verb}, and the next visit is{when}"),
+    }
 }
 
 fn resume_spider(name: &str) -> String {

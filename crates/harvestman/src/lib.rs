@@ -11,7 +11,6 @@ mod laboratory;
 mod layout;
 pub mod progress;
 mod results;
-mod seeding;
 mod show_progress;
 pub mod summary;
 pub mod terminal;

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use model::{RefusalReason, Timestamp};
+use collection::spiders::PausedSpider;
+use model::{Refusal, RefusalReason, Timestamp};
 use serde_json::json;
 
 use config::{
@@ -16,6 +17,7 @@ use model::printable;
 const REASONS_SHOWN: usize = 6;
 const ERRORS_SHOWN: usize = 6;
 const BATCHES_SHOWN: usize = 3;
+const TYPES_SHOWN: usize = 5;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
@@ -34,6 +36,8 @@ pub struct Summary {
     pub bytes: u64,
     /// Failures by class.
     pub errors: Vec<(String, u64)>,
+    /// Documents that were not kept, by media type.
+    pub left_out: Vec<(String, u64)>,
     /// The rules that refused most links.
     pub refused: Vec<Refused>,
     /// Links refused by all rules together.
@@ -45,6 +49,10 @@ pub struct Summary {
     pub next_due: Option<(Timestamp, String)>,
     /// Batches whose sites nobody visits here meanwhile.
     pub out: Vec<BatchOut>,
+    /// The failure that follows says how to go on.
+    pub nothing_fetched: bool,
+    /// Spiders that are paused; their pages wait until they are resumed.
+    pub paused: Vec<PausedSpider>,
     /// `run`, which begins nothing afresh.
     pub forever: bool,
     /// It harvests a batch: whoever does that says how to go on, and no rule can be lifted there.
@@ -100,10 +108,12 @@ impl Summary {
             ));
         }
         lines.extend(self.error_lines());
+        lines.extend(self.left_out_line());
         lines.extend(self.refused_lines());
         lines.push(format!("collection: {}", printable(&self.collection)));
         lines.extend(self.batch_lines());
-        if !self.of_batch {
+        lines.extend(self.paused.iter().map(paused_line));
+        if !self.of_batch && !self.nothing_fetched {
             lines.push(self.how_to_go_on());
         }
         if self.without_contact {
@@ -139,12 +149,15 @@ impl Summary {
             "bytes": self.bytes,
             "errors": self.errors.iter().map(|(class, n)| (class.clone(), json!(n)))
                 .collect::<serde_json::Map<_, _>>(),
+            "left_out": self.left_out.iter().map(|(media_type, n)| (media_type.clone(), json!(n)))
+                .collect::<serde_json::Map<_, _>>(),
             "refused": refused,
             "collection": self.collection,
             "next_due": self.next_due.as_ref().map(|(at, _)| times::iso(*at)),
             "batches": self.out.iter().map(|batch| json!({
                 "id": batch.id, "pages": batch.pages, "sites_out": batch.sites, "until": times::iso(batch.until.0),
             })).collect::<Vec<_>>(),
+            "paused": self.paused,
             "resume": self.resume,
         })
     }
@@ -162,6 +175,20 @@ impl Summary {
             lines.push(format!("  {:>9}  of these for robots.txt and the like", number(others)));
         }
         lines
+    }
+
+    fn left_out_line(&self) -> Option<String> {
+        let mut types: Vec<&(String, u64)> = self.left_out.iter().collect();
+        types.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let named = types.iter().take(TYPES_SHOWN);
+        let named = named.map(|(name, n)| format!("{} {}", number(*n), printable(name)));
+        let mut named: Vec<String> = named.collect();
+        let rest: u64 = types.iter().skip(TYPES_SHOWN).map(|(_, n)| n).sum();
+        if rest > 0 {
+            named.push(format!("{} of other types", number(rest)));
+        }
+        let list = named.join(", ");
+        (!named.is_empty()).then(|| format!("left out: {list}; --all-types keeps them"))
     }
 
     fn batch_lines(&self) -> Vec<String> {
@@ -214,6 +241,10 @@ impl Summary {
 
     fn how_to_go_on(&self) -> String {
         let resume = printable(&self.resume);
+        let of_paused: u64 = self.paused.iter().map(|spider| spider.waiting).sum();
+        if of_paused > 0 && self.waiting <= of_paused {
+            return format!("then continue with: {resume}");
+        }
         if self.waiting > 0 {
             let wait = if self.waiting == 1 { "waits" } else { "wait" };
             return format!("continue with: {resume} ({} {wait})", some(self.waiting, "page"));
@@ -239,6 +270,16 @@ impl Summary {
     }
 }
 
+fn paused_line(spider: &PausedSpider) -> String {
+    let PausedSpider { spider, why, waiting } = spider;
+    let why = if why.is_empty() { String::new() } else { format!(" ({})", printable(why)) };
+    let (pages, wait) = (some(*waiting, "page"), if *waiting == 1 { "waits" } else { "wait" });
+    format!(
+        "spider {spider} is paused{why}: {pages} {wait}; resume it with: \
+         harvestman spider resume {spider}"
+    )
+}
+
 /// What the user can do about what this rule refused; for most rules the reason says enough.
 pub fn advice(reason: RefusalReason, rule: &str) -> &'static str {
     match reason {
@@ -249,11 +290,14 @@ pub fn advice(reason: RefusalReason, rule: &str) -> &'static str {
         RefusalReason::Limit if rule.ends_with("sitemaps and feeds of a site") => {
             "no key changes that; links lead to what the others name"
         }
-        RefusalReason::TooLarge if rule.ends_with(": larger than is read") => {
+        RefusalReason::TooLarge if rule.ends_with(": larger than the limit") => {
             "of sitemaps and feeds 20 MB are read; no key changes that"
         }
         RefusalReason::TooLarge if rule == "fetch.requisite_bytes_max" => {
             "raise fetch.requisite_bytes_max to fetch it"
+        }
+        RefusalReason::Port if Refusal::is_bad_port(rule) => {
+            "name the port in fetch.allow_ports to visit it"
         }
         _ => how_to_lift(reason),
     }
@@ -288,12 +332,15 @@ pub fn how_to_lift(reason: RefusalReason) -> &'static str {
         RefusalReason::Trap => {
             "see `harvestman traps` and `harvestman quarantine`, which lift it; a seed is visited all the same"
         }
-        RefusalReason::MediaType => "name the type in fetch.media_types to fetch it",
+        RefusalReason::MediaType => {
+            "keep it with --all-types, or name the type in fetch.media_types"
+        }
         RefusalReason::TooLarge => "raise fetch.body_bytes_max to fetch it",
         RefusalReason::Logged => {
-            "only counted, as asked for by crawl.log_extensions or gather.log_tags"
+            "only counted, as asked for by crawl.log_extensions or parse.log_tags"
         }
         RefusalReason::Port => "name the port in crawl.ports, or seed a URL with it",
+        RefusalReason::Address => "allow the address with --allow-address (fetch.allow_address)",
     }
 }
 
@@ -361,7 +408,7 @@ nothing is left to fetch; to visit everything again: harvestman crawl --fresh";
         let large = |rule| advice(RefusalReason::TooLarge, rule);
         assert!(large("fetch.requisite_bytes_max").contains("fetch.requisite_bytes_max"));
         assert!(large("fetch.body_bytes_max").contains("fetch.body_bytes_max"));
-        assert!(large("sitemap: larger than is read").contains("20 MB"));
+        assert!(large("sitemap: larger than the limit").contains("20 MB"));
         assert_eq!(model::limits::NOTICE_BYTES_MAX, 20_000_000, "as is said");
     }
 

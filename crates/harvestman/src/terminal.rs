@@ -13,11 +13,28 @@ use std::{
 use config::failure::{Failure, io_advice};
 use engine::remark;
 use model::{is_unsafe, printable_lines};
+use serde::Serialize;
 
 /// Writes to standard output as it is: pass what came from the web through [`printable`] first, unless
 /// the output is JSON, which escapes by itself, or a body the user asked for byte by byte.
 pub fn print(text: &str) -> Result<(), Failure> {
     print_bytes(without_marks(text).as_bytes())
+}
+
+/// An answer of the collection for a program.
+pub fn print_json(answer: &impl Serialize) -> Result<(), Failure> {
+    print(&format!("{}\n", as_json(serde_json::to_string_pretty(answer))?))
+}
+
+/// The same on one line, for answers that are many.
+pub fn json_line(answer: &impl Serialize) -> Result<String, Failure> {
+    Ok(format!("{}\n", as_json(serde_json::to_string(answer))?))
+}
+
+fn as_json(text: serde_json::Result<String>) -> Result<String, Failure> {
+    text.map_err(|error| {
+        Failure::fault(format!("cannot write the answer as JSON: {error}"), "report this as a bug")
+    })
 }
 
 /// JSON leaves these as they are, and some terminals obey them: as `\u009b`, which JSON reads the same.

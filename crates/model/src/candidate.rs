@@ -59,6 +59,17 @@ impl Refusal {
         Refusal { reason: RefusalReason::Blocked, rule: Refusal::FORGOTTEN.to_owned() }
     }
 
+    /// Browsers refuse the port, and so do we.
+    pub fn bad_port(port: u16) -> Refusal {
+        Refusal { reason: RefusalReason::Port, rule: format!("port {port}{}", Refusal::BAD_PORT) }
+    }
+
+    pub fn is_bad_port(rule: &str) -> bool {
+        rule.ends_with(Refusal::BAD_PORT)
+    }
+
+    const BAD_PORT: &str = ", which browsers refuse";
+
     /// Reading the page, or so many pages of its site, broke down.
     pub fn quarantined(site: bool) -> Refusal {
         let times = crate::limits::BREAKDOWNS_MAX;
@@ -103,8 +114,10 @@ pub enum RefusalReason {
     Limit,
     Blocked,
     Trap,
-    /// An unusual port that was not asked for.
+    /// An unusual port that was not asked for, or one that browsers refuse.
     Port,
+    /// A private or otherwise special address.
+    Address,
     /// The answer's media type is not wanted.
     MediaType,
     /// The answer announced more bytes than are wanted.
@@ -114,7 +127,7 @@ pub enum RefusalReason {
 }
 
 impl RefusalReason {
-    pub const ALL: [RefusalReason; 18] = [
+    pub const ALL: [RefusalReason; 19] = [
         RefusalReason::Scheme,
         RefusalReason::Invalid,
         RefusalReason::TooLong,
@@ -130,6 +143,7 @@ impl RefusalReason {
         RefusalReason::Blocked,
         RefusalReason::Trap,
         RefusalReason::Port,
+        RefusalReason::Address,
         RefusalReason::MediaType,
         RefusalReason::TooLarge,
         RefusalReason::Logged,
@@ -152,6 +166,7 @@ impl RefusalReason {
             RefusalReason::Blocked => "blocked",
             RefusalReason::Trap => "trap",
             RefusalReason::Port => "port",
+            RefusalReason::Address => "address",
             RefusalReason::MediaType => "media-type",
             RefusalReason::TooLarge => "too-large",
             RefusalReason::Logged => "logged",

@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{BoxFuture, CrawlUrl, Headers, Met, SpiderId, Timestamp, TypeGate};
+use crate::{BoxFuture, CrawlUrl, Headers, Met, Refusal, SpiderId, Timestamp, TypeGate};
 
 pub trait Fetch: Send + Sync {
     /// One hop: redirects are answers here, never followed.
@@ -149,6 +149,8 @@ pub struct FetchFailure {
     /// What it was by name, where that is more than the kind says.
     pub met: Option<Met>,
     pub address: Option<IpAddr>,
+    /// The rule of ours that forbids the visit: no request was made.
+    pub refusal: Option<Box<Refusal>>,
     /// Of an answer that was none all the same: they count against limits on bytes.
     pub wire_bytes: u64,
     pub timing: Timing,
@@ -158,7 +160,8 @@ impl FetchFailure {
     /// One that happened before anything was said on the wire.
     pub fn new(kind: FailureKind, detail: impl Into<String>) -> FetchFailure {
         let (detail, timing) = (detail.into(), Timing::default());
-        FetchFailure { kind, detail, met: None, address: None, wire_bytes: 0, timing }
+        let (met, address, refusal) = (None, None, None);
+        FetchFailure { kind, detail, met, address, refusal, wire_bytes: 0, timing }
     }
 }
 
@@ -206,20 +209,30 @@ impl FailureKind {
     ];
 
     pub fn from_word(word: &str) -> Option<FailureKind> {
+        // Those of earlier versions, which stand in batches and backups.
+        let word = match word {
+            "dns-unknown" => "unknown-host",
+            "dns-trouble" => "dns-error",
+            "connect-refused" => "connection-refused",
+            "tls" => "tls-error",
+            "proxy" => "proxy-error",
+            "reset" => "connection-reset",
+            word => word,
+        };
         Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
     /// In one word, as the database and the display have it.
     pub fn word(self) -> &'static str {
         match self {
-            FailureKind::DnsUnknown => "dns-unknown",
-            FailureKind::DnsTrouble => "dns-trouble",
+            FailureKind::DnsUnknown => "unknown-host",
+            FailureKind::DnsTrouble => "dns-error",
             FailureKind::AddressRefused => "address-refused",
-            FailureKind::ConnectRefused => "connect-refused",
+            FailureKind::ConnectRefused => "connection-refused",
             FailureKind::ConnectTimeout => "connect-timeout",
-            FailureKind::Tls => "tls",
-            FailureKind::Proxy => "proxy",
-            FailureKind::Reset => "reset",
+            FailureKind::Tls => "tls-error",
+            FailureKind::Proxy => "proxy-error",
+            FailureKind::Reset => "connection-reset",
             FailureKind::StaleConnection => "stale-connection",
             FailureKind::Timeout => "timeout",
             FailureKind::BadHttp => "bad-http",

@@ -23,39 +23,51 @@ pub enum Hazard {
     #[serde(rename = "soft-404")]
     Soft404,
     SiteLimit,
-    DeepChain,
+    #[serde(alias = "deep-chain")]
+    DepthLimit,
     ManyLinks,
     Tarpit,
     RedirectLoop,
     RedirectChain,
     RefreshLoop,
-    ReplicaSite,
+    #[serde(alias = "replica-site")]
+    MirrorSite,
     SharedAddress,
     HostAlias,
     // Transport.
-    SlowAnswer,
+    #[serde(alias = "slow-answer")]
+    SlowResponse,
     SlowBody,
     EndlessBody,
     LargeBody,
-    Silent,
+    #[serde(alias = "silent")]
+    NoResponse,
     Disconnected,
     HeaderFlood,
     BadHttp,
     BadLength,
-    ExtraAnswer,
+    #[serde(alias = "extra-answer")]
+    UnexpectedResponse,
     InterimFlood,
     Http2Abuse,
     DecompressionBomb,
-    NestedCoding,
+    #[serde(alias = "nested-coding")]
+    NestedEncoding,
     LargeWindow,
-    BrokenCoding,
-    TlsTrouble,
-    NameUnknown,
-    NameTrouble,
+    #[serde(alias = "broken-coding")]
+    BrokenEncoding,
+    #[serde(alias = "tls-trouble")]
+    TlsError,
+    #[serde(alias = "name-unknown")]
+    UnknownHost,
+    #[serde(alias = "name-trouble")]
+    DnsError,
     Unreachable,
     Overloaded,
-    FailingServer,
-    DownForLong,
+    #[serde(alias = "failing-server")]
+    ServerError,
+    #[serde(alias = "down-for-long")]
+    SiteDown,
     // Contents.
     WrongType,
     MalformedText,
@@ -72,13 +84,16 @@ pub enum Hazard {
     RobotsUnreachable,
     CanonicalConflict,
     // Attacks on others, or on us.
-    InternalAddress,
-    ForeignScheme,
+    #[serde(alias = "internal-address")]
+    PrivateAddress,
+    #[serde(alias = "foreign-scheme")]
+    UnsupportedScheme,
     UnusualPort,
     CookieRefused,
     ControlCharacters,
     // Our own trouble with a page.
-    PoisonousPage,
+    #[serde(alias = "poisonous-page")]
+    ParserCrash,
     Quarantine,
     Stalled,
 }
@@ -97,38 +112,38 @@ impl Hazard {
         Hazard::DirectoryOrder,
         Hazard::Soft404,
         Hazard::SiteLimit,
-        Hazard::DeepChain,
+        Hazard::DepthLimit,
         Hazard::ManyLinks,
         Hazard::Tarpit,
         Hazard::RedirectLoop,
         Hazard::RedirectChain,
         Hazard::RefreshLoop,
-        Hazard::ReplicaSite,
+        Hazard::MirrorSite,
         Hazard::SharedAddress,
         Hazard::HostAlias,
-        Hazard::SlowAnswer,
+        Hazard::SlowResponse,
         Hazard::SlowBody,
         Hazard::EndlessBody,
         Hazard::LargeBody,
-        Hazard::Silent,
+        Hazard::NoResponse,
         Hazard::Disconnected,
         Hazard::HeaderFlood,
         Hazard::BadHttp,
         Hazard::BadLength,
-        Hazard::ExtraAnswer,
+        Hazard::UnexpectedResponse,
         Hazard::InterimFlood,
         Hazard::Http2Abuse,
         Hazard::DecompressionBomb,
-        Hazard::NestedCoding,
+        Hazard::NestedEncoding,
         Hazard::LargeWindow,
-        Hazard::BrokenCoding,
-        Hazard::TlsTrouble,
-        Hazard::NameUnknown,
-        Hazard::NameTrouble,
+        Hazard::BrokenEncoding,
+        Hazard::TlsError,
+        Hazard::UnknownHost,
+        Hazard::DnsError,
         Hazard::Unreachable,
         Hazard::Overloaded,
-        Hazard::FailingServer,
-        Hazard::DownForLong,
+        Hazard::ServerError,
+        Hazard::SiteDown,
         Hazard::WrongType,
         Hazard::MalformedText,
         Hazard::WrongCharset,
@@ -142,12 +157,12 @@ impl Hazard {
         Hazard::RobotsErrors,
         Hazard::RobotsUnreachable,
         Hazard::CanonicalConflict,
-        Hazard::InternalAddress,
-        Hazard::ForeignScheme,
+        Hazard::PrivateAddress,
+        Hazard::UnsupportedScheme,
         Hazard::UnusualPort,
         Hazard::CookieRefused,
         Hazard::ControlCharacters,
-        Hazard::PoisonousPage,
+        Hazard::ParserCrash,
         Hazard::Quarantine,
         Hazard::Stalled,
     ];
@@ -162,91 +177,113 @@ impl Hazard {
     }
 
     pub fn from_word(word: &str) -> Option<Hazard> {
-        Hazard::ALL.iter().copied().find(|hazard| hazard.word() == word)
+        let former = || FORMER.iter().find(|(old, _)| *old == word).map(|(_, hazard)| *hazard);
+        Hazard::ALL.iter().copied().find(|hazard| hazard.word() == word).or_else(former)
     }
 
     #[rustfmt::skip]
     fn entry(self) -> (&'static str, &'static str) {
         match self {
-            Hazard::DnsWildcard => ("dns-wildcard", "every name under the domain resolves, also absurd ones"),
-            Hazard::ManyDuplicates => ("many-duplicates", "many URLs bring the same content"),
-            Hazard::NearDuplicates => ("near-duplicates", "pages that differ by little more than a counter"),
+            Hazard::DnsWildcard => ("dns-wildcard", "every name under the domain resolves (DNS wildcard)"),
+            Hazard::ManyDuplicates => ("many-duplicates", "many URLs with the same content"),
+            Hazard::NearDuplicates => ("near-duplicates", "pages that differ in little more than a counter"),
             Hazard::Counter => ("counter", "URLs whose number only grows, with nothing new behind them"),
-            Hazard::GrowingUrl => ("growing-url", "each link is the URL it stands on, and more"),
-            Hazard::RepeatedSegments => ("repeated-segments", "the same folders again and again in one path"),
+            Hazard::GrowingUrl => ("growing-url", "URLs that contain themselves and grow with every link"),
+            Hazard::RepeatedSegments => ("repeated-segments", "the same folders repeated in one path"),
             Hazard::LongUrl => ("long-url", "URLs longer than the limit"),
-            Hazard::SessionIds => ("session-ids", "the same pages under ever new session identifiers"),
+            Hazard::SessionIds => ("session-ids", "the same pages under new session identifiers"),
             Hazard::Variants => ("variants", "the same page sorted, filtered or printed in other ways"),
-            Hazard::DirectoryOrder => ("directory-order", "a listing of a folder in all its orders"),
-            Hazard::Soft404 => ("soft-404", "pages that do not exist answer as if they did"),
-            Hazard::SiteLimit => ("site-limit", "the site has more URLs than are taken of one"),
-            Hazard::DeepChain => ("deep-chain", "links lead deeper than the limit of levels"),
-            Hazard::ManyLinks => ("many-links", "more links in one page than are taken of one"),
-            Hazard::Tarpit => ("tarpit", "a slow site without end, which takes more time than it gives"),
-            Hazard::RedirectLoop => ("redirect-loop", "redirects that come back to where they began"),
-            Hazard::RedirectChain => ("redirect-chain", "more redirects in a row than are followed"),
+            Hazard::DirectoryOrder => ("directory-order", "a directory listing in all its sort orders"),
+            Hazard::Soft404 => ("soft-404", "pages that do not exist but answer 200"),
+            Hazard::SiteLimit => ("site-limit", "the site has more URLs than the limit"),
+            Hazard::DepthLimit => ("depth-limit", "links lead deeper than the limit"),
+            Hazard::ManyLinks => ("many-links", "more links in one page than the limit"),
+            Hazard::Tarpit => ("tarpit", "a slow and endless site"),
+            Hazard::RedirectLoop => ("redirect-loop", "redirects that return to where they began"),
+            Hazard::RedirectChain => ("redirect-chain", "more redirects in a row than the limit"),
             Hazard::RefreshLoop => ("refresh-loop", "a page that refreshes to itself"),
-            Hazard::ReplicaSite => ("replica-site", "the same site under another name"),
-            Hazard::SharedAddress => ("shared-address", "many sites on one address"),
+            Hazard::MirrorSite => ("mirror-site", "the same site under another name"),
+            Hazard::SharedAddress => ("shared-address", "many sites on one IP address"),
             Hazard::HostAlias => ("host-alias", "other spellings of a host name"),
-            Hazard::SlowAnswer => ("slow-answer", "no answer, or no whole head of one, in time"),
+            Hazard::SlowResponse => ("slow-response", "no response, or no complete headers, in time"),
             Hazard::SlowBody => ("slow-body", "a body that did not end in time"),
-            Hazard::EndlessBody => ("endless-body", "a body without a length that went over the limit"),
+            Hazard::EndlessBody => ("endless-body", "a body of unknown length that exceeded the limit"),
             Hazard::LargeBody => ("large-body", "a body longer than the limit"),
-            Hazard::Silent => ("silent", "a connection on which nothing was said"),
-            Hazard::Disconnected => ("disconnected", "connections that broke before the answer ended"),
-            Hazard::HeaderFlood => ("header-flood", "heads of answers over the limit"),
-            Hazard::BadHttp => ("bad-http", "answers that are no HTTP"),
-            Hazard::BadLength => ("bad-length", "a Content-Length that is wrong or contradicts itself"),
-            Hazard::ExtraAnswer => ("extra-answer", "more came on a connection than was asked for"),
-            Hazard::InterimFlood => ("interim-flood", "interim answers without end"),
-            Hazard::Http2Abuse => ("http2-abuse", "HTTP/2 frames that only cost"),
-            Hazard::DecompressionBomb => ("decompression-bomb", "few bytes that unpack to very many"),
-            Hazard::NestedCoding => ("nested-coding", "codings around codings"),
-            Hazard::LargeWindow => ("large-window", "a coding that asks for more memory than is given"),
-            Hazard::BrokenCoding => ("broken-coding", "a coding that is broken, or not what it is called"),
-            Hazard::TlsTrouble => ("tls-trouble", "certificates or handshakes that cannot be trusted"),
-            Hazard::NameUnknown => ("name-unknown", "names that are not registered"),
-            Hazard::NameTrouble => ("name-trouble", "name servers that fail, lie or do not answer"),
-            Hazard::Unreachable => ("unreachable", "servers that cannot be connected to"),
-            Hazard::Overloaded => ("overloaded", "servers that ask to be left alone for a while"),
-            Hazard::FailingServer => ("failing-server", "servers that answer with errors of their own"),
-            Hazard::DownForLong => ("down-for-long", "sites that have not answered for days"),
-            Hazard::WrongType => ("wrong-type", "contents that are not what their media type says"),
-            Hazard::MalformedText => ("malformed-text", "bytes that are not in the encoding they claim"),
-            Hazard::WrongCharset => ("wrong-charset", "an encoding that is not the one declared"),
-            Hazard::DeepNesting => ("deep-nesting", "elements nested deeper than any browser goes"),
-            Hazard::LongValue => ("long-value", "attributes, comments or lines of millions of characters"),
-            Hazard::WordlessText => ("wordless-text", "text without spaces"),
-            Hazard::ScriptOnly => ("script-only", "pages without a link, but with scripts"),
-            Hazard::InvalidUrls => ("invalid-urls", "links that are no URLs"),
+            Hazard::NoResponse => ("no-response", "a connection without a response"),
+            Hazard::Disconnected => ("disconnected", "connections that broke before the response ended"),
+            Hazard::HeaderFlood => ("header-flood", "response headers over the limit"),
+            Hazard::BadHttp => ("bad-http", "responses that are not HTTP"),
+            Hazard::BadLength => ("bad-length", "a Content-Length that is wrong or contradictory"),
+            Hazard::UnexpectedResponse => ("unexpected-response", "a response to no request"),
+            Hazard::InterimFlood => ("interim-flood", "endless interim (1xx) responses"),
+            Hazard::Http2Abuse => ("http2-abuse", "floods of HTTP/2 frames"),
+            Hazard::DecompressionBomb => ("decompression-bomb", "few bytes that decompress to very many"),
+            Hazard::NestedEncoding => ("nested-encoding", "more than two content encodings around each other"),
+            Hazard::LargeWindow => ("large-window", "a compression that needs more memory than the limit"),
+            Hazard::BrokenEncoding => ("broken-encoding", "a damaged or misnamed content encoding"),
+            Hazard::TlsError => ("tls-error", "TLS certificates or handshakes that failed"),
+            Hazard::UnknownHost => ("unknown-host", "host names that do not exist"),
+            Hazard::DnsError => ("dns-error", "DNS servers that fail or do not answer"),
+            Hazard::Unreachable => ("unreachable", "servers that do not accept connections"),
+            Hazard::Overloaded => ("overloaded", "servers that ask for fewer requests (429, 503)"),
+            Hazard::ServerError => ("server-error", "servers that answer with errors (5xx)"),
+            Hazard::SiteDown => ("site-down", "sites that have not answered for days"),
+            Hazard::WrongType => ("wrong-type", "content that is not of its media type"),
+            Hazard::MalformedText => ("malformed-text", "bytes that are invalid in their charset"),
+            Hazard::WrongCharset => ("wrong-charset", "a charset other than the declared one"),
+            Hazard::DeepNesting => ("deep-nesting", "elements nested more than 512 deep"),
+            Hazard::LongValue => ("long-value", "attributes, comments or lines of over a megabyte"),
+            Hazard::WordlessText => ("wordless-text", "text that consists of very long strings"),
+            Hazard::ScriptOnly => ("script-only", "pages with scripts and without links"),
+            Hazard::InvalidUrls => ("invalid-urls", "links that are not valid URLs"),
             Hazard::HostileXml => ("hostile-xml", "XML with entities or document types"),
             Hazard::HostileSitemap => ("hostile-sitemap", "sitemaps over their limits, in loops, or of other hosts"),
-            Hazard::RobotsErrors => ("robots-errors", "a robots.txt with lines that mean nothing or are misspelled"),
-            Hazard::RobotsUnreachable => ("robots-unreachable", "a robots.txt that cannot be had: nothing is visited"),
+            Hazard::RobotsErrors => ("robots-errors", "a robots.txt with invalid or misspelled lines"),
+            Hazard::RobotsUnreachable => ("robots-unreachable", "a robots.txt that cannot be fetched: the site is not visited"),
             Hazard::CanonicalConflict => ("canonical-conflict", "canonical links that contradict each other"),
-            Hazard::InternalAddress => ("internal-address", "names and links that lead into private networks"),
-            Hazard::ForeignScheme => ("foreign-scheme", "redirects to other schemes than http and https"),
-            Hazard::UnusualPort => ("unusual-port", "links to ports nobody asked for"),
-            Hazard::CookieRefused => ("cookie-refused", "cookies for others, or too many of them"),
-            Hazard::ControlCharacters => ("control-characters", "control characters in what is shown"),
-            Hazard::PoisonousPage => ("poisonous-page", "pages on which reading them broke down"),
-            Hazard::Quarantine => ("quarantine", "pages and sites that broke it three times and are left alone"),
-            Hazard::Stalled => ("stalled", "work that made no progress and was begun anew"),
+            Hazard::PrivateAddress => ("private-address", "names and links that lead into private networks"),
+            Hazard::UnsupportedScheme => ("unsupported-scheme", "redirects to other schemes than http and https"),
+            Hazard::UnusualPort => ("unusual-port", "links to unusual ports"),
+            Hazard::CookieRefused => ("cookie-refused", "cookies for other domains, or too many"),
+            Hazard::ControlCharacters => ("control-characters", "control characters in text shown to people"),
+            Hazard::ParserCrash => ("parser-crash", "pages that crashed the parser"),
+            Hazard::Quarantine => ("quarantine", "pages and sites not visited after three parser crashes"),
+            Hazard::Stalled => ("stalled", "parts of the crawl without progress that were restarted"),
         }
     }
 }
+
+/// Words that volumes of earlier versions have for some of them.
+const FORMER: &[(&str, Hazard)] = &[
+    ("broken-coding", Hazard::BrokenEncoding),
+    ("deep-chain", Hazard::DepthLimit),
+    ("down-for-long", Hazard::SiteDown),
+    ("extra-answer", Hazard::UnexpectedResponse),
+    ("failing-server", Hazard::ServerError),
+    ("foreign-scheme", Hazard::UnsupportedScheme),
+    ("internal-address", Hazard::PrivateAddress),
+    ("name-trouble", Hazard::DnsError),
+    ("name-unknown", Hazard::UnknownHost),
+    ("nested-coding", Hazard::NestedEncoding),
+    ("poisonous-page", Hazard::ParserCrash),
+    ("replica-site", Hazard::MirrorSite),
+    ("silent", Hazard::NoResponse),
+    ("slow-answer", Hazard::SlowResponse),
+    ("tls-trouble", Hazard::TlsError),
+];
 
 /// What was done about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
-    /// Nothing: it is only told.
+    /// Nothing: it is only reported.
     Noted,
-    /// Put right: rewritten, decoded, read by its real type.
-    Mended,
-    /// The rest of it was left.
-    Cut,
+    /// Rewritten, decoded, or read by its real type.
+    #[serde(alias = "mended")]
+    Corrected,
+    /// The rest of it was dropped.
+    #[serde(alias = "cut")]
+    Truncated,
     /// Not taken, not fetched, not obeyed.
     Refused,
     /// Its pattern of URLs grows no more.
@@ -258,8 +295,8 @@ pub enum Measure {
 impl Measure {
     pub const ALL: &[Measure] = &[
         Measure::Noted,
-        Measure::Mended,
-        Measure::Cut,
+        Measure::Corrected,
+        Measure::Truncated,
         Measure::Refused,
         Measure::PatternStopped,
         Measure::SiteStopped,
@@ -268,8 +305,8 @@ impl Measure {
     pub fn word(self) -> &'static str {
         match self {
             Measure::Noted => "noted",
-            Measure::Mended => "mended",
-            Measure::Cut => "cut",
+            Measure::Corrected => "corrected",
+            Measure::Truncated => "truncated",
             Measure::Refused => "refused",
             Measure::PatternStopped => "pattern-stopped",
             Measure::SiteStopped => "site-stopped",
@@ -277,6 +314,11 @@ impl Measure {
     }
 
     pub fn from_word(word: &str) -> Option<Measure> {
+        let word = match word {
+            "mended" => "corrected",
+            "cut" => "truncated",
+            word => word,
+        };
         Measure::ALL.iter().copied().find(|measure| measure.word() == word)
     }
 }

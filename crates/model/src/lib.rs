@@ -18,6 +18,7 @@ pub mod iso;
 pub mod limits;
 mod link;
 mod page;
+mod ports;
 mod printable;
 mod resolve;
 mod robots;
@@ -49,6 +50,7 @@ pub use link::{Link, LinkKind, LinkRel};
 pub use page::{
     Children, Kinship, LastVersion, Page, PageFacts, PageState, PageTerms, PageUpdate, SpiderId,
 };
+pub use ports::is_bad_port;
 pub use printable::{fit, is_unsafe, printable, printable_lines};
 pub use resolve::{Resolution, Resolve};
 pub use robots::{RobotsAnswer, RobotsCopy};

@@ -17,6 +17,7 @@
 //! Counting is not here: limits on pages are exact only where the site's lease is held.
 
 mod block;
+mod block_reach;
 mod blocks;
 mod condition;
 mod conditions;

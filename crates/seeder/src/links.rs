@@ -196,7 +196,7 @@ impl<'a> Sorter<'a> {
         let Some((mended, hazard, what)) = rules.form.mend(url) else {
             return rules.fold(rules.form.apply_to_redirect(url));
         };
-        self.note(Sighting::at(url, hazard, Measure::Mended).of(what));
+        self.note(Sighting::at(url, hazard, Measure::Corrected).of(what));
         rules.fold(rules.form.apply_to_redirect(&mended))
     }
 

@@ -32,6 +32,8 @@ pub(crate) enum Objection<'a> {
     /// Inside the scope, but links to other sites are not followed.
     External(ExternalPolicy),
     Port(u16),
+    /// One that browsers refuse, whoever names it.
+    BadPort(u16),
     /// Deeper than this level.
     TooDeep(u16),
     /// The same for pages that are made on demand.
@@ -64,7 +66,7 @@ impl Objection<'_> {
             | Objection::Expansion
             | Objection::External(_) => RefusalReason::Scope,
             Objection::Logged(_) | Objection::LoggedTag => RefusalReason::Logged,
-            Objection::Port(_) => RefusalReason::Port,
+            Objection::Port(_) | Objection::BadPort(_) => RefusalReason::Port,
             Objection::TooDeep(_) | Objection::TooDeepDynamic(_) | Objection::TooDeepForSeed(_) => {
                 RefusalReason::Depth
             }
@@ -85,28 +87,31 @@ impl Objection<'_> {
         match self {
             Objection::Blocked(_) => "it is on the list of blocks".to_owned(),
             Objection::Forgotten => {
-                "it was taken out and stays out; forget --undo lets it in again".to_owned()
+                "it was deleted with forget; forget --undo allows it again".to_owned()
             }
-            Objection::Notice(_) => "notices of this kind are not asked for".to_owned(),
+            Objection::Notice(_) => "sitemaps or feeds of this kind are not read".to_owned(),
             Objection::TooLong(max) => format!("the URL has more than {max} bytes"),
-            Objection::Ruled(..) => "it is the first rule whose condition holds".to_owned(),
+            Objection::Ruled(..) => "it is the first rule that matches".to_owned(),
             Objection::OutOfScope(Scope::Site) => "no seed names its site".to_owned(),
             Objection::OutOfScope(Scope::Domain) => {
                 "no seed names its registrable domain".to_owned()
             }
-            Objection::OutOfScope(Scope::Listed) => "it is no seed".to_owned(),
-            Objection::OutOfScope(_) => "it lies below no seed's folder".to_owned(),
+            Objection::OutOfScope(Scope::Listed) => "it is not a seed".to_owned(),
+            Objection::OutOfScope(_) => "it is not below the folder of a seed".to_owned(),
             Objection::TooFarOutside(_, max) => {
-                format!("it lies outside the scope and not within {max} links of it")
+                format!("it is outside the scope and not within {max} links of it")
             }
             Objection::Expansion => "no seed names its site".to_owned(),
-            Objection::Logged(_) => "links of this extension are only logged".to_owned(),
-            Objection::LoggedTag => "links from such tags are only logged".to_owned(),
+            Objection::Logged(_) => "links with this extension are counted only".to_owned(),
+            Objection::LoggedTag => "links from these tags are counted only".to_owned(),
             Objection::External(_) => "links to other sites are not followed".to_owned(),
             Objection::Port(port) => format!("no seed names port {port}"),
+            Objection::BadPort(_) => {
+                "it is that of another protocol; fetch.allow_ports can allow it".to_owned()
+            }
             Objection::TooDeep(max) => format!("its level is above {max}"),
             Objection::TooDeepDynamic(max) => {
-                format!("it is made on demand, and its level is above {max}")
+                format!("it is a dynamic page, and its level is above {max}")
             }
             Objection::TooDeepForSeed(max) => {
                 format!("its level is above {max}, the depth of the seed that led to it")
@@ -114,14 +119,14 @@ impl Objection<'_> {
             Objection::Redirects(max) => format!("more than {max} redirects in a row led to it"),
             Objection::Pattern(pattern) => format!("it matches {pattern}"),
             Objection::Shipped(rule) => rule.reason.to_owned(),
-            Objection::Filtered(_) => "crawl(url) says no".to_owned(),
-            Objection::FilterFailed(..) => "without an answer the URL is refused".to_owned(),
+            Objection::Filtered(_) => "crawl(url) returned false".to_owned(),
+            Objection::FilterFailed(..) => "the script failed, so the URL is refused".to_owned(),
             Objection::NofollowLink | Objection::NofollowPage => {
                 "the page asks not to follow it".to_owned()
             }
             Objection::Wildcard(domain) => {
                 format!(
-                    "every name under {domain} resolves, and only its own pages lead to this one"
+                    "every name under {domain} resolves, and only its own pages link to this one"
                 )
             }
         }
@@ -147,9 +152,10 @@ impl fmt::Display for Objection<'_> {
             Objection::Logged(Logged { group, extension }) => {
                 write!(f, "crawl.log_extensions: {group} ({extension})")
             }
-            Objection::LoggedTag => f.write_str("gather.log_tags"),
+            Objection::LoggedTag => f.write_str("parse.log_tags"),
             Objection::External(policy) => write!(f, "crawl.external = \"{}\"", policy.word()),
             Objection::Port(port) => write!(f, "ports named by seeds, not {port}"),
+            Objection::BadPort(port) => f.write_str(&Refusal::bad_port(*port).rule),
             Objection::TooDeep(max) => write!(f, "crawl.depth = {max}"),
             Objection::TooDeepDynamic(max) => write!(f, "crawl.depth_dynamic = {max}"),
             Objection::TooDeepForSeed(max) => write!(f, "depth of its seed = {max}"),

@@ -20,7 +20,7 @@
 //! design). So `scope = site` stays on the seeds' sites whatever the policy, and VN's own crawl is
 //! `scope = any` with one of its policies. Redirects are no links: they lead where they lead.
 //!
-//! **Seeds** (and what they redirect to) are in scope on any port, and the shipped reject list does not
+//! **Seeds** (and what they redirect to) are in scope on any port but those that browsers refuse, and the shipped reject list does not
 //! hold them back, since somebody named them; the user's own blocks, rules, patterns and script do.
 //!
 //! **Parts of pages** belong to their pages: of them only blocks, length, ports and redirects are asked.
@@ -76,6 +76,8 @@ pub struct SpiderRules {
     pub follow_nofollow: bool,
     /// Unusual ports allowed besides those that seeds name.
     pub ports: Vec<u16>,
+    /// Ports that browsers refuse, and that may be visited all the same.
+    pub allow_ports: Vec<u16>,
     /// URLs of a site that no seed names; counted by the holder of its lease (VN's figure).
     pub discovered_urls_max: u64,
     /// Pages of one pattern that a family of near duplicates has before more are refused; 0: no end.
@@ -109,6 +111,7 @@ impl Default for SpiderRules {
             form: UrlForm::default(),
             follow_nofollow: false,
             ports: Vec::new(),
+            allow_ports: Vec::new(),
             discovered_urls_max: 5_000,
             near_duplicates_max: 10,
             notices: NoticeRules::default(),

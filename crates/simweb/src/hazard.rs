@@ -15,7 +15,7 @@ pub enum Hazard {
     /// The head itself comes byte by byte (slow loris).
     SlowHead { every: Duration },
     /// Accepts the request and never answers.
-    Silent,
+    NoResponse,
     /// Resets the connection instead of answering.
     Reset,
     /// Is away (resets every connection) from `after` the web's beginning on, for `lasting`.
@@ -27,7 +27,7 @@ pub enum Hazard {
     /// `Content-Length` is shorter than what is sent.
     WrongLength,
     /// A second answer nobody asked for follows the first.
-    ExtraAnswer,
+    UnexpectedResponse,
     /// A redirect to itself.
     RedirectLoop,
     /// Itself again, with a cookie; with the cookie the page comes.
@@ -57,7 +57,7 @@ pub enum Hazard {
     /// gzip that breaks off in the middle.
     BrokenGzip,
     /// Ten gzip codings around each other.
-    NestedCoding,
+    NestedEncoding,
     /// A chunked body without end.
     Endless,
     /// Header lines without end.
@@ -136,13 +136,13 @@ impl Hazard {
         Hazard::Late { after: Duration::from_secs(30) },
         Hazard::Slow { piece: 16, every: Duration::from_secs(1) },
         Hazard::SlowHead { every: Duration::from_secs(1) },
-        Hazard::Silent,
+        Hazard::NoResponse,
         Hazard::Reset,
         Hazard::Away { after: Duration::ZERO, lasting: Duration::from_secs(1 << 40) },
         Hazard::ResetInBody,
         Hazard::Truncated,
         Hazard::WrongLength,
-        Hazard::ExtraAnswer,
+        Hazard::UnexpectedResponse,
         Hazard::RedirectLoop,
         Hazard::CookieRedirect,
         Hazard::RedirectChain { hops: 30 },
@@ -160,7 +160,7 @@ impl Hazard {
         Hazard::ServerError,
         Hazard::GzipBomb { megabytes: 1024 },
         Hazard::BrokenGzip,
-        Hazard::NestedCoding,
+        Hazard::NestedEncoding,
         Hazard::Endless,
         Hazard::HeaderFlood,
         Hazard::Garbage,
@@ -241,13 +241,13 @@ impl Hazard {
             Hazard::Late { .. } => "late",
             Hazard::Slow { .. } => "slow",
             Hazard::SlowHead { .. } => "slow-head",
-            Hazard::Silent => "silent",
+            Hazard::NoResponse => "no-response",
             Hazard::Reset => "reset",
             Hazard::Away { .. } => "away",
             Hazard::ResetInBody => "reset-in-body",
             Hazard::Truncated => "truncated",
             Hazard::WrongLength => "wrong-length",
-            Hazard::ExtraAnswer => "extra-answer",
+            Hazard::UnexpectedResponse => "unexpected-response",
             Hazard::RedirectLoop => "redirect-loop",
             Hazard::CookieRedirect => "cookie-redirect",
             Hazard::RedirectChain { .. } => "redirect-chain",
@@ -262,7 +262,7 @@ impl Hazard {
             Hazard::ServerError => "server-error",
             Hazard::GzipBomb { .. } => "gzip-bomb",
             Hazard::BrokenGzip => "broken-gzip",
-            Hazard::NestedCoding => "nested-coding",
+            Hazard::NestedEncoding => "nested-encoding",
             Hazard::Endless => "endless",
             Hazard::HeaderFlood => "header-flood",
             Hazard::Garbage => "garbage",
@@ -454,7 +454,7 @@ mod tests {
     #[test]
     fn places_cover_what_they_say() {
         let covers = |place: &str, path: &str| {
-            Placed { place: place.to_owned(), hazard: Hazard::Silent }.covers(path)
+            Placed { place: place.to_owned(), hazard: Hazard::NoResponse }.covers(path)
         };
         assert!(covers("h.test", "/a"));
         assert!(!covers("h.test", "/robots.txt"));

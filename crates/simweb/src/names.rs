@@ -9,37 +9,37 @@ impl Hazard {
     pub fn names(&self) -> &'static [Name] {
         match self {
             // From the outside a late answer is silence until it comes, and nobody waits for ever.
-            Hazard::Late { .. } => &[Name::SlowAnswer, Name::Silent],
+            Hazard::Late { .. } => &[Name::SlowResponse, Name::NoResponse],
             Hazard::Slow { .. } => &[Name::SlowBody],
-            Hazard::SlowHead { .. } => &[Name::SlowAnswer],
-            Hazard::Silent => &[Name::Silent],
+            Hazard::SlowHead { .. } => &[Name::SlowResponse],
+            Hazard::NoResponse => &[Name::NoResponse],
             Hazard::Reset | Hazard::Away { .. } | Hazard::ResetInBody | Hazard::Truncated => {
                 &[Name::Disconnected]
             }
             Hazard::WrongLength => &[Name::BadLength],
-            Hazard::ExtraAnswer => &[Name::ExtraAnswer],
+            Hazard::UnexpectedResponse => &[Name::UnexpectedResponse],
             Hazard::RedirectLoop => &[Name::RedirectLoop],
             Hazard::RedirectChain { .. } => &[Name::RedirectChain],
-            Hazard::RedirectPrivate | Hazard::PrivateLinks => &[Name::InternalAddress],
-            Hazard::RedirectScheme => &[Name::ForeignScheme],
+            Hazard::RedirectPrivate | Hazard::PrivateLinks => &[Name::PrivateAddress],
+            Hazard::RedirectScheme => &[Name::UnsupportedScheme],
             Hazard::CookieFlood => &[Name::CookieRefused],
             Hazard::EscapeSequences => &[Name::ControlCharacters],
             Hazard::OddPorts => &[Name::UnusualPort],
             Hazard::TooManyRequests { .. } | Hazard::Unavailable { .. } => &[Name::Overloaded],
-            Hazard::ServerError => &[Name::FailingServer],
+            Hazard::ServerError => &[Name::ServerError],
             Hazard::GzipBomb { .. } => &[Name::DecompressionBomb],
-            Hazard::BrokenGzip => &[Name::BrokenCoding],
-            Hazard::NestedCoding => &[Name::NestedCoding],
+            Hazard::BrokenGzip => &[Name::BrokenEncoding],
+            Hazard::NestedEncoding => &[Name::NestedEncoding],
             Hazard::Endless => &[Name::EndlessBody],
             Hazard::HeaderFlood => &[Name::HeaderFlood],
             Hazard::Garbage => &[Name::BadHttp],
             Hazard::CharsetLie => &[Name::WrongCharset],
             Hazard::BinaryAsHtml => &[Name::WrongType],
-            Hazard::SelfSigned => &[Name::TlsTrouble],
-            Hazard::NoName => &[Name::NameUnknown],
+            Hazard::SelfSigned => &[Name::TlsError],
+            Hazard::NoName => &[Name::UnknownHost],
             Hazard::Sitemap(trick) => trick.names(),
             Hazard::Odd(odd) => odd.names(),
-            Hazard::Mirror { .. } => &[Name::ReplicaSite],
+            Hazard::Mirror { .. } => &[Name::MirrorSite],
             // One page for everything is also the one for what does not exist; whichever is seen first.
             Hazard::DefaultHost => &[Name::ManyDuplicates, Name::Soft404],
             Hazard::Wildcard => &[Name::DnsWildcard],
@@ -70,7 +70,7 @@ impl Hazard {
             Hazard::Broken => &[Name::ManyDuplicates],
             Hazard::Reescape | Hazard::History => &[Name::GrowingUrl],
             Hazard::Tarpit { .. } => &[Name::Tarpit],
-            Hazard::Chain { .. } => &[Name::DeepChain],
+            Hazard::Chain { .. } => &[Name::DepthLimit],
             _ => &[],
         }
     }
@@ -97,7 +97,7 @@ impl Odd {
         match self {
             Odd::DeflateBomb | Odd::BrotliBomb | Odd::ZstdBomb => &[Name::DecompressionBomb],
             Odd::LargeWindow => &[Name::LargeWindow],
-            Odd::JunkBehindGzip | Odd::PlainAsGzip | Odd::WrongChecksum => &[Name::BrokenCoding],
+            Odd::JunkBehindGzip | Odd::PlainAsGzip | Odd::WrongChecksum => &[Name::BrokenEncoding],
             Odd::LongBody => &[Name::LargeBody],
             Odd::NonsenseLength | Odd::DifferingLengths | Odd::LengthAndChunks => {
                 &[Name::BadLength]

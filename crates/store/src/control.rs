@@ -13,16 +13,20 @@ use crate::{
     replicas::ReplicaChange,
 };
 
+mod apply;
 mod outcome;
 
-pub use outcome::Outcome;
+pub use apply::apply_to;
+pub use outcome::{Outcome, RefusedSeed, SpiderState};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "do")]
 pub enum Command {
     Seed {
+        /// As somebody wrote them.
+        #[serde(default)]
         urls: Vec<String>,
-        /// Seeds that say more than their URL.
+        /// Checked, in the form in which the collection writes URLs, and with their own wishes.
         #[serde(default)]
         seeds: Vec<SeedLine>,
         spider: Option<String>,
@@ -57,9 +61,17 @@ pub enum Command {
         site: String,
         pattern: Option<String>,
     },
+    /// What was lifted on this site may be stopped again: one pattern, or all.
+    WatchTrap {
+        site: String,
+        pattern: Option<String>,
+    },
     /// Have this page due now, whatever its next visit was to be.
     VisitNow {
         url: String,
+        /// Since then, for a crawl that visits again only what was due when it began.
+        #[serde(default)]
+        due: Option<Timestamp>,
     },
     /// End the crawl in order, as Ctrl-C does.
     Stop,
@@ -120,9 +132,8 @@ const DONE_KEPT: i64 = 1_000;
 
 /// Leaves a command for the crawl of this database; its id.
 pub fn request(database: &Path, command: &Command, now: Timestamp) -> Result<i64, StoreError> {
-    let text = serde_json::to_string(command).map_err(|e| StoreError::Database {
-        detail: format!("cannot write down a command: {e}"),
-    })?;
+    let text = serde_json::to_string(command)
+        .map_err(|e| StoreError::Database { detail: format!("cannot store a command: {e}") })?;
     if text.len() > COMMAND_BYTES_MAX {
         let detail = format!(
             "a command of {} bytes is too long (at most {COMMAND_BYTES_MAX}): send it in parts",
@@ -226,7 +237,7 @@ mod tests {
         assert_eq!(requests[0], Request { id: first, command: seed, created: Timestamp(1) });
         assert_eq!(requests[1].command, Command::Stop);
         assert_eq!(result_of(&path, first).unwrap(), None);
-        let taken = Outcome::seeds(1, Vec::new());
+        let taken = Outcome::seeds(1, 1, Vec::new());
         frontier.request_done(first, &taken, Timestamp(4)).unwrap();
         assert_eq!(result_of(&path, first).unwrap(), Some(taken));
         assert_eq!(frontier.requests(10, Timestamp(5)).unwrap(), requests[1..]);
@@ -248,6 +259,8 @@ mod tests {
             Command::MaxFetches { fetches: 7 },
             Command::Replicas { change: ReplicaChange::Lift { site: "r.test".into() } },
             Command::LiftTrap { site: "a.example".into(), pattern: Some("/cal?*".into()) },
+            Command::WatchTrap { site: "a.example".into(), pattern: None },
+            Command::VisitNow { url: "http://a.example/".into(), due: Some(Timestamp(5)) },
         ] {
             let text = serde_json::to_string(&command).unwrap();
             assert_eq!(serde_json::from_str::<Command>(&text).unwrap(), command, "{text}");

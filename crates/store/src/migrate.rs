@@ -12,7 +12,10 @@ use crate::database::store_error;
 /// Says to `file` and to us that this database is a Harvestman collection ("Hvst").
 pub(crate) const APPLICATION_ID: i64 = 0x4876_7374;
 
-const STEPS: [&str; 1] = [include_str!("schema/sqlite/0001_collection.sql")];
+const STEPS: [&str; 2] = [
+    include_str!("schema/sqlite/0001_collection.sql"),
+    include_str!("schema/sqlite/0002_names.sql"),
+];
 
 pub(crate) const SCHEMA: i64 = STEPS.len() as i64;
 
@@ -62,6 +65,25 @@ mod tests {
         migrate(&connection, Path::new("x")).unwrap();
         migrate(&connection, Path::new("x")).unwrap();
         assert_eq!(schema_of(&connection, Path::new("x")).unwrap(), SCHEMA);
+    }
+
+    #[test]
+    fn names_of_the_first_version_become_those_of_today() {
+        let connection = memory();
+        let first = STEPS[0];
+        connection
+            .execute_batch(&format!(
+                "{first}; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1; \
+                 UPDATE spiders SET settings = '{{\"gather.text\":\"false\",\"crawl.pages\":\"9\"}}'; \
+                 INSERT INTO hazards (site, hazard, what, measure, count, examples, first, last) \
+                 VALUES ('a.test', 'tls-trouble', '', 'mended', 1, '[]', 0, 0)"
+            ))
+            .unwrap();
+        migrate(&connection, Path::new("x")).unwrap();
+        let one = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
+        let settings = one("SELECT settings FROM spiders");
+        assert_eq!(settings, r#"{"parse.text":"false","crawl.pages":"9"}"#);
+        assert_eq!(one("SELECT hazard || ' ' || measure FROM hazards"), "tls-error corrected");
     }
 
     #[test]

@@ -1,32 +1,34 @@
 //! What changed between two texts: lines, and within changed lines words.
 //!
-//! [`Diff::of`] compares; the files beside it show the result to a terminal, a browser or a program. The
-//! work is bounded whatever the texts are: see [`align`].
+//! [`Diff::of`] compares two texts, [`compare`] two versions of a page. The work is bounded whatever the texts
+//! are: see [`align`].
 
 mod align;
 mod html;
+mod pages;
 mod show;
 mod words;
 
 use std::collections::HashMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use align::{Same, align};
 pub use words::Part;
 use words::mark;
 
 pub use html::page;
+pub use pages::{ComparedVersion, Of, PageDiff, compare};
 
 /// Steps spent on words; the same bound as for lines, and shared by all changed stretches.
 const WORDS_WORK_MAX: u64 = 10_000_000;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Diff {
-    pub hunks: Vec<Hunk>,
     pub counts: Counts,
-    /// Some stretch was too long and too different: it is told as replaced from end to end.
+    /// Some stretch was too long and too different: it is shown as replaced from end to end.
     pub coarse: bool,
+    pub hunks: Vec<Hunk>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -38,7 +40,7 @@ pub struct Counts {
 }
 
 /// Changed lines with some unchanged ones around them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hunk {
     /// Its first line, counted from 1, and how many: in the old text and in the new.
     pub old_line: usize,
@@ -119,6 +121,18 @@ impl Diff {
             new_count: last.new.1 + after - new_start,
             lines,
         }
+    }
+}
+
+/// With its whole text, for those who do not care which words changed.
+impl Serialize for Line {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let text: String = self.parts.iter().map(|part| part.text.as_str()).collect();
+        let mut line = to.serialize_struct("Line", 3)?;
+        line.serialize_field("kind", &self.kind)?;
+        line.serialize_field("text", &text)?;
+        line.serialize_field("parts", &self.parts)?;
+        line.end()
     }
 }
 

@@ -1,10 +1,8 @@
-//! A diff for a terminal, in the form everybody knows from `diff -u`, and as JSON.
+//! A diff for a terminal, in the form everybody knows from `diff -u`.
 
 use std::fmt::Write;
 
-use serde_json::{Value, json};
-
-use super::{Diff, Hunk, Line, LineKind, Part};
+use super::{Diff, Line, LineKind, Part};
 use model::printable;
 
 /// An unchanged stretch inside a changed line is shown up to here; a paragraph can be a screen long.
@@ -35,10 +33,6 @@ impl Diff {
             }
         }
         text
-    }
-
-    pub fn json(&self) -> Value {
-        Value::from(self.hunks.iter().map(hunk_json).collect::<Vec<Value>>())
     }
 }
 
@@ -72,18 +66,4 @@ fn shortened(part: &Part, several: bool) -> String {
     let start: String = part.text.chars().take(STRETCH_ENDS).collect();
     let end: String = part.text.chars().skip(length - STRETCH_ENDS).collect();
     format!("{start} … {end}")
-}
-
-fn hunk_json(hunk: &Hunk) -> Value {
-    let line = |line: &Line| {
-        let text: String = line.parts.iter().map(|part| part.text.as_str()).collect();
-        let part = |part: &Part| json!({ "text": part.text, "changed": part.changed });
-        let parts: Vec<Value> = line.parts.iter().map(part).collect();
-        json!({ "kind": line.kind, "text": text, "parts": parts })
-    };
-    json!({
-        "old_line": hunk.old_line, "old_count": hunk.old_count,
-        "new_line": hunk.new_line, "new_count": hunk.new_count,
-        "lines": hunk.lines.iter().map(line).collect::<Vec<Value>>(),
-    })
 }

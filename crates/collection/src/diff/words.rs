@@ -8,7 +8,7 @@ use super::align::align_within;
 const COMMON_MIN: f64 = 0.3;
 
 /// A stretch of a line, and whether it is in the other version too.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Part {
     pub text: String,
     pub changed: bool,

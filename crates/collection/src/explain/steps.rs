@@ -2,13 +2,15 @@
 //! Traps are in [`super::trapped`].
 
 use harvester::robots::Robots;
-use model::{
-    CrawlUrl, PageState, Refusal, RefusalReason, RobotsAnswer, StoreError, limits::BREAKDOWNS_MAX,
-};
+use model::{CrawlUrl, PageState, Refusal, RefusalReason, RobotsAnswer, StoreError};
 use seeder::{Block, Blocks, RuleStep, StepVerdict, Wildcards};
 use store::census::{Census, DecisionEntry, PageStory};
 
-use crate::decisions::Decided;
+use crate::{
+    Error,
+    decisions::Decided,
+    quarantine::{self, Quarantined},
+};
 
 /// The block that keeps away from the URL, with the user's reason. By which address a host is reached is
 /// known only from what a crawl refused there.
@@ -45,15 +47,11 @@ pub(super) fn block(
 }
 
 /// A page that is left alone because it crashed the parser, or whose site is.
-pub(super) fn quarantine(census: &Census, url: &CrawlUrl) -> Result<Option<RuleStep>, StoreError> {
-    let rows = census.breakdowns()?;
-    let site = url.site_text();
-    let mut quarantined = rows.iter().filter(|row| row.count >= BREAKDOWNS_MAX);
-    let of_site = quarantined.clone().filter(|row| row.site == site).count();
-    let (refusal, what) = match quarantined.any(|row| row.url == url.as_str()) {
-        true => (Refusal::quarantined(false), url.as_str()),
-        false if of_site >= BREAKDOWNS_MAX as usize => (Refusal::quarantined(true), site),
-        false => return Ok(None),
+pub(super) fn quarantine(census: &Census, url: &CrawlUrl) -> Result<Option<RuleStep>, Error> {
+    let Some(found) = quarantine::of(census, url)? else { return Ok(None) };
+    let (refusal, what) = match &found {
+        Quarantined::Page(url) => (Refusal::quarantined(false), url),
+        Quarantined::Site(site) => (Refusal::quarantined(true), site),
     };
     let why = format!("to have it read again: harvestman quarantine lift {what}");
     Ok(Some(RuleStep { rule: refusal.rule, verdict: StepVerdict::Decided, why }))

@@ -13,19 +13,18 @@ use model::{Clock, StoreError, Timestamp};
 use store::{
     census::Census,
     collection::Collection,
-    control::{self, Command},
+    control::{Command, Outcome, apply_to, request},
     frontier::SqliteFrontier,
-    replicas::{ReplicaChange, ReplicaRow},
+    replicas::ReplicaChange,
 };
 
 use super::review;
+use crate::control::in_parts;
 use config::Hazards;
 
 const DAY: Duration = Duration::from_secs(86_400);
 /// Before the first look of a crawl: one that is begun anew every day looks all the same.
 const FIRST: Duration = Duration::from_secs(3_600);
-/// Rows handed over at a time: some 200 bytes each, well below what a command may have.
-const ROWS_AT_A_TIME: usize = 2_000;
 
 /// Looks once a day while a crawl runs, and hands what it finds to the crawl, which writes it down.
 pub struct Watch {
@@ -41,7 +40,7 @@ impl Watch {
         while let Err(RecvTimeoutError::Timeout) = stop.recv_timeout(wait) {
             wait = DAY;
             if let Err(error) = self.look() {
-                tracing::warn!(%error, "replicas could not be looked for");
+                tracing::warn!(%error, "mirror sites could not be looked for");
             }
         }
     }
@@ -49,8 +48,8 @@ impl Watch {
     fn look(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let change = look(&self.collection, &self.hazards, now)?;
-        for change in in_parts(change) {
-            control::request(&self.collection.database(), &Command::Replicas { change }, now)?;
+        for command in in_parts(Command::Replicas { change }) {
+            request(&self.collection.database(), &command, now)?;
         }
         Ok(())
     }
@@ -63,7 +62,11 @@ pub fn settle_findings(
     now: Timestamp,
 ) -> Result<u64, StoreError> {
     let change = look(collection, hazards, now)?;
-    SqliteFrontier::open(&collection.database())?.change_replicas(&change, now)
+    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    match apply_to(&mut frontier, &Command::Replicas { change }, now)? {
+        Outcome::Mirrors { changed } => Ok(changed),
+        _ => Ok(0),
+    }
 }
 
 fn look(
@@ -72,16 +75,5 @@ fn look(
     now: Timestamp,
 ) -> Result<ReplicaChange, StoreError> {
     let census = Census::open(collection)?;
-    review(&census, hazards.replicas, hazards.replicas_again, now)
-}
-
-/// A long finding in pieces that a command can have.
-pub fn in_parts(change: ReplicaChange) -> Vec<ReplicaChange> {
-    match change {
-        ReplicaChange::Found { rows, again_ms } if rows.len() > ROWS_AT_A_TIME => {
-            let part = |rows: &[ReplicaRow]| ReplicaChange::Found { rows: rows.to_vec(), again_ms };
-            rows.chunks(ROWS_AT_A_TIME).map(part).collect()
-        }
-        change => vec![change],
-    }
+    review(&census, hazards.mirrors, hazards.mirrors_recheck, now)
 }

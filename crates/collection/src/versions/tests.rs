@@ -1,5 +1,9 @@
 //! Versions are found by number and by moment, and runs tell a page's days in order.
 
+use std::collections::HashMap;
+
+use model::Change;
+
 use super::*;
 
 fn visit(seq: i64, change: Change, status: u16, times: &[i64]) -> VisitEntry {
@@ -8,7 +12,7 @@ fn visit(seq: i64, change: Change, status: u16, times: &[i64]) -> VisitEntry {
         seq,
         change,
         status,
-        failure: (status == 0).then(|| "connect-refused".to_owned()),
+        failure: (status == 0).then(|| "connection-refused".to_owned()),
         times: times.iter().map(|day| Timestamp(day * 86_400_000)).collect(),
         wire_bytes: 0,
         body_bytes: 5,
@@ -23,8 +27,7 @@ fn visit(seq: i64, change: Change, status: u16, times: &[i64]) -> VisitEntry {
 }
 
 fn at(day: i64) -> Which {
-    let moment = Timestamp(day * 86_400_000);
-    Which::At(Moment { from: moment, to: moment })
+    Which::At(Timestamp(day * 86_400_000))
 }
 
 /// Seen on days 1, 2 and 4 (failed on 3), changed on 5, gone from 6 to 8, back on 9, elsewhere on 10.
@@ -46,31 +49,36 @@ fn runs_follow_the_days_and_say_what_happened() {
     let story = story();
     let targets = HashMap::from([(6, "http://b.example/".to_owned())]);
     let runs = Versions::new(&story).runs(&targets);
-    let told: Vec<(i64, usize, String)> =
-        runs.iter().map(|run| (run.first.0 / 86_400_000, run.visits, run.words())).collect();
+    let found: Vec<(i64, usize, RunKind, Option<usize>)> = runs
+        .iter()
+        .map(|run| (run.first.0 / 86_400_000, run.visits, run.kind, run.version))
+        .collect();
     let wanted = [
-        (1, 2, "first seen; unchanged for 1d"),
-        (3, 1, "failed: connect-refused"),
-        (4, 1, "again version 1"),
-        (5, 1, "changed"),
-        (6, 3, "gone; still gone after 2d"),
-        (9, 1, "returned, as version 1 was"),
-        (10, 1, "redirected to http://b.example/"),
+        (1, 2, RunKind::New, Some(1)),
+        (3, 1, RunKind::Failed, None),
+        (4, 1, RunKind::Again, Some(1)),
+        (5, 1, RunKind::Changed, Some(2)),
+        (6, 3, RunKind::Gone, None),
+        (9, 1, RunKind::Returned, Some(3)),
+        (10, 1, RunKind::Redirected, None),
     ];
-    assert_eq!(told, wanted.map(|(day, visits, words)| (day, visits, words.to_owned())));
+    assert_eq!(found, wanted);
+    assert_eq!(runs[1].failure.as_deref(), Some("connection-refused"));
+    assert_eq!((runs[4].lasted.as_secs(), runs[5].same_as), (2 * 86_400, Some(1)));
+    assert_eq!(runs[6].target.as_deref(), Some("http://b.example/"));
 }
 
 #[test]
 fn a_version_is_found_by_its_number_or_by_a_moment() {
     let story = story();
     let versions = Versions::new(&story);
-    let offset = |which| versions.pick(which).map(|picked| picked.record.offset);
+    let offset = |which| versions.pick(which).ok().map(|picked| picked.record.offset);
     assert_eq!(versions.count(), 3);
-    assert_eq!(offset(Which::Number(2)), Ok(300));
-    assert_eq!(offset(at(1)), Ok(100));
-    assert_eq!(offset(at(4)), Ok(100));
-    assert_eq!(offset(at(5)), Ok(300));
-    assert_eq!(offset(at(99)), Ok(500));
+    assert_eq!(offset(Which::Number(2)), Some(300));
+    assert_eq!(offset(at(1)), Some(100));
+    assert_eq!(offset(at(4)), Some(100));
+    assert_eq!(offset(at(5)), Some(300));
+    assert_eq!(offset(at(99)), Some(500));
     assert_eq!(versions.newest().map(|picked| picked.number), Some(3));
     let gone = versions.pick(at(7)).unwrap();
     assert_eq!((gone.number, gone.record.offset), (2, 300));
@@ -82,10 +90,10 @@ fn a_version_is_found_by_its_number_or_by_a_moment() {
 fn what_is_not_there_is_told_with_what_is() {
     let story = story();
     let versions = Versions::new(&story);
-    let early = versions.pick(at(0)).unwrap_err();
+    let early = versions.pick(at(0)).unwrap_err().advice();
     assert!(early.what_to_do.contains("1970-01-02"), "{early}");
     for number in [0, 4, usize::MAX] {
-        let failure = versions.pick(Which::Number(number)).unwrap_err();
+        let failure = versions.pick(Which::Number(number)).unwrap_err().advice();
         assert!(failure.sentence.contains("it has 3"), "{failure}");
     }
     let failed = [visit(1, Change::Failed, 0, &[1])];
@@ -94,7 +102,7 @@ fn what_is_not_there_is_told_with_what_is() {
     assert!(Versions::new(&[]).pick(at(5)).is_err());
     let mut thinned = story.clone();
     thinned[0].record = None;
-    let failure = Versions::new(&thinned).pick(Which::Number(1)).unwrap_err();
+    let failure = Versions::new(&thinned).pick(Which::Number(1)).unwrap_err().advice();
     assert!(failure.sentence.contains("no longer kept"), "{failure}");
 }
 
@@ -105,12 +113,6 @@ fn a_history_of_304s_alone_is_told_and_has_no_version() {
     assert_eq!(runs.len(), 1);
     assert_eq!(runs[0].visits, 3);
     assert!(Versions::new(&story).pick(at(2)).is_err());
-}
-
-fn told(story: &[VisitEntry]) -> Vec<(i64, i64, usize, String)> {
-    let days = |at: Timestamp| at.0 / 86_400_000;
-    let runs = Versions::new(story).runs(&HashMap::new());
-    runs.iter().map(|run| (days(run.first), days(run.last), run.visits, run.words())).collect()
 }
 
 #[test]
@@ -124,17 +126,24 @@ fn a_clock_that_was_set_back_does_not_turn_history_around() {
         visit(5, Change::Returned, 200, &[35]),
         visit(6, Change::Changed, 200, &[36, 37]),
     ];
-    let wanted = [
-        (400, 401, 2, "first seen; unchanged for 1d"),
-        (402, 30, 3, "changed; unchanged for 1d"),
-        (31, 31, 1, "failed: connect-refused"),
-        (32, 32, 1, "again version 2"),
-        (33, 34, 2, "gone; still gone after 1d"),
-        (35, 35, 1, "returned, changed"),
-        (36, 37, 2, "changed; unchanged for 1d"),
-    ];
-    assert_eq!(told(&story), wanted.map(|(a, b, n, words)| (a, b, n, words.to_owned())));
     let versions = Versions::new(&story);
+    let days = |at: Timestamp| at.0 / 86_400_000;
+    let runs = versions.runs(&HashMap::new());
+    let found: Vec<_> = runs
+        .iter()
+        .map(|run| (days(run.first), days(run.last), run.visits, run.kind, run.version))
+        .collect();
+    let wanted = [
+        (400, 401, 2, RunKind::New, Some(1)),
+        (402, 30, 3, RunKind::Changed, Some(2)),
+        (31, 31, 1, RunKind::Failed, None),
+        (32, 32, 1, RunKind::Again, Some(2)),
+        (33, 34, 2, RunKind::Gone, None),
+        (35, 35, 1, RunKind::Returned, Some(3)),
+        (36, 37, 2, RunKind::Changed, Some(4)),
+    ];
+    assert_eq!(found, wanted);
+    assert_eq!(runs[1].lasted.as_secs(), 86_400, "the step back adds nothing");
     assert_eq!(versions.pick(Which::Number(1)).unwrap().record.offset, 100);
     assert_eq!(versions.newest().unwrap().number, 4);
 }
@@ -171,7 +180,7 @@ fn a_version_is_told_with_its_own_record() {
     story[1].body_bytes = 7;
     let runs = Versions::new(&story).runs(&HashMap::new());
     let kept: Vec<(Option<u64>, u64)> =
-        runs.iter().map(|run| (run.record.map(|record| record.offset), run.body_bytes)).collect();
+        runs.iter().map(|run| (run.record.map(|record| record.offset), run.bytes)).collect();
     assert_eq!(kept, [(Some(100), 5), (None, 5), (Some(100), 5)]);
     story[3].record = None;
     assert_eq!(Versions::new(&story).pick(at(5)).unwrap().record.offset, 100);

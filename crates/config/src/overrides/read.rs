@@ -133,6 +133,10 @@ fn conditions(item: &Item, entry: Entry, mistakes: &mut Vec<Failure>) -> Vec<Con
 fn set(table: &mut Table, item: &Item, entry: Entry, about_sites: bool) -> Result<(), Failure> {
     let Entry { name, raw, line } = entry;
     let Some(key) = Key::named(&name) else {
+        if let Some(now) = Key::formerly(&name) {
+            let what = format!("{name} is now called {}", now.name);
+            return Err(item.wrong(line, &what, &format!("write {}", now.name)));
+        }
         let what_to_do = match nearest(&name, ["when", "file", "spider"]) {
             Some(near) => format!("did you mean {near:?}?"),
             None => name.split_once('.').map_or_else(

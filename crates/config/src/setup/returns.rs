@@ -140,7 +140,7 @@ impl Policies {
 fn frequency(revisit: &Revisit) -> Frequency {
     Frequency {
         cycle: revisit.cycle,
-        fr_max: revisit.fr_max,
+        fr_max: revisit.frequency_cycles,
         limit: revisit.frequency_limit,
         recompute_every: RECOMPUTE_EVERY,
         on: if revisit.frequency_on_seeds { FrequencyOn::Seeds } else { FrequencyOn::Pages },

@@ -137,7 +137,7 @@ fn settings_are_taken_bare_or_as_toml_and_checked_at_once() {
         ("crawl.scope", "has no ="),
         ("crawl.scope=sites", "crawl.scope = \"sites\": it is not one of the words"),
         ("crawl.scop=site", "unknown key \"crawl.scop\""),
-        ("gather.threads=2", "gather.threads cannot be set for one spider"),
+        ("parse.threads=2", "parse.threads cannot be set for one spider"),
         ("crawl.rules=[1", "crawl.rules holds a broken list"),
         ("fetch.proxy=x://a:hush@b", "fetch.proxy = \"x://***@b\""),
     ] {

@@ -50,7 +50,7 @@ const MANNERS: [&str; 21] = [
     "fetch.idle_timeout",
     "fetch.body_bytes_max",
     "fetch.requisite_bytes_max",
-    "fetch.ratio_max",
+    "fetch.compression_ratio_max",
     "fetch.media_types",
     "fetch.accept_encoding",
     "fetch.cookies",
@@ -176,7 +176,7 @@ fn fill(dir: &Path, batch: &mut BatchFile, now: Timestamp) -> Result<Pauses, Fai
     let blocks = &batch.header.blocks;
     if let Some(text) = blocks.iter().find(|text| Block::parse(text).is_err()) {
         return Err(Failure::usage(
-            format!("the batch keeps away from {text:?}, and this is nothing to keep away from"),
+            format!("the batch blocks {text:?}, which is not a valid block"),
             "export it anew with the same version of this program",
         ));
     }
@@ -304,7 +304,8 @@ fn visit(last: &LastLine) -> Visit {
 
 /// `harvest.toml` of the folder: the collection's manners, and where a site is to be treated otherwise.
 fn configuration(header: &Header, pauses: &Pauses) -> String {
-    let mut text = format!("# Manners of the collection that batch {} is of.\n", header.batch);
+    let mut text =
+        format!("# Settings of the collection that batch {} was exported from.\n", header.batch);
     let known = MANNERS.iter().filter_map(|name| Some((*name, header.manners.get(*name)?)));
     for (name, value) in known {
         let _ = writeln!(text, "{name} = {}", toml(value));

@@ -40,6 +40,10 @@ pub struct Fingerprints {
     pub terms: u64,
     /// Of what says who may enter.
     pub borders: u64,
+    /// Of what says which servers can be reached, and how.
+    pub reach: u64,
+    /// Of the media types that are kept.
+    pub types: u64,
     /// Of what says how many near duplicates are followed.
     pub near: u64,
     /// Of each spider, what says which of its pages come back by themselves.

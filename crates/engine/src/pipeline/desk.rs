@@ -1,15 +1,15 @@
 //! The writer's view of a store: the Global Frontier, the requests of other processes, and the run's row.
 
-use model::{CrawlUrl, Frontier, Page, Stop, StoreError, Timestamp};
+use model::{Frontier, Page, Stop, StoreError, Timestamp};
 use store::{
-    control::{Outcome, Request, SpiderChange},
-    frontier::{Called, Lifted, LiftedTraps, SqliteFrontier, Suspect, Wildcard},
-    replicas::{ReplicaChange, ReplicaRow},
+    control::{self, Command, Outcome, Request},
+    frontier::{SqliteFrontier, Suspect, Wildcard},
+    replicas::ReplicaRow,
     runs::{RunId, RunState},
     spiders::SpiderRow,
 };
 
-use super::{course::Fingerprints, messages::BlockChange};
+use super::course::Fingerprints;
 
 pub trait Desk: Frontier {
     /// What other processes ask of this crawl, oldest first.
@@ -22,23 +22,8 @@ pub trait Desk: Frontier {
         now: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// Changes the list of blocks.
-    fn change_blocks(
-        &mut self,
-        change: &BlockChange,
-        now: Timestamp,
-    ) -> Result<Outcome, StoreError>;
-
-    /// Has a page due since `due`; what became of it.
-    fn visit_now(
-        &mut self,
-        url: &CrawlUrl,
-        due: Timestamp,
-        now: Timestamp,
-    ) -> Result<Outcome, StoreError>;
-
-    /// See [`SqliteFrontier::lift_quarantine`].
-    fn lift_quarantine(&mut self, what: &str, now: Timestamp) -> Result<u64, StoreError>;
+    /// Writes down what a command asks for: see [`control::apply_to`].
+    fn apply(&mut self, command: &Command, now: Timestamp) -> Result<Outcome, StoreError>;
 
     /// Domains that are to be asked for absurd names.
     fn suspects(&mut self, now: Timestamp) -> Result<Vec<Suspect>, StoreError>;
@@ -50,22 +35,7 @@ pub trait Desk: Frontier {
         now: Timestamp,
     ) -> Result<Option<Wildcard>, StoreError>;
 
-    /// How many replicas are other than before.
-    fn change_replicas(
-        &mut self,
-        change: &ReplicaChange,
-        now: Timestamp,
-    ) -> Result<u64, StoreError>;
-
     fn replicas(&mut self) -> Result<Vec<ReplicaRow>, StoreError>;
-
-    /// Lifts the traps of a site, or one of them.
-    fn lift_trap(
-        &mut self,
-        site: &str,
-        pattern: Option<&str>,
-        now: Timestamp,
-    ) -> Result<Outcome, StoreError>;
 
     /// What was left out for these traps of a site is judged or read again, due since `due`.
     fn clear_traps(
@@ -73,13 +43,6 @@ pub trait Desk: Frontier {
         site: &str,
         cleared: &[(String, Stop)],
         due: Timestamp,
-        now: Timestamp,
-    ) -> Result<(), StoreError>;
-
-    fn change_spider(
-        &mut self,
-        name: &str,
-        change: &SpiderChange,
         now: Timestamp,
     ) -> Result<(), StoreError>;
 
@@ -133,35 +96,8 @@ impl Desk for SqliteFrontier {
         SqliteFrontier::request_done(self, id, outcome, now)
     }
 
-    fn change_blocks(
-        &mut self,
-        change: &BlockChange,
-        now: Timestamp,
-    ) -> Result<Outcome, StoreError> {
-        if change.remove {
-            let Lifted { removed, pages } = self.unblock(&change.patterns, now)?;
-            return Ok(Outcome::Blocks { added: 0, removed, pages });
-        }
-        let added = self.block(&change.patterns, &change.reason, now)?;
-        Ok(Outcome::Blocks { added, removed: 0, pages: 0 })
-    }
-
-    fn visit_now(
-        &mut self,
-        url: &CrawlUrl,
-        due: Timestamp,
-        now: Timestamp,
-    ) -> Result<Outcome, StoreError> {
-        Ok(match self.call_page(url, due, now)? {
-            Called::Due => Outcome::Visit { url: url.as_str().to_owned() },
-            Called::Unknown => Outcome::NotFound,
-            Called::Excluded => Outcome::refused(format!("a rule keeps {url} out")),
-            Called::Rests => Outcome::refused(format!("the site of {url} is a replica")),
-        })
-    }
-
-    fn lift_quarantine(&mut self, what: &str, now: Timestamp) -> Result<u64, StoreError> {
-        SqliteFrontier::lift_quarantine(self, what, now)
+    fn apply(&mut self, command: &Command, now: Timestamp) -> Result<Outcome, StoreError> {
+        control::apply_to(self, command, now)
     }
 
     fn suspects(&mut self, now: Timestamp) -> Result<Vec<Suspect>, StoreError> {
@@ -177,26 +113,8 @@ impl Desk for SqliteFrontier {
         SqliteFrontier::probed(self, domain, wildcard, now)
     }
 
-    fn change_replicas(
-        &mut self,
-        change: &ReplicaChange,
-        now: Timestamp,
-    ) -> Result<u64, StoreError> {
-        SqliteFrontier::change_replicas(self, change, now)
-    }
-
     fn replicas(&mut self) -> Result<Vec<ReplicaRow>, StoreError> {
         SqliteFrontier::replicas(self)
-    }
-
-    fn lift_trap(
-        &mut self,
-        site: &str,
-        pattern: Option<&str>,
-        now: Timestamp,
-    ) -> Result<Outcome, StoreError> {
-        let LiftedTraps { stops, pages } = self.lift_traps(site, pattern, now)?;
-        Ok(Outcome::Traps { lifted: stops, pages })
     }
 
     fn clear_traps(
@@ -207,30 +125,6 @@ impl Desk for SqliteFrontier {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         SqliteFrontier::clear_traps(self, site, cleared, due, now)
-    }
-
-    fn change_spider(
-        &mut self,
-        name: &str,
-        change: &SpiderChange,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let id = match change {
-            SpiderChange::Add { settings } => {
-                return self.add_spider(name, settings, now).map(drop);
-            }
-            _ => SqliteFrontier::spiders(self)?.into_iter().find(|row| row.name == name),
-        };
-        let Some(SpiderRow { id, .. }) = id else {
-            return Err(StoreError::Refused { why: format!("there is no spider {name:?}") });
-        };
-        match change {
-            SpiderChange::Add { .. } => Ok(()),
-            SpiderChange::Edit { changes } => self.edit_spider(id, changes, now),
-            SpiderChange::Pause { why } => self.pause_spider(id, Some(why), now),
-            SpiderChange::Resume => self.pause_spider(id, None, now),
-            SpiderChange::Remove => self.remove_spider(id, now),
-        }
     }
 
     fn spiders(&mut self) -> Result<Vec<SpiderRow>, StoreError> {
@@ -245,6 +139,8 @@ impl Desk for SqliteFrontier {
     ) -> Result<(), StoreError> {
         self.terms_changed(fingerprint.terms, now)?;
         self.borders_changed(fingerprint.borders, now)?;
+        self.reach_changed(fingerprint.reach, now)?;
+        self.types_changed(fingerprint.types, now)?;
         self.near_limit_changed(fingerprint.near, now)?;
         self.returning_are(&fingerprint.returning, returns, now).map(drop)
     }

@@ -163,7 +163,7 @@ impl GatherStage {
     pub fn unread(&self, unread: &Unread) -> Report {
         let Unread { assignment, exchange, page, stakes, clock, filed, .. } = unread;
         let mut met = self.spiders.quarantine.broke_down(&exchange.url, quarantine::STALLED);
-        met.push(Sighting::at(&exchange.url, Hazard::Stalled, Measure::Cut).of("reading"));
+        met.push(Sighting::at(&exchange.url, Hazard::Stalled, Measure::Truncated).of("reading"));
         let reading = Reading::broken(met);
         let (report, decisions) =
             self.report(exchange, (**page).clone(), filed, BROKEN, stakes, reading);
@@ -308,7 +308,7 @@ impl GatherStage {
             return None;
         }
         let Ok(mut reading) = outcome else {
-            tracing::error!(url = %exchange.url, "reading this page failed (a bug: please report the URL)");
+            tracing::error!(url = %exchange.url, "the parser crashed on this page (a bug: please report the URL)");
             let reading = Reading::broken(quarantine.broke_down(&page.url, quarantine::PANICKED));
             return Some(self.report(exchange, page, filed, BROKEN, stakes, reading));
         };

@@ -46,7 +46,7 @@ impl Guards {
         let mut named = gathered.links.iter().map(|link| &link.url).filter(|link| refused(link));
         let first = named.next()?;
         let count = 1 + named.count() as u64;
-        let met = Sighting::at(url, Hazard::InternalAddress, Measure::Refused);
+        let met = Sighting::at(url, Hazard::PrivateAddress, Measure::Refused);
         Some(Sighting { count, example: first.as_str().to_owned(), ..met.of("link") })
     }
 }
@@ -68,7 +68,7 @@ fn control_characters(exchange: &Exchange, gathered: &Gathered) -> Option<Sighti
     } else {
         return None;
     };
-    Some(Sighting::at(&exchange.url, Hazard::ControlCharacters, Measure::Mended).of(what))
+    Some(Sighting::at(&exchange.url, Hazard::ControlCharacters, Measure::Corrected).of(what))
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ mod tests;
 mod traps;
 
 pub use planning::Planning;
-pub use requests::{read_seeds, seed_candidate};
+pub use requests::{judge_seeds, seed_candidate, seed_line};
 
 /// A pass ends when nothing is due within this time: short waits (a retry, a pause) are sat out.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -188,8 +188,8 @@ pub struct State {
     /// Spiders that the crawl itself pauses (name and why), until the collection says so too.
     pausing: BTreeSet<SpiderId>,
     pauses: VecDeque<(String, String)>,
-    /// Traps that were lifted since the crawl began: a lease that was under way then does not know.
-    lifts: Vec<(String, Option<String>)>,
+    /// Traps that were lifted since the crawl began, or watched again: a lease that was under way then does not know.
+    lifts: Vec<TrapChange>,
     /// Pages to be asked for by name, and those whose sites are being checked out for it.
     called: Vec<(SiteKey, Fingerprint)>,
     calling: Vec<(SiteKey, Fingerprint)>,
@@ -212,6 +212,14 @@ impl State {
     pub fn new(rows: Vec<SpiderRow>, counts: Counts) -> State {
         State { rows, counts, ..State::default() }
     }
+}
+
+/// Of one pattern of a site, or of all.
+struct TrapChange {
+    site: String,
+    pattern: Option<String>,
+    /// It may be stopped again; else it was lifted.
+    watch: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -280,6 +288,7 @@ impl Harvest {
             Event::Resolved { site, outcome, took, busy: _busy } => {
                 self.state.resolving -= 1;
                 self.state.tally.time.dns_ms += took.as_millis() as u64;
+                tracing::trace!(%site, ?took, ?outcome, "resolved");
                 self.workbench.resolved(&site, outcome, self.clock.now());
             }
             Event::Fetched { assignment, answer, busy } => {

@@ -15,9 +15,9 @@ use model::{
 };
 use seeder::{Gist, Likeness, SortedNotice};
 use store::{
-    control::{Outcome, Request, SpiderChange},
+    control::{Command, Outcome, RefusedSeed, Request},
     frontier::{Suspect, Wildcard},
-    replicas::{ReplicaChange, ReplicaRow},
+    replicas::ReplicaRow,
     spiders::SpiderRow,
 };
 
@@ -189,23 +189,13 @@ pub enum Order {
     Batch(SpiderId, Profit, Busy),
     /// What became of a request of another process.
     RequestDone(i64, Outcome),
-    /// Write down that this is kept away from, or no longer, as that request asked.
-    Block(i64, BlockChange),
+    /// Write down what a command asks for, and answer its request.
+    Apply(Box<Apply>),
     /// Write down whether every name under the domain resolves.
     Probed(String, Option<bool>),
-    /// Write down which sites are replicas, as that request asked.
-    Replicas(i64, ReplicaChange),
-    /// Write down that a trap of this site was lifted, of one pattern or of all, as that request asked.
-    LiftTrap(i64, String, Option<String>),
     /// These traps of the site, by name, were none: what was left out for them is to be judged or read again, due
     /// since then.
     ClearTraps(String, Vec<(String, Stop)>, Timestamp),
-    /// Write down what is to become of the spider of this name, and tell of all of them.
-    Spider(Option<i64>, String, SpiderChange),
-    /// Have this page due since then, as that request asked.
-    Visit(i64, CrawlUrl, Timestamp),
-    /// This page, or these of a site, may be read again, as that request asked.
-    LiftQuarantine(i64, String),
     /// What limits and rules kept back is looked at again, where these numbers are others than before.
     Limits(Fingerprints),
 }
@@ -222,24 +212,22 @@ impl Order {
             Order::Sample(..) => "drawing a sample of pages",
             Order::Batch(..) => "making a batch",
             Order::RequestDone(..) => "answering a request",
-            Order::Block(..) => "changing the list of blocks",
-            Order::Spider(..) => "changing a spider",
+            Order::Apply(_) => "carrying out a command",
             Order::Limits(_) => "looking at what limits kept back",
-            Order::Visit(..) => "making a page due",
-            Order::LiftQuarantine(..) => "lifting a quarantine",
-            Order::LiftTrap(..) | Order::ClearTraps(..) => "lifting a trap",
+            Order::ClearTraps(..) => "lifting a trap",
             Order::Probed(..) => "writing down what absurd names gave",
-            Order::Replicas(..) => "changing the list of replicas",
         }
     }
 }
 
-/// A change of the list of blocks.
-#[derive(Clone, Debug)]
-pub struct BlockChange {
-    pub patterns: Vec<String>,
-    pub reason: String,
-    pub remove: bool,
+/// A command on its way to the database.
+pub struct Apply {
+    /// Who asked for it; nobody when the crawl itself has a reason.
+    pub request: Option<i64>,
+    pub command: Command,
+    /// Seeds of it that the loop has refused.
+    pub refused: Vec<RefusedSeed>,
+    pub busy: Busy,
 }
 
 /// One page's (or one site's) share of a settlement.

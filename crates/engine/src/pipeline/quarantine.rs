@@ -78,7 +78,7 @@ impl Quarantine {
         broken.count += 1;
         let count = broken.count;
         self.any.store(true, Ordering::Release);
-        let mut met = vec![Sighting::at(url, Hazard::PoisonousPage, Measure::Noted).of(how)];
+        let mut met = vec![Sighting::at(url, Hazard::ParserCrash, Measure::Noted).of(how)];
         if count == BREAKDOWNS_MAX {
             met.push(Sighting::at(url, Hazard::Quarantine, Measure::Refused).of("page"));
             let of_site = list.sites.entry(site.to_owned()).or_default();
@@ -104,7 +104,7 @@ impl Quarantine {
         list.pages.remove(&fp)?;
         list.count_sites();
         self.any.store(!list.pages.is_empty(), Ordering::Release);
-        Some(Sighting::at(url, Hazard::PoisonousPage, Measure::Mended).of(READ_WELL))
+        Some(Sighting::at(url, Hazard::ParserCrash, Measure::Corrected).of(READ_WELL))
     }
 
     /// A page by its URL, or all pages of a site, may be read again.
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_page_is_left_alone_from_the_third_time_on_and_a_site_from_the_third_page_on() {
         let quarantine = Quarantine::default();
-        let once = (Hazard::PoisonousPage, PANICKED);
+        let once = (Hazard::ParserCrash, PANICKED);
         for page in ["http://a.example/1", "http://a.example/2", "http://a.example/3"] {
             assert_eq!(hazards(&quarantine.broke_down(&url(page), PANICKED)), [once]);
             assert_eq!(hazards(&quarantine.broke_down(&url(page), PANICKED)), [once]);
@@ -175,7 +175,7 @@ mod tests {
         quarantine.broke_down(&page, ABORTED);
         quarantine.broke_down(&page, ABORTED);
         let mended = quarantine.read_well(&page).unwrap();
-        assert_eq!((mended.hazard, mended.measure), (Hazard::PoisonousPage, Measure::Mended));
+        assert_eq!((mended.hazard, mended.measure), (Hazard::ParserCrash, Measure::Corrected));
         quarantine.broke_down(&page, ABORTED);
         assert_eq!(quarantine.refuses(&page), None);
     }

@@ -307,16 +307,21 @@ fn is_news(last: &LastVersion, answer: &Answered<'_>, compared: &Compared) -> bo
     }
 }
 
+/// What the server calls it.
+pub fn declared_type(exchange: &Exchange) -> String {
+    let declared = exchange.headers.all("content-type").last().unwrap_or("none");
+    declared.split(';').next().unwrap_or(declared).trim().to_ascii_lowercase()
+}
+
 fn unwanted(page: &Page, exchange: &Exchange) -> Option<Decision> {
     let (reason, rule) = match exchange.stopped {
         Some(Stopped::Type) => {
-            let declared = exchange.headers.get("content-type").unwrap_or("none");
-            let kind = declared.split(';').next().unwrap_or(declared).trim().to_ascii_lowercase();
+            let kind = declared_type(exchange);
             (RefusalReason::MediaType, format!("fetch.media_types does not have {kind}"))
         }
         Some(Stopped::Announced) if page.terms.notice.is_some() => {
             let word = page.terms.notice.map_or("notice", SignalSource::word);
-            (RefusalReason::TooLarge, format!("{word}: larger than is read"))
+            (RefusalReason::TooLarge, format!("{word}: larger than the limit"))
         }
         Some(Stopped::Announced) if page.terms.requisite => {
             (RefusalReason::TooLarge, "fetch.requisite_bytes_max".to_owned())

@@ -38,7 +38,7 @@ pub fn of_exchange(exchange: &Exchange) -> Vec<Sighting> {
 pub fn of_refusals(refused: &[Decision]) -> impl Iterator<Item = Sighting> + '_ {
     refused.iter().filter_map(|decision| {
         let hazard = match decision.reason {
-            RefusalReason::Depth => Hazard::DeepChain,
+            RefusalReason::Depth => Hazard::DepthLimit,
             RefusalReason::TooLong => Hazard::LongUrl,
             RefusalReason::Redirects => Hazard::RedirectChain,
             RefusalReason::Port => Hazard::UnusualPort,
@@ -61,15 +61,15 @@ pub fn of_failure(url: &CrawlUrl, failure: &FetchFailure) -> Option<Sighting> {
         return Some(met.at(url));
     }
     let (hazard, measure) = match failure.kind {
-        FailureKind::DnsUnknown => (Hazard::NameUnknown, Measure::Noted),
-        FailureKind::DnsTrouble => (Hazard::NameTrouble, Measure::Noted),
-        FailureKind::AddressRefused => (Hazard::InternalAddress, Measure::Refused),
+        FailureKind::DnsUnknown => (Hazard::UnknownHost, Measure::Noted),
+        FailureKind::DnsTrouble => (Hazard::DnsError, Measure::Noted),
+        FailureKind::AddressRefused => (Hazard::PrivateAddress, Measure::Refused),
         FailureKind::ConnectRefused | FailureKind::ConnectTimeout => {
             (Hazard::Unreachable, Measure::Noted)
         }
-        FailureKind::Tls => (Hazard::TlsTrouble, Measure::Refused),
+        FailureKind::Tls => (Hazard::TlsError, Measure::Refused),
         FailureKind::Reset => (Hazard::Disconnected, Measure::Noted),
-        FailureKind::Timeout => (Hazard::SlowAnswer, Measure::Cut),
+        FailureKind::Timeout => (Hazard::SlowResponse, Measure::Truncated),
         FailureKind::BadHttp => (Hazard::BadHttp, Measure::Refused),
         FailureKind::Proxy | FailureKind::Aborted | FailureKind::StaleConnection => return None,
     };
@@ -89,7 +89,7 @@ pub fn of_robots(copy: &RobotsCopy) -> Vec<Sighting> {
             };
             let mut met = vec![
                 errors(Measure::Noted, "", robots.mistakes()),
-                errors(Measure::Mended, "lines read as they are meant", robots.mended()),
+                errors(Measure::Corrected, "lines read as they are meant", robots.mended()),
             ];
             met.retain(|met| met.count > 0);
             met
@@ -104,18 +104,22 @@ pub fn of_robots(copy: &RobotsCopy) -> Vec<Sighting> {
 /// Why the body is not whole, unless the transport has said it better.
 fn stopped(exchange: &Exchange) -> Option<Sighting> {
     use Hazard::{
-        BrokenCoding, DecompressionBomb, EndlessBody, Http2Abuse, LargeBody, LargeWindow,
-        NestedCoding,
+        BrokenEncoding, DecompressionBomb, EndlessBody, Http2Abuse, LargeBody, LargeWindow,
+        NestedEncoding,
     };
     let (hazard, measure, better): (_, _, &[Hazard]) = match exchange.stopped? {
         Stopped::Type => return None,
         Stopped::Announced => (LargeBody, Measure::Refused, &[]),
-        Stopped::Length => {
-            (LargeBody, Measure::Cut, &[LargeBody, EndlessBody, DecompressionBomb, Http2Abuse])
+        Stopped::Length => (
+            LargeBody,
+            Measure::Truncated,
+            &[LargeBody, EndlessBody, DecompressionBomb, Http2Abuse],
+        ),
+        Stopped::Time => (Hazard::SlowBody, Measure::Truncated, &[]),
+        Stopped::Disconnect => (Hazard::Disconnected, Measure::Truncated, &[]),
+        Stopped::Coding => {
+            (BrokenEncoding, Measure::Truncated, &[BrokenEncoding, NestedEncoding, LargeWindow])
         }
-        Stopped::Time => (Hazard::SlowBody, Measure::Cut, &[]),
-        Stopped::Disconnect => (Hazard::Disconnected, Measure::Cut, &[]),
-        Stopped::Coding => (BrokenCoding, Measure::Cut, &[BrokenCoding, NestedCoding, LargeWindow]),
     };
     let is_said = exchange.met.iter().any(|met| better.contains(&met.hazard));
     (!is_said).then(|| Sighting::at(&exchange.url, hazard, measure))
@@ -130,7 +134,7 @@ fn wrong_type(exchange: &Exchange, gathered: &Gathered) -> Option<Sighting> {
         matches!(problem, GatherProblem::NotText { .. } | GatherProblem::NotWanted { .. })
     };
     let read = !gathered.problems.iter().any(unread);
-    let measure = if read { Measure::Mended } else { Measure::Refused };
+    let measure = if read { Measure::Corrected } else { Measure::Refused };
     let declared = match gathered.declared_type.as_str() {
         "" => "nothing",
         declared => declared,
@@ -149,37 +153,41 @@ fn problem_met(url: &CrawlUrl, problem: &GatherProblem, gathered: &Gathered) -> 
         GatherProblem::WrongCharset { declared, found } => {
             // Without a byte order mark a wrong name is believed, as browsers do.
             let mended = *found == gathered.charset;
-            let measure = if mended { Measure::Mended } else { Measure::Noted };
+            let measure = if mended { Measure::Corrected } else { Measure::Noted };
             met(Hazard::WrongCharset, measure).of(format!("{declared}, really {found}"))
         }
         GatherProblem::Malformed { charset } => {
-            met(Hazard::MalformedText, Measure::Mended).of(charset.clone())
+            met(Hazard::MalformedText, Measure::Corrected).of(charset.clone())
         }
         GatherProblem::InvalidUrls(examples) => many(Hazard::InvalidUrls, examples.count),
         GatherProblem::LongUrls(examples) => many(Hazard::LongUrl, examples.count),
         GatherProblem::HostAliases(examples) => {
             let example = examples.first.first().cloned().unwrap_or_default();
-            Sighting { example, count: examples.count, ..met(Hazard::HostAlias, Measure::Mended) }
+            Sighting {
+                example,
+                count: examples.count,
+                ..met(Hazard::HostAlias, Measure::Corrected)
+            }
         }
         GatherProblem::Canonicals(_) => {
             met(Hazard::CanonicalConflict, Measure::Refused).of("several on one page")
         }
         GatherProblem::LinksOverLimit { .. } | GatherProblem::RequisitesOverLimit { .. } => {
-            met(Hazard::ManyLinks, Measure::Cut)
+            met(Hazard::ManyLinks, Measure::Truncated)
         }
         GatherProblem::DeepNesting { .. } => met(Hazard::DeepNesting, Measure::Noted),
         GatherProblem::LongValue(piece) => met(Hazard::LongValue, Measure::Noted).of(piece.word()),
         GatherProblem::WordlessText => met(Hazard::WordlessText, Measure::Noted),
         GatherProblem::ScriptOnly => met(Hazard::ScriptOnly, Measure::Noted),
         GatherProblem::ForeignRedirect { scheme } => {
-            met(Hazard::ForeignScheme, Measure::Refused).of(scheme.clone())
+            met(Hazard::UnsupportedScheme, Measure::Refused).of(scheme.clone())
         }
     })
 }
 
 fn server_trouble(exchange: &Exchange) -> Sighting {
     let asked = matches!(exchange.status, 429 | 503);
-    let hazard = if asked { Hazard::Overloaded } else { Hazard::FailingServer };
+    let hazard = if asked { Hazard::Overloaded } else { Hazard::ServerError };
     Sighting::at(&exchange.url, hazard, Measure::Noted).of(exchange.status.to_string())
 }
 

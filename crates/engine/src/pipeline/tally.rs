@@ -29,6 +29,8 @@ pub struct Tally {
     pub bytes: u64,
     /// Failures and error statuses by class.
     pub errors: BTreeMap<String, u64>,
+    /// Documents that were not read for their media type, by that type.
+    pub left_out: BTreeMap<String, u64>,
     pub time: StageTimes,
     /// `harvestman pause` holds the crawl.
     pub held: bool,
@@ -38,6 +40,9 @@ pub struct Tally {
     /// The URL answered last, for the display.
     #[serde(skip)]
     pub last: Option<CrawlUrl>,
+    /// The URL that a rule of ours refused last when it was its turn, and why.
+    #[serde(skip)]
+    pub last_refusal: Option<(CrawlUrl, String)>,
     /// The URL that failed last, and why.
     #[serde(skip)]
     pub last_failure: Option<(CrawlUrl, String)>,
@@ -89,6 +94,9 @@ impl Tally {
         for (class, count) in &earlier.errors {
             *self.errors.entry(class.clone()).or_default() += count;
         }
+        for (media_type, count) in &earlier.left_out {
+            self.leave_out(media_type, *count);
+        }
         let (time, before) = (&mut self.time, &earlier.time);
         time.dns_ms += before.dns_ms;
         time.pause_ms += before.pause_ms;
@@ -106,6 +114,20 @@ impl Tally {
             (true, None) => self.requisites_failed += 1,
             (false, _) => self.failed += 1,
         }
+    }
+
+    /// A document was not read for its media type.
+    pub fn left_out(&mut self, media_type: &str) {
+        self.leave_out(media_type, 1);
+    }
+
+    fn leave_out(&mut self, media_type: &str, count: u64) {
+        /// Servers make up types without end; there are about as many that are used.
+        const TYPES_MAX: usize = 100;
+        const BYTES_MAX: usize = 100;
+        let full = self.left_out.len() >= TYPES_MAX && !self.left_out.contains_key(media_type);
+        let word = if full || media_type.len() > BYTES_MAX { "other" } else { media_type };
+        *self.left_out.entry(word.to_owned()).or_default() += count;
     }
 
     pub fn error(&mut self, class: &str) {

@@ -62,7 +62,7 @@ fn a_name_over_which_the_resolver_panics_is_a_visit_that_failed() {
     parts.resolve = Arc::new(Broken);
     let outcome = world.crawl(parts).expect("it ends");
     assert!(matches!(outcome.ended, Ended::Done { .. }), "{:?}", outcome.ended);
-    assert!(outcome.tally.errors.contains_key("dns-trouble"), "{:?}", outcome.tally.errors);
+    assert!(outcome.tally.errors.contains_key("dns-error"), "{:?}", outcome.tally.errors);
 }
 
 #[test]

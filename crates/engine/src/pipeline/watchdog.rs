@@ -131,7 +131,7 @@ impl Watchdog {
         remark(&format!("harvestman: stalled: {text}"));
         let Some(database) = &self.database else { return };
         if let Err(error) = store::runs::tell_beside(database, STALLED, text, self.clock.now()) {
-            tracing::warn!(%error, "the stall could not be written down");
+            tracing::warn!(%error, "the stall could not be recorded");
         }
     }
 }

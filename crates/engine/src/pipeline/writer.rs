@@ -18,11 +18,11 @@ use std::{
 
 use foldhash::fast::RandomState;
 use model::{
-    Archive, Busy, Clock, Fingerprint, NewPage, Page, Settlement, SiteDelta, SiteId, StoreError,
-    Timestamp,
+    Archive, Busy, Clock, CrawlUrl, Fingerprint, NewPage, Page, Settlement, SiteDelta, SiteId,
+    StoreError, Timestamp,
 };
 use store::{
-    control::{Outcome, SpiderChange},
+    control::{Command, Outcome},
     links::LinkWriter,
     runs::RunId,
 };
@@ -31,7 +31,7 @@ use tokio::sync::mpsc::Sender;
 use super::{
     desk::Desk,
     marks::Watch,
-    messages::{Event, Order, Settle},
+    messages::{Apply, Event, Order, Settle},
     pace::Pace,
     spiders::Spiders,
     survey::Surveys,
@@ -169,35 +169,11 @@ impl Writer {
             Order::RequestDone(id, result) => self.until_there_is_room(|writer| {
                 writer.desk.request_done(id, &result, writer.clock.now())
             }),
-            Order::Block(id, change) => {
-                // What a block excluded a moment ago must be there to be judged again.
+            Order::Apply(apply) => {
+                // What the command is about may be in a check-in that waits: a page that was excluded a moment ago,
+                // a visit that would put a due off again.
                 self.commit(batch)?;
-                self.until_there_is_room(|writer| {
-                    let now = writer.clock.now();
-                    let result = writer.desk.change_blocks(&change, now)?;
-                    writer.desk.request_done(id, &result, now)
-                })
-            }
-            Order::LiftQuarantine(id, what) => {
-                self.commit(batch)?;
-                self.until_there_is_room(|writer| {
-                    let now = writer.clock.now();
-                    let pages = writer.desk.lift_quarantine(&what, now)?;
-                    writer.desk.request_done(id, &Outcome::Lifted { pages }, now)
-                })
-            }
-            Order::Visit(id, url, due) => {
-                // A visit that waits to be checked in would put its due off again.
-                self.commit(batch)?;
-                let outcome = self.until_there_is_room(|writer| {
-                    let now = writer.clock.now();
-                    let outcome = writer.desk.visit_now(&url, due, now)?;
-                    writer.desk.request_done(id, &outcome, now).map(|()| outcome)
-                })?;
-                if matches!(outcome, Outcome::Visit { .. }) {
-                    self.say(Event::Called(url));
-                }
-                Ok(())
+                self.apply(*apply)
             }
             Order::Probed(domain, wildcard) => {
                 let found = self.until_there_is_room(|writer| {
@@ -206,38 +182,12 @@ impl Writer {
                 self.say(Event::Wildcard { domain, found });
                 Ok(())
             }
-            Order::Replicas(id, change) => {
-                // What waits may be about pages that are to rest.
-                self.commit(batch)?;
-                self.until_there_is_room(|writer| {
-                    let now = writer.clock.now();
-                    let changed = writer.desk.change_replicas(&change, now)?;
-                    writer.desk.request_done(id, &Outcome::Replicas { changed }, now)
-                })?;
-                let rows = self.desk.replicas()?;
-                self.say(Event::Replicas(rows));
-                Ok(())
-            }
-            Order::LiftTrap(id, site, pattern) => {
-                // What the trap excluded a moment ago must be there to be judged again.
-                self.commit(batch)?;
-                self.until_there_is_room(|writer| {
-                    let now = writer.clock.now();
-                    let result = writer.desk.lift_trap(&site, pattern.as_deref(), now)?;
-                    writer.desk.request_done(id, &result, now)
-                })
-            }
             Order::ClearTraps(site, cleared, due) => {
-                // As above.
+                // What the trap excluded a moment ago must be there to be judged again.
                 self.commit(batch)?;
                 self.until_there_is_room(|writer| {
                     writer.desk.clear_traps(&site, &cleared, due, writer.clock.now())
                 })
-            }
-            Order::Spider(id, name, change) => {
-                // Its pages must be there to be put to rest or woken.
-                self.commit(batch)?;
-                self.change_spider(id, &name, &change)
             }
             Order::Limits(fingerprint) => {
                 self.commit(batch)?;
@@ -314,6 +264,7 @@ impl Writer {
         })?;
         let store = Duration::from_micros(self.clock.micros().saturating_sub(begun));
         self.pace.committed(store);
+        tracing::trace!(pages = batch.pages, took = ?store, "committed");
         let done = std::mem::take(batch);
         let counts = self.desk.counts()?;
         self.look_for_suspects()?;
@@ -346,29 +297,34 @@ impl Writer {
         Ok(())
     }
 
-    fn change_spider(
-        &mut self,
-        id: Option<i64>,
-        name: &str,
-        change: &SpiderChange,
-    ) -> Result<(), StoreError> {
-        let (rows, result) = self.until_there_is_room(|writer| {
+    /// Carries a command out; the loop hears what it has to follow, and whoever asked for it what became of it.
+    fn apply(&mut self, apply: Apply) -> Result<(), StoreError> {
+        let Apply { request, command, refused, busy: _busy } = apply;
+        let outcome = self.until_there_is_room(|writer| {
             let now = writer.clock.now();
-            let result = match writer.desk.change_spider(name, change, now) {
-                Ok(()) => Outcome::Done,
-                // Somebody else was quicker: not our machine's fault.
-                Err(StoreError::Refused { why }) => Outcome::refused(why),
-                Err(error) => return Err(error),
-            };
-            Ok((writer.desk.spiders()?, result))
+            writer.desk.apply(&command, now)
         })?;
-        self.say(Event::Spiders(rows));
-        match id {
-            Some(id) => self.until_there_is_room(|writer| {
-                writer.desk.request_done(id, &result, writer.clock.now())
-            }),
-            None => Ok(()),
+        match (&command, &outcome) {
+            (Command::Spider { .. }, _) => {
+                let rows = self.desk.spiders()?;
+                self.say(Event::Spiders(rows));
+            }
+            (Command::Replicas { .. }, _) => {
+                let rows = self.desk.replicas()?;
+                self.say(Event::Replicas(rows));
+            }
+            (_, Outcome::Visit { url }) => {
+                if let Ok(url) = CrawlUrl::stored(url) {
+                    self.say(Event::Called(url));
+                }
+            }
+            _ => {}
         }
+        let Some(id) = request else { return Ok(()) };
+        let outcome = outcome.with_refused(refused);
+        self.until_there_is_room(|writer| {
+            writer.desk.request_done(id, &outcome, writer.clock.now())
+        })
     }
 
     /// Runs `write`; when the disk is full says so, waits, and runs it again.
@@ -403,7 +359,7 @@ impl Writer {
         match self.desk.requests(now) {
             Ok(requests) if requests.is_empty() => {}
             Ok(requests) => self.say(Event::Requests(requests)),
-            Err(error) => tracing::warn!(%error, "cannot read what other processes ask for"),
+            Err(error) => tracing::warn!(%error, "cannot read commands of other processes"),
         }
         now
     }

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use model::{CrawlUrl, FailureKind, FetchLimits, Hazard, Measure, Met};
+use model::{CrawlUrl, FailureKind, FetchLimits, Hazard, Measure, Met, Refusal, is_bad_port};
 use rustls::pki_types::ServerName;
 use tokio::{
     net::TcpStream,
@@ -20,7 +20,7 @@ use tokio::{
 use super::{
     HttpOptions,
     dns::literal,
-    guard::Guard,
+    guard::{AddressRefused, Guard},
     overrides::Overrides,
     profiles::Way,
     proxy::Proxy,
@@ -32,6 +32,7 @@ use super::{
 
 pub struct Connector {
     guard: Guard,
+    allow_ports: Vec<u16>,
     overrides: Arc<Overrides>,
     addresses_tried_max: usize,
 }
@@ -49,12 +50,15 @@ pub struct ConnectFailure {
     pub detail: String,
     pub met: Option<Met>,
     pub address: Option<IpAddr>,
+    /// The rule of ours that forbids it.
+    pub refusal: Option<Box<Refusal>>,
 }
 
 impl Connector {
     pub fn new(options: &HttpOptions) -> Connector {
         Connector {
             guard: Guard::new(options.allow.clone(), options.gate.clone()),
+            allow_ports: options.allow_ports.clone(),
             overrides: options.overrides.clone(),
             addresses_tried_max: options.addresses_tried_max.max(1),
         }
@@ -76,8 +80,11 @@ impl Connector {
     ) -> Result<Connected, ConnectFailure> {
         let start = Instant::now();
         let until = end.min(start + limits.connect);
+        self.check_port(url)?;
         let (tcp, address) = match way.proxy() {
-            Some(proxy) if proxy.resolves() => (self.through(proxy, url, until).await?, None),
+            Some(proxy) if proxy.resolves() => {
+                (self.through(proxy, url, addresses, until).await?, None)
+            }
             proxy => {
                 let (tcp, address) = self.to_addresses(proxy, url, addresses, until).await?;
                 (tcp, Some(address))
@@ -91,8 +98,8 @@ impl Connector {
         let start = Instant::now();
         let until = end.min(start + limits.tls);
         let fail = |kind, detail, what| {
-            let met = Some(Met::new(Hazard::TlsTrouble, Measure::Refused).of(what));
-            ConnectFailure { kind, detail, met, address }
+            let met = Some(Met::new(Hazard::TlsError, Measure::Refused).of(what));
+            ConnectFailure { met, ..ConnectFailure::new(kind, detail, address) }
         };
         let name = server_name(url.host()).ok_or_else(|| {
             let detail = "the host is not a name a certificate can hold".to_owned();
@@ -125,20 +132,16 @@ impl Connector {
         for &address in addresses {
             match self.guard.check(address) {
                 Ok(()) => allowed.push(address),
-                Err(error) => refused = Some((address, error.to_string())),
+                Err(error) => refused = Some((address, error)),
             }
         }
         // That an allowed address did not answer says more than that another may not be asked.
         if allowed.is_empty() {
             return Err(match refused {
-                Some((address, detail)) => {
-                    let (kind, met) = (FailureKind::AddressRefused, None);
-                    ConnectFailure { kind, detail, met, address: Some(address) }
-                }
+                Some((address, error)) => address_refused(address, &error),
                 None => {
                     let detail = format!("no address is known for {}", url.host());
-                    let (kind, met) = (FailureKind::DnsUnknown, None);
-                    ConnectFailure { kind, detail, met, address: None }
+                    ConnectFailure::new(FailureKind::DnsUnknown, detail, None)
                 }
             });
         }
@@ -163,8 +166,7 @@ impl Connector {
         to: SocketAddr,
         until: Instant,
     ) -> Result<(TcpStream, IpAddr), ConnectFailure> {
-        let fail =
-            |kind, detail| Err(ConnectFailure { kind, detail, met: None, address: Some(to.ip()) });
+        let fail = |kind, detail| Err(ConnectFailure::new(kind, detail, Some(to.ip())));
         let began = Instant::now();
         match timeout_at(until, TcpStream::connect(to)).await {
             Ok(Ok(tcp)) => {
@@ -186,14 +188,17 @@ impl Connector {
         }
     }
 
-    /// Names are left to the proxy.
+    /// Names are left to the proxy; where we resolved one all the same, it leads nowhere private.
     async fn through(
         &self,
         proxy: &Proxy,
         url: &CrawlUrl,
+        addresses: &[IpAddr],
         until: Instant,
     ) -> Result<TcpStream, ConnectFailure> {
         self.check_named(url.host())?;
+        // Which of them the proxy would take, nobody knows.
+        addresses.iter().try_for_each(|address| self.check_address(*address))?;
         let port = url.port_or_default();
         let target = match literal(url.host()) {
             Some(address) => Target::Address(SocketAddr::new(address, port)),
@@ -205,7 +210,7 @@ impl Connector {
             Ok(Err(refused)) => refused,
             Err(_) => late(proxy),
         };
-        Err(ConnectFailure { kind, detail, met: None, address: None })
+        Err(ConnectFailure::new(kind, detail, None))
     }
 
     /// A proxy resolves names, but an address spelled out in a URL is judged before it is passed on.
@@ -216,17 +221,40 @@ impl Connector {
             None if loopback => IpAddr::from([127, 0, 0, 1]),
             None => return Ok(()),
         };
-        self.guard.check(address).map_err(|refused| ConnectFailure {
-            kind: FailureKind::AddressRefused,
-            detail: refused.to_string(),
-            met: None,
-            address: Some(address),
-        })
+        self.check_address(address)
+    }
+
+    fn check_address(&self, address: IpAddr) -> Result<(), ConnectFailure> {
+        self.guard.check(address).map_err(|refused| address_refused(address, &refused))
+    }
+
+    /// Links are judged before they get here; a robots.txt can be redirected to any port.
+    fn check_port(&self, url: &CrawlUrl) -> Result<(), ConnectFailure> {
+        let port = url.port_or_default();
+        if !is_bad_port(port) || self.allow_ports.contains(&port) {
+            return Ok(());
+        }
+        let refusal = Refusal::bad_port(port);
+        let detail = format!("{}; allow it with fetch.allow_ports", refusal.rule);
+        let failure = ConnectFailure::new(FailureKind::AddressRefused, detail, None);
+        Err(ConnectFailure { refusal: Some(Box::new(refusal)), ..failure })
     }
 }
 
+impl ConnectFailure {
+    fn new(kind: FailureKind, detail: String, address: Option<IpAddr>) -> ConnectFailure {
+        ConnectFailure { kind, detail, met: None, address, refusal: None }
+    }
+}
+
+fn address_refused(address: IpAddr, refused: &AddressRefused) -> ConnectFailure {
+    let (kind, detail) = (FailureKind::AddressRefused, refused.to_string());
+    let refusal = Some(Box::new(refused.refusal()));
+    ConnectFailure { refusal, ..ConnectFailure::new(kind, detail, Some(address)) }
+}
+
 fn late(proxy: &Proxy) -> Refused {
-    (FailureKind::Proxy, format!("the proxy {proxy:?} is down: no answer in time"))
+    (FailureKind::Proxy, format!("the proxy {proxy:?} is down: no response in time"))
 }
 
 /// Through a proxy that is told addresses: each has its share of the time.
@@ -247,7 +275,7 @@ async fn one_by_one(
         };
         let is_proxys = kind == FailureKind::Proxy;
         let address = (!is_proxys).then_some(to.ip());
-        failure = Some(ConnectFailure { kind, detail, met: None, address });
+        failure = Some(ConnectFailure::new(kind, detail, address));
         if is_proxys {
             break;
         }
@@ -272,8 +300,8 @@ fn in_turns(addresses: &[IpAddr]) -> Vec<IpAddr> {
 
 /// There was an address, so there was an attempt.
 fn unexpected() -> ConnectFailure {
-    let (kind, detail) = (FailureKind::ConnectRefused, "no address was tried".to_owned());
-    ConnectFailure { kind, detail, met: None, address: None }
+    let detail = "no address was tried".to_owned();
+    ConnectFailure::new(FailureKind::ConnectRefused, detail, None)
 }
 
 fn server_name(host: &str) -> Option<ServerName<'static>> {

@@ -204,12 +204,12 @@ impl Decoder {
         let met = |hazard, measure| Some(Met::new(hazard, measure).of(word));
         let any = |oddity| self.layers.iter().any(|layer| layer.oddity == Some(oddity));
         match end {
-            _ if self.nested => met(Hazard::NestedCoding, Measure::Refused),
-            _ if self.out.bomb => met(Hazard::DecompressionBomb, Measure::Cut),
+            _ if self.nested => met(Hazard::NestedEncoding, Measure::Refused),
+            _ if self.out.bomb => met(Hazard::DecompressionBomb, Measure::Truncated),
             _ if any(Oddity::LargeWindow) => met(Hazard::LargeWindow, Measure::Refused),
-            Flow::Broken => met(Hazard::BrokenCoding, Measure::Cut),
+            Flow::Broken => met(Hazard::BrokenEncoding, Measure::Truncated),
             Flow::Go if any(Oddity::NotCoded) || any(Oddity::MoreBehind) => {
-                met(Hazard::BrokenCoding, Measure::Mended)
+                met(Hazard::BrokenEncoding, Measure::Corrected)
             }
             Flow::Go | Flow::Full | Flow::NeedsMemory => None,
         }

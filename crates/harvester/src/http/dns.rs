@@ -76,7 +76,7 @@ pub struct DnsResolver {
 
 impl DnsResolver {
     pub fn new(options: DnsOptions, clock: Arc<dyn Clock>) -> DnsResolver {
-        let servers = build(&options).map_err(|e| format!("no name server can be asked: {e}"));
+        let servers = build(&options).map_err(|e| format!("no DNS server is usable: {e}"));
         let cache = NameCache::new(options.names_max);
         let lookups = Semaphore::new(options.lookups_max.max(1));
         DnsResolver { options, clock, servers, cache, lookups }

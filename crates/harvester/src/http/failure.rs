@@ -40,7 +40,9 @@ pub fn failure(kind: FailureKind, detail: String) -> HopFailure {
 pub fn over_long(limits: &FetchLimits) -> HopFailure {
     let left = wire_bytes_max(limits);
     if left < limits.head_bytes_max {
-        return bad_http(format!("the head is longer than the {left} bytes left to the crawl"));
+        return bad_http(format!(
+            "the headers are longer than the {left} bytes left in crawl.bytes"
+        ));
     }
     flood(limits)
 }
@@ -49,11 +51,12 @@ pub fn over_long(limits: &FetchLimits) -> HopFailure {
 pub fn flood(limits: &FetchLimits) -> HopFailure {
     let (bytes, lines) = (head_bytes_max(limits), HEADER_LINES_MAX);
     let failure =
-        bad_http(format!("the head is over the limit of {bytes} bytes and {lines} lines"));
+        bad_http(format!("the headers exceed the limit of {bytes} bytes and {lines} lines"));
     HopFailure { met: Some(Met::new(Hazard::HeaderFlood, Measure::Refused)), ..failure }
 }
 
 pub fn interim_flood() -> HopFailure {
-    let failure = bad_http(format!("over {INTERIMS_MAX} interim answers came before the answer"));
+    let failure =
+        bad_http(format!("more than {INTERIMS_MAX} interim responses came before the response"));
     HopFailure { met: Some(Met::new(Hazard::InterimFlood, Measure::Refused)), ..failure }
 }

@@ -30,6 +30,16 @@ pub struct HttpFetcher {
     clock: Arc<dyn Clock>,
 }
 
+/// Who resolves names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamesBy {
+    Us,
+    /// The proxy; what we find out besides is for the address guard.
+    Proxy,
+    /// The proxy, and nobody else is to be asked.
+    ProxyAlone,
+}
+
 impl HttpFetcher {
     pub fn new(
         options: &HttpOptions,
@@ -65,10 +75,13 @@ impl HttpFetcher {
         }
     }
 
-    /// Whether the spider's requests need no addresses: names are its proxy's to resolve, and blocks of
-    /// addresses cannot hold for it.
-    pub fn proxied(&self, spider: SpiderId) -> bool {
-        self.profiles.of(spider).way.proxy().is_some_and(|proxy| proxy.resolves())
+    /// Who resolves the names in this spider's URLs.
+    pub fn names_by(&self, spider: SpiderId) -> NamesBy {
+        match self.profiles.of(spider).way.proxy() {
+            Some(proxy) if proxy.is_http() => NamesBy::Proxy,
+            Some(proxy) if proxy.resolves() => NamesBy::ProxyAlone,
+            _ => NamesBy::Us,
+        }
     }
 
     /// Closes connections that have rested too long; worth a call now and then while a crawl waits.
@@ -125,6 +138,7 @@ impl HttpFetcher {
         let connecting =
             self.connector.connect(way, &asked.url, &asked.addresses, &asked.limits, visit.end);
         let connected = connecting.await.map_err(|failure| visit.not_connected(failure))?;
+        tracing::trace!(url = %asked.url, address = ?connected.address, took = ?connected.connect, "connected");
         visit.timing.connect = connected.connect;
         visit.timing.tls = connected.tls;
         let opened = Line::open(connected, &asked.limits, visit.end).await;
@@ -157,7 +171,7 @@ impl HttpFetcher {
         met.extend(answer.met);
         // Half of what it may take: it answers, but soon may not.
         if answer.first_byte >= visit.asked.limits.first_byte / 2 {
-            met.push(Met::new(Hazard::SlowAnswer, Measure::Noted));
+            met.push(Met::new(Hazard::SlowResponse, Measure::Noted));
         }
         let timing = Timing {
             first_byte: answer.first_byte,
@@ -240,6 +254,7 @@ impl<'a> Visit<'a> {
         let mut said = self.failure(failure.kind, failure.detail);
         said.address = failure.address;
         said.met = failure.met;
+        said.refusal = failure.refusal;
         said
     }
 }

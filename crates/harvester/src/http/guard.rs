@@ -9,7 +9,7 @@
 
 use std::{net::IpAddr, sync::Arc};
 
-use model::{Cidr, Gate, OpenGate};
+use model::{Cidr, Gate, OpenGate, Refusal, RefusalReason};
 
 use super::ranges::{NAT64, SpecialRange, embedded, special};
 
@@ -29,6 +29,22 @@ pub enum AddressRefused {
     Special { address: IpAddr, range: SpecialRange },
     #[error("{address} is kept away from ({rule}); see `harvestman block`")]
     Blocked { address: IpAddr, rule: String },
+}
+
+impl AddressRefused {
+    /// As a decision, without the remedy.
+    pub fn refusal(&self) -> Refusal {
+        match self {
+            AddressRefused::Special { address, range } => {
+                let rule =
+                    format!("address {address}, which is in {} ({})", range.block, range.name);
+                Refusal { reason: RefusalReason::Address, rule }
+            }
+            AddressRefused::Blocked { rule, .. } => {
+                Refusal { reason: RefusalReason::Blocked, rule: rule.clone() }
+            }
+        }
+    }
 }
 
 impl Default for Guard {

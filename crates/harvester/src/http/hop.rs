@@ -232,13 +232,13 @@ impl Hop<'_> {
     fn silence(&self, begun: bool) -> HopFailure {
         let detail = match begun {
             _ if Instant::now() >= self.end => {
-                format!("no whole head within the {:?} for all", self.limits.total)
+                format!("no complete headers within {:?}", self.limits.total)
             }
-            true => format!("the head stopped coming for {:?}", self.limits.idle),
+            true => format!("no header byte for {:?}", self.limits.idle),
             false => format!("no answer within {:?}", self.limits.first_byte),
         };
-        let hazard = if begun { Hazard::SlowAnswer } else { Hazard::Silent };
-        let met = Some(Met::new(hazard, Measure::Cut));
+        let hazard = if begun { Hazard::SlowResponse } else { Hazard::NoResponse };
+        let met = Some(Met::new(hazard, Measure::Truncated));
         HopFailure { met, ..failure(FailureKind::Timeout, detail) }
     }
 
@@ -410,7 +410,7 @@ impl Hop<'_> {
 }
 
 fn not_good(wrong: &str) -> HopFailure {
-    bad_http(format!("the answer is not good HTTP: {wrong}"))
+    bad_http(format!("the response is not valid HTTP: {wrong}"))
 }
 
 /// Two ways to tell where the answer ends: whoever stands between us may have taken the other one, so
@@ -427,7 +427,7 @@ fn framing_met(headers: &Headers) -> Option<Met> {
     (lengths::lengths(headers) == Lengths::Meaningless).then_some(lengths::MEANINGLESS)
 }
 
-const EXTRA_ANSWER: Met = Met::new(Hazard::ExtraAnswer, Measure::Refused);
+const EXTRA_ANSWER: Met = Met::new(Hazard::UnexpectedResponse, Measure::Refused);
 
 /// What came behind an answer: another one, or a rest of it that was not announced.
 fn more_behind(extra: &[u8]) -> Option<Met> {

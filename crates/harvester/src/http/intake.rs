@@ -168,7 +168,7 @@ impl Intake {
         };
         let met = match (stop, met) {
             // A stream that was cut by us or by the wire is not broken.
-            (Some(_), Some(met)) if met.hazard == Hazard::BrokenCoding => None,
+            (Some(_), Some(met)) if met.hazard == Hazard::BrokenEncoding => None,
             (_, met) => met,
         };
         let met = met.or_else(|| over_long(stopped, self.announced));
@@ -178,7 +178,7 @@ impl Intake {
 
 fn over_long(stopped: Option<Stopped>, announced: bool) -> Option<Met> {
     let hazard = if announced { Hazard::LargeBody } else { Hazard::EndlessBody };
-    (stopped == Some(Stopped::Length)).then_some(Met::new(hazard, Measure::Cut))
+    (stopped == Some(Stopped::Length)).then_some(Met::new(hazard, Measure::Truncated))
 }
 
 /// What the wait for a body brought.

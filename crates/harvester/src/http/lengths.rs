@@ -16,12 +16,12 @@ pub enum Lengths {
 
 pub const DIFFERING: Met = Met::new(Hazard::BadLength, Measure::Refused).of("lengths that differ");
 pub const MEANINGLESS: Met =
-    Met::new(Hazard::BadLength, Measure::Mended).of("a length that is no number");
+    Met::new(Hazard::BadLength, Measure::Corrected).of("a length that is no number");
 /// Whoever stands between us and the server may have believed the other one.
 pub const BESIDE_CHUNKS: Met =
     Met::new(Hazard::BadLength, Measure::Noted).of("a length beside chunks");
 pub const TOO_SHORT: Met =
-    Met::new(Hazard::BadLength, Measure::Cut).of("more came than was announced");
+    Met::new(Hazard::BadLength, Measure::Truncated).of("more came than was announced");
 
 pub fn lengths(headers: &Headers) -> Lengths {
     let lines = headers.all("content-length");

@@ -62,7 +62,7 @@ pub use cookies::{CookieJar, refused_cookies};
 pub use cookies_file::{CookiesFileError, PresetCookie};
 pub use decode_body::decode_body;
 pub use dns::{DnsOptions, DnsResolver};
-pub use fetcher::HttpFetcher;
+pub use fetcher::{HttpFetcher, NamesBy};
 pub use guard::{AddressRefused, Guard};
 pub use model::{Cidr, CidrError};
 pub use options::{HttpOptions, HttpSetupError};

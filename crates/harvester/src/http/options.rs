@@ -15,6 +15,8 @@ pub struct HttpOptions {
     pub accept_invalid_certificates: bool,
     /// Special addresses that may be visited all the same (`--allow-address`).
     pub allow: Vec<Cidr>,
+    /// Ports that browsers refuse, and that may be visited all the same.
+    pub allow_ports: Vec<u16>,
     /// Addresses that may not be visited in any case; may change while the fetcher is at work.
     pub gate: Arc<dyn Gate>,
     /// The resolver's table, for the ports in it.
@@ -38,6 +40,7 @@ impl Default for HttpOptions {
             extra_roots: Vec::new(),
             accept_invalid_certificates: false,
             allow: Vec::new(),
+            allow_ports: Vec::new(),
             gate: Arc::new(OpenGate),
             overrides: Arc::default(),
             idle_max: 1_024,

@@ -4,9 +4,10 @@
 //! (`CONNECT`, RFC 9110 section 9.3.6). Through a SOCKS proxy everything is a tunnel; with `socks5://` we
 //! resolve names ourselves and every address passes the guard, with `socks5h://` the proxy resolves them.
 //!
-//! Where the proxy resolves, so it decides what names lead to: blocks of addresses and the address guard
-//! see only the addresses spelled out in URLs. The proxy's own address is exempt from the guard, because
-//! the user named it.
+//! Where the proxy resolves, it decides what names lead to. Names for an HTTP proxy are resolved here too, as far
+//! as that can be done, and are refused where an address is private or blocked; the proxy may know others.
+//! With `socks5h://` only addresses spelled out in URLs are seen. The proxy's own address is exempt
+//! from the guard, because the user named it.
 //!
 //! That a proxy is down, or will not have us, is a failure of the proxy ([`FailureKind::Proxy`]), which
 //! no site is blamed for; what it says of a server is the server's.

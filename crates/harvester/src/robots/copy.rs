@@ -9,6 +9,7 @@
 //! | 5xx, 429, no answer, an answer cut off | unreachable |
 //! | 304 | the rules we hold are renewed for 24 h |
 //! | our own proxy is down | as unreachable, asked again after a minute, and no time away is counted |
+//! | a rule of ours forbids the request | as when the proxy is down, but asked again with the next page: that costs no request |
 //!
 //! While unreachable, rules read earlier stay in use however old they grow; without such rules nothing is
 //! allowed, and after 30 days everything is (section 2.3.1.4). An earlier 4xx is not a copy: it gives no
@@ -56,6 +57,11 @@ pub fn answered(
         Ok(exchange) => exchange,
         Err(failure) if failure.kind == FailureKind::Proxy => {
             return Next::Copy(not_reached(old, origin, &failure.detail, now));
+        }
+        Err(failure) if failure.refusal.is_some() => {
+            let copy = not_reached(old, origin, &failure.detail, now);
+            let expires = if is_unreachable(&copy) { now } else { copy.expires };
+            return Next::Copy(RobotsCopy { expires, ..copy });
         }
         Err(failure) => return unreachable(failure.detail.clone()),
     };

@@ -112,6 +112,11 @@ impl Workbench {
             Next::Copy(copy) => {
                 if let Some(seat) = seat {
                     seat.robots_read(origin, copy.clone(), &self.options.token);
+                    // Where the file was redirected to says nothing of the origin's own address.
+                    let refusal = answer.err().and_then(|failure| failure.refusal.clone());
+                    if let Some(refusal) = refusal.filter(|_| hops == 0) {
+                        seat.refuse(origin, *refusal);
+                    }
                     let max = self.options.crawl_delay_max;
                     let delay = seat.crawl_delay();
                     if let Some(asked) = delay.filter(|delay| *delay > max && !max.is_zero()) {

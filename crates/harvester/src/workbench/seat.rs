@@ -51,6 +51,8 @@ struct OriginRules {
     rules: Rules,
     /// A redirect to follow, or the fetch under way.
     hunt: Option<Hunt>,
+    /// A rule of ours forbids every request to it.
+    refusal: Option<Refusal>,
 }
 
 #[derive(Clone, Debug)]
@@ -243,6 +245,13 @@ impl Seat {
                     let page = self.frontier.take(fp).expect("the head is in the queue");
                     self.frontier.hold(page, until);
                 }
+                Standing::Refused(refusal) => {
+                    let (refusal, spider) = (refusal.clone(), page.spider);
+                    return match entry.is_some() {
+                        true => Want::Bar { spider, refusal },
+                        false => Want::Exclude { fp, refusal },
+                    };
+                }
                 Standing::Rules(rules) => return verdict(rules, page, entry),
             }
         }
@@ -273,6 +282,15 @@ impl Seat {
         }
         entry.copy = Some(copy);
         entry.hunt = None;
+        entry.refusal = None;
+    }
+
+    /// No page of the origin may be visited, unless rules that were read earlier still stand: then its pages are
+    /// judged one by one.
+    pub fn refuse(&mut self, origin: &Origin, refusal: Refusal) {
+        let entry = self.origins.entry(origin.clone()).or_default();
+        let without_rules = entry.copy.as_ref().is_none_or(robots::is_unreachable);
+        entry.refusal = without_rules.then_some(refusal);
     }
 
     pub fn copy_of(&self, origin: &Origin) -> Option<&RobotsCopy> {
@@ -299,6 +317,7 @@ enum Standing<'a> {
     UnderWay,
     Ask { url: CrawlUrl, hops: u8 },
     HeldUntil(Timestamp),
+    Refused(&'a Refusal),
     Rules(&'a Rules),
 }
 
@@ -307,6 +326,9 @@ impl<'a> Standing<'a> {
         let Some(entry) = entry else {
             return Standing::Ask { url: origin.robots_url(), hops: 0 };
         };
+        if let Some(refusal) = &entry.refusal {
+            return Standing::Refused(refusal);
+        }
         match (&entry.hunt, &entry.copy) {
             (Some(hunt), _) if hunt.under_way => Standing::UnderWay,
             (Some(hunt), _) => Standing::Ask { url: hunt.url.clone(), hops: hunt.hops },

@@ -104,6 +104,10 @@ pub struct CrawlFlags {
     #[arg(long)]
     pub requisites: bool,
 
+    /// Keep documents of all media types, not only HTML and plain text [fetch.media_types]
+    #[arg(long)]
+    pub all_types: bool,
+
     /// Proxy for all requests: http://, socks5:// or socks5h:// [fetch.proxy]
     #[arg(long, value_name = "URL")]
     pub proxy: Option<String>,
@@ -129,6 +133,7 @@ impl CrawlFlags {
             ("crawl.scope", once(&self.scope)),
             ("crawl.external", once(&self.external)),
             ("crawl.requisites", self.requisites.then(|| "true".to_owned()).into_iter().collect()),
+            ("fetch.media_types", self.all_types.then(|| "*/*".to_owned()).into_iter().collect()),
             ("etiquette.delay", once(&self.delay)),
             ("etiquette.connections", once(&self.connections)),
             ("etiquette.contact", once(&self.contact)),

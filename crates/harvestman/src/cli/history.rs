@@ -134,6 +134,10 @@ pub struct LinksArgs {
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 
+    /// Go on where an earlier answer ended (with --in or --out)
+    #[arg(long, value_name = "NEXT")]
+    pub after: Option<String>,
+
     /// Write CSV
     #[arg(long)]
     pub csv: bool,
@@ -201,6 +205,10 @@ pub struct BrokenArgs {
     /// Maximum number of broken pages
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
+
+    /// Go on where an earlier answer ended
+    #[arg(long, value_name = "NEXT")]
+    pub after: Option<String>,
 
     /// Write CSV
     #[arg(long)]

@@ -54,7 +54,8 @@ pub use webhook::*;
 
 A stopped crawl continues with the same command. Ctrl-C finishes what is in flight;
 a second Ctrl-C exits at once.
-Exit codes: 0 done, 1 nothing could be fetched, 2 usage or configuration, 3 stopped by a fault.",
+Exit codes: 0 done, 1 nothing could be fetched, 2 usage or configuration, 3 stopped by a fault,
+4 stopped before the end by a signal or harvestman stop.",
     disable_help_subcommand = true,
     propagate_version = true
 )]
@@ -78,7 +79,7 @@ pub struct Cli {
     #[arg(short, long, global = true)]
     pub quiet: bool,
 
-    /// Increase verbosity (-v, -vv, -vvv)
+    /// Log more: sites and failures (-v), every answer (-vv), every step (-vvv)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 
@@ -343,7 +344,7 @@ that was current then.")]
   harvestman changes --spider news --atom news.atom
   harvestman changes --after 1041 --json
 
-With --json each change is an object on its own line. The last line, {next_after, more},
+With --json each change is an object on its own line. The last line, {next, more},
 is for --after in the next call: no change is repeated and none is missed.")]
     Changes(ChangesArgs),
 
@@ -357,7 +358,7 @@ is for --after in the next call: no change is repeated and none is missed.")]
 The page need not be in the collection: other pages may link to it. See docs/links.md.")]
     Links(LinksArgs),
 
-    /// Reports: adaptation of visits, hazards, duplicates, mirrors, broken links
+    /// Reports: adaptation, hazards, duplicates, mirrors, broken links
     #[command(after_help = "Examples:
   harvestman report adaptation
   harvestman report adaptation --spider news --json
@@ -377,7 +378,7 @@ The page need not be in the collection: other pages may link to it. See docs/lin
   harvestman mirrors lift www.example.org
   harvestman report mirrors                 all evidence, by any heuristic
 
-hazards.replicas in harvest.toml says what is done about them: off, report or fold.
+hazards.mirrors in harvest.toml says what is done about them: off, report or fold.
 See docs/hazards.md."
     )]
     Replicas(ReplicasArgs),

@@ -1,12 +1,12 @@
 //! What `seed` and `spider` are told: where to begin, and for whom.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Clone, Debug, Args)]
 pub struct SeedArgs {
-    /// URLs, or - to read seeds from standard input
+    /// URLs, files of seeds, or - to read seeds from standard input
     #[arg(value_name = "URL", required_unless_present = "file")]
     pub urls: Vec<String>,
 
@@ -21,6 +21,21 @@ pub struct SeedArgs {
     /// What the files and standard input hold; found out from name and content when not given
     #[arg(long, value_name = "KIND")]
     pub from: Option<SeedSource>,
+}
+
+impl SeedArgs {
+    /// What names a file that is there is meant as that file, and so is a folder where collections are read.
+    pub fn with_files(&self) -> SeedArgs {
+        let is_file = |text: &String| {
+            let path = Path::new(text);
+            let folder = self.from == Some(SeedSource::Collection) && path.is_dir();
+            text != "-" && !text.contains("://") && (path.is_file() || folder)
+        };
+        let (files, urls): (Vec<String>, Vec<String>) =
+            self.urls.iter().cloned().partition(is_file);
+        let file = self.file.iter().cloned().chain(files.iter().map(PathBuf::from)).collect();
+        SeedArgs { urls, file, ..self.clone() }
+    }
 }
 
 /// Where seeds can come from.

@@ -1,25 +1,15 @@
-//! What a running crawl says to a command that was handed over to it.
+//! Answers of `collection` as JSON, and what is said of one that has not come yet.
 
-use std::{path::Path, time::Duration};
+use serde::Serialize;
 
-use harvester::clock::RealClock;
-use model::Clock;
-use store::control::{self, Outcome};
-
+use crate::terminal::print;
 use config::failure::Failure;
 
-/// A running crawl looks for commands every second.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Said where a running crawl has not answered in the time it usually takes.
+pub const PENDING: &str = "the running crawl has not answered yet; it carries that out when it can";
 
-/// The outcome of the command of this number; `None` when it did not come within what it usually takes.
-pub fn wait(database: &Path, id: i64) -> Result<Option<Outcome>, Failure> {
-    let clock = RealClock::new();
-    let until = clock.now().plus(PATIENCE);
-    while clock.now() < until {
-        if let Some(outcome) = control::result_of(database, id)? {
-            return Ok(Some(outcome));
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    Ok(None)
+pub fn json(answer: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(answer)
+        .map_err(|error| Failure::fault(format!("cannot write the answer: {error}"), ""))?;
+    print(&format!("{text}\n"))
 }

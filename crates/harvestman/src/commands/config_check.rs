@@ -189,15 +189,21 @@ mod tests {
                 "\"dealy\"",
                 "[zebra]",
                 "delay = \"soon\"",
+                "reject.disable = \"nothing\": there is no shipped reject rule named nothing",
                 "when = \"host\"",
                 "none.rhai",
-                "reject.disable",
                 "fetch.extra_roots",
                 "fetch.client_key = \"k.pem\": a key without a certificate",
                 "fetch.cookies = \"c.txt\": it cannot be read",
                 "its secret",
             ],
         );
+    }
+
+    #[test]
+    fn every_wrong_item_of_a_list_is_said() {
+        let list = "[fetch]\nallow_address = ['10.0.0.0/99', '1.2.3.4',\n  'abc']\n";
+        told(&findings(list, &[]), &["line 2: fetch.allow_address = \"10.0.0.0/99\"", "line 3"]);
     }
 
     #[test]
@@ -226,7 +232,7 @@ mod tests {
     fn mistakes_of_spiders_are_told_with_their_name_and_those_of_all_once() {
         let spiders = [
             spider("news", &[("crawl.scop", "'any'"), ("crawl.depth", "'deep'")]),
-            spider("docs", &[("harvester.sites_in_hand", "5"), ("crawl.filter", "'docs.rhai'")]),
+            spider("docs", &[("crawl.active_sites", "5"), ("crawl.filter", "'docs.rhai'")]),
         ];
         let findings = findings("[fetch]\ncookies = 'c.txt'\n", &spiders);
         told(
@@ -235,7 +241,7 @@ mod tests {
                 "fetch.cookies",
                 "spider news: crawl.depth = \"deep\"",
                 "spider news: unknown key \"crawl.scop\"",
-                "spider docs: harvester.sites_in_hand cannot be set for one spider",
+                "spider docs: crawl.active_sites cannot be set for one spider",
                 "spider docs: crawl.filter = \"docs.rhai\": it cannot be read",
             ],
         );
@@ -244,14 +250,14 @@ mod tests {
     #[test]
     fn what_is_set_says_when_it_takes_effect() {
         let settings = [spider("news", &[("crawl.pages", "5"), ("fetch.http2", "true")])];
-        let text = "[crawl]\npages = 9\n[harvester]\nsites_in_hand = 5\n[[override]]\nwhen = 'any'\nspider = 'nwes'\n\
+        let text = "[crawl]\npages = 9\nactive_sites = 5\n[[override]]\nwhen = 'any'\nspider = 'nwes'\n\
                     crawl.depth = 2\n";
         let findings = findings(text, &settings);
         told(&findings, &[]);
-        assert_eq!(findings.restart, ["harvester.sites_in_hand"]);
+        assert_eq!(findings.restart, ["crawl.active_sites"]);
         let live = ["crawl.pages", "crawl.pages of spider news", "fetch.http2 of spider news"];
         assert_eq!(findings.live, live);
-        assert_eq!(findings.remarks, ["line 5 speaks of spider nwes, and there is none"]);
+        assert_eq!(findings.remarks, ["line 4 speaks of spider nwes, and there is none"]);
         assert!(findings.text().ends_with("nothing is wrong\n"), "{}", findings.text());
         let json: serde_json::Value = serde_json::from_str(&findings.json()).unwrap();
         assert_eq!(json["live"][0], "crawl.pages");

@@ -3,26 +3,23 @@
 use std::fmt::Write;
 
 use harvester::clock::RealClock;
-use model::{Clock, StoreError, Timestamp};
+use model::{Clock, StoreError, printable};
 use seeder::{Grave, UrlForm};
-use serde_json::json;
-use store::{
-    census::Census,
-    collection::Collection,
-    forget::{self, Forget, Removed, Target, Targets},
-    frontier::SqliteFrontier,
-    tombstones::Tombstone,
-};
+use store::{census::Census, collection::Collection};
 
 use super::Context;
-use crate::{cli::ForgetArgs, crawling::AtTerminal, terminal::print};
+use crate::{
+    cli::ForgetArgs,
+    crawling::AtTerminal,
+    terminal::{print, print_json},
+};
+use collection::forget::{self, Forgotten, Lifted};
 use config::{
     amounts::{bytes, number, some},
     failure::{Exit, Failure},
     setup, times,
 };
 use engine::upkeep::StepNotices;
-use model::printable;
 
 pub fn run(context: &Context, args: &ForgetArgs) -> Result<Exit, Failure> {
     if args.list {
@@ -31,29 +28,21 @@ pub fn run(context: &Context, args: &ForgetArgs) -> Result<Exit, Failure> {
     let graves = graves(args, &setup::form(&context.config(Vec::new())?)?)?;
     let collection = Collection::open(&context.folder)?;
     let lock = collection.lock().map_err(|error| busy(error, args))?;
-    let clock = RealClock::new();
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let now = RealClock::new().now();
     if args.undo {
-        return undo(context, &mut frontier, &graves, clock.now());
+        return undone(context, forget::undo(&collection, &lock, &graves, now)?);
     }
-    let tombstones = match args.dry_run {
-        true => Vec::new(),
-        false => tombstones(&mut frontier, &graves, clock.now())?,
-    };
-    drop(frontier);
     let observer = AtTerminal(context.clone());
     let mut steps = StepNotices::new(&observer);
-    let request = Forget {
-        targets: Targets::new(graves.iter().map(target).collect()),
-        tombstones,
-        now: clock.now(),
-        progress: &mut |step| steps.step(&step),
-    };
+    let progress = &mut |step| steps.step(&step);
     let removed = match args.dry_run {
-        true => forget::would_forget(&collection, &lock, request)?,
-        false => forget::forget(&collection, &lock, request)?,
+        true => forget::preview(&collection, &lock, &graves, now, progress)?,
+        false => forget::forget(&collection, &lock, &graves, now, progress)?,
     };
-    tell(context, args, &graves, &removed)?;
+    match context.json {
+        true => print_json(&removed)?,
+        false => tell(context, &graves, &removed),
+    }
     Ok(Exit::Done)
 }
 
@@ -68,28 +57,6 @@ fn graves(args: &ForgetArgs, form: &UrlForm) -> Result<Vec<Grave>, Failure> {
         })
     };
     typed.chain(domains).map(read).collect()
-}
-
-fn target(grave: &Grave) -> Target {
-    match grave {
-        Grave::Url(url) => Target::Url(url.clone()),
-        Grave::Site(site) => Target::Site(site.clone()),
-        Grave::Domain(domain) => Target::Domain(domain.clone()),
-    }
-}
-
-fn tombstones(
-    frontier: &mut SqliteFrontier,
-    graves: &[Grave],
-    now: Timestamp,
-) -> Result<Vec<Tombstone>, Failure> {
-    let key = frontier.tombstone_key(now)?;
-    let stone = |grave: &Grave| Tombstone {
-        kind: grave.kind().to_owned(),
-        hash: grave.hash(key),
-        created: now,
-    };
-    Ok(graves.iter().map(stone).collect())
 }
 
 /// A takedown often cannot wait: what holds within seconds is named.
@@ -107,71 +74,49 @@ fn busy(error: StoreError, args: &ForgetArgs) -> Failure {
     )
 }
 
-fn undo(
-    context: &Context,
-    frontier: &mut SqliteFrontier,
-    graves: &[Grave],
-    now: Timestamp,
-) -> Result<Exit, Failure> {
-    let key = frontier.tombstones()?.map(|(key, _)| key).unwrap_or_default();
-    let hashed = |grave: &Grave| (grave.kind().to_owned(), grave.hash(key));
-    let which: Vec<_> = graves.iter().map(hashed).collect();
-    let lifted = frontier.lift_tombstones(&which, now)?;
+fn undone(context: &Context, answer: Lifted) -> Result<Exit, Failure> {
     if context.json {
-        print(&format!("{}\n", json!({ "lifted": lifted })))?;
-    } else if lifted == 0 {
+        print_json(&answer)?;
+    } else if answer.lifted == 0 {
         context.say("none of these was forgotten under this name; forget --list shows the kinds");
     } else {
-        context.say(&format!("{} may come in again; what was removed is gone", number(lifted)));
+        let lifted = number(answer.lifted);
+        context.say(&format!("{lifted} may come in again; what was removed is gone"));
     }
-    Ok(if lifted == 0 { Exit::Usage } else { Exit::Done })
+    Ok(if answer.lifted == 0 { Exit::Usage } else { Exit::Done })
 }
 
 fn list(context: &Context) -> Result<Exit, Failure> {
     let census = Census::open(&Collection::open(&context.folder)?)?;
-    let stones = census.tombstones()?.map(|(_, stones)| stones).unwrap_or_default();
+    let stones = forget::list(&census)?;
     if context.json {
-        let row =
-            |stone: &Tombstone| json!({ "kind": stone.kind, "created": times::iso(stone.created) });
-        let rows: Vec<_> = stones.iter().map(row).collect();
-        print(&format!("{}\n", json!(rows)))?;
+        print_json(&stones)?;
         return Ok(Exit::Done);
     }
-    if stones.is_empty() {
+    if stones.rows.is_empty() {
         context.say("nothing was forgotten");
     }
     let (mut text, now) = (String::new(), RealClock::new().now());
-    for stone in &stones {
+    for stone in &stones.rows {
         let _ = writeln!(text, "{:<8} {}", stone.kind, times::ago(stone.created, now));
     }
     print(&text)?;
     Ok(Exit::Done)
 }
 
-fn tell(
-    context: &Context,
-    args: &ForgetArgs,
-    graves: &[Grave],
-    removed: &Removed,
-) -> Result<(), Failure> {
-    if context.json {
-        let mut answer = serde_json::to_value(removed).unwrap_or_default();
-        answer["dry_run"] = args.dry_run.into();
-        return print(&format!("{answer}\n"));
-    }
+fn tell(context: &Context, graves: &[Grave], removed: &Forgotten) {
     removed.warnings.iter().for_each(|warning| context.say(&printable(warning)));
-    context.say(&sentence(removed, args.dry_run));
+    context.say(&sentence(removed));
     for site in graves.iter().filter_map(home_of) {
         let site = printable(&site).into_owned();
         context.say(&format!("this one page alone; the whole site: harvestman forget {site}"));
     }
-    Ok(())
 }
 
-fn sentence(removed: &Removed, dry_run: bool) -> String {
-    let Removed { pages, visits, records, links, volumes_rewritten, made_whole, .. } = removed;
+fn sentence(removed: &Forgotten) -> String {
+    let Forgotten { pages, visits, records, links, volumes, records_completed, .. } = removed;
     let size = bytes(removed.bytes);
-    let (verb, then) = match dry_run {
+    let (verb, then) = match removed.dry_run {
         true => ("would be removed", "nothing was changed"),
         false => ("removed", "it stays out from now on (forget --undo lets it in again)"),
     };
@@ -180,15 +125,15 @@ fn sentence(removed: &Removed, dry_run: bool) -> String {
         some(*pages, "page"),
         some(*visits, "visit"),
         some(*records, "record"),
-        some(*volumes_rewritten, "volume"),
+        some(*volumes, "volume"),
         some(*links, "link"),
     );
-    if *made_whole > 0 {
+    if *records_completed > 0 {
         let _ = write!(
             text,
             "; {} that other pages share with it {} theirs",
-            some(*made_whole, "content"),
-            match (dry_run, made_whole) {
+            some(*records_completed, "content"),
+            match (removed.dry_run, records_completed) {
                 (true, _) => "would become",
                 (false, 1) => "is now",
                 (false, _) => "are now",

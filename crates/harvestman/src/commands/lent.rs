@@ -1,7 +1,6 @@
 //! What is said of a page whose site is out with a batch: nobody visits it here meanwhile.
 
 use model::Timestamp;
-use serde_json::{Value, json};
 use store::census::Census;
 
 use collection::status::BatchOut;
@@ -13,10 +12,6 @@ pub struct Lent(pub BatchOut);
 impl Lent {
     pub fn of(census: &Census, site: &str, now: Timestamp) -> Result<Option<Lent>, Failure> {
         Ok(census.batch_of(site, now)?.as_ref().map(BatchOut::of).map(Lent))
-    }
-
-    pub fn json(&self) -> Value {
-        json!({ "id": self.0.id, "until": times::iso(self.0.until) })
     }
 }
 

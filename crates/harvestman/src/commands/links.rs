@@ -5,14 +5,13 @@ use std::{borrow::Cow, fmt::Write};
 use harvester::clock::RealClock;
 use model::{Clock, LinkKind, StoreError, Timestamp, fit, printable};
 use seeder::parse_seed;
-use serde_json::{Value, json};
 use store::{census::Census, collection::Collection, links::index::Step};
 
 use super::{Context, known_as, story};
 use crate::{
     cli::LinksArgs,
     csv::{not_with_json, write_row},
-    terminal::print,
+    terminal::{print, print_json},
 };
 use collection::links::{LinkRow, LinkRows, PageLinks, Wanted, links_of};
 use config::{
@@ -40,18 +39,19 @@ pub fn run(context: &Context, args: &LinksArgs) -> Result<Exit, Failure> {
         outgoing: both || args.outgoing,
         past: args.all,
         limit: usize::try_from(args.limit).unwrap_or(usize::MAX),
+        after: args.after.clone(),
     };
     let mut notices = IndexNotices::new(context);
     let links = links_of(&collection, &census, &url, &wanted, &mut |step| notices.step(step))?;
-    let is_linked = links.incoming.as_ref().is_none_or(|rows| rows.total > 0);
+    let is_linked = links.incoming.as_ref().is_none_or(|rows| rows.total != Some(0));
     if story.is_none() && !is_linked {
         return Err(story::unknown(&census, &url)?);
     }
-    print(&match (context.json, args.csv) {
-        (true, _) => format!("{:#}\n", page_json(&links)),
-        (_, true) => csv(&links),
-        _ => text(&links, args.all),
-    })?;
+    match (context.json, args.csv) {
+        (true, _) => print_json(&links)?,
+        (_, true) => print(&csv(&links))?,
+        _ => print(&text(&links, args.all))?,
+    }
     Ok(Exit::Done)
 }
 
@@ -88,10 +88,10 @@ impl<'a> IndexNotices<'a> {
 
 fn text(links: &PageLinks, past: bool) -> String {
     let mut text = format!("{}\n", printable(&links.url));
-    match &links.page {
-        Some(page) => {
-            let status = status_text(page.status);
-            let _ = writeln!(text, "{}, status {status}", page.state.word());
+    match links.state {
+        Some(state) => {
+            let status = status_text(links.status);
+            let _ = writeln!(text, "{}, status {status}", state.word());
         }
         None => text.push_str("not in the collection\n"),
     }
@@ -107,9 +107,13 @@ fn text(links: &PageLinks, past: bool) -> String {
 }
 
 fn write_rows(text: &mut String, verb: &str, found: &LinkRows) {
-    let _ = write!(text, "\n{verb} {}", some(found.total, "page"));
-    if found.more {
-        let _ = write!(text, ", {} shown (see --limit)", number(found.rows.len() as u64));
+    let shown = found.rows.len() as u64;
+    let _ = match found.total {
+        Some(total) => write!(text, "\n{verb} {}", some(total, "page")),
+        None => write!(text, "\n{verb} more pages than can be counted here"),
+    };
+    if found.total != Some(shown) {
+        let _ = write!(text, ", {} shown", number(shown));
     }
     text.push('\n');
     if found.rows.is_empty() {
@@ -124,6 +128,9 @@ fn write_rows(text: &mut String, verb: &str, found: &LinkRows) {
         );
         line.push_str(&fit(&note(row), ANCHOR_WIDTH));
         let _ = writeln!(text, "{}", fit(line.trim_end(), LINE_WIDTH));
+    }
+    if let Some(next) = &found.next {
+        let _ = writeln!(text, "… more with --limit N, or --after {next}");
     }
 }
 
@@ -159,22 +166,6 @@ fn kind_word(kind: LinkKind) -> String {
 pub(super) fn word(value: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
-}
-
-fn page_json(links: &PageLinks) -> Value {
-    json!({
-        "url": links.url,
-        "state": links.page.as_ref().map(|page| page.state),
-        "status": links.page.as_ref().and_then(|page| page.status),
-        "incoming": links.incoming.as_ref().map(rows_json),
-        "outgoing": links.outgoing.as_ref().map(rows_json),
-    })
-}
-
-pub(super) fn rows_json(found: &LinkRows) -> Value {
-    let row = |row: &LinkRow| times::iso_fields(json!(row), &["at"]);
-    let rows: Vec<Value> = found.rows.iter().map(row).collect();
-    json!({ "total": found.total, "rows": rows, "more": found.more })
 }
 
 fn csv(links: &PageLinks) -> String {
@@ -222,7 +213,11 @@ mod tests {
             at: Timestamp(0),
         };
         let mut text = String::new();
-        let rows = LinkRows { total: 1_234_567, rows: vec![row], more: true };
+        let rows = LinkRows {
+            total: Some(1_234_567),
+            rows: vec![row],
+            next: Some("12-123456789".to_owned()),
+        };
         write_rows(&mut text, "has been linked from", &rows);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains("(past) (redirect)") && !text.contains('\u{1b}'), "{text}");

@@ -39,6 +39,7 @@ mod export;
 mod forget;
 mod history;
 mod init;
+mod kept;
 mod lent;
 mod links;
 mod man;
@@ -59,6 +60,7 @@ mod table;
 mod thin;
 mod traps;
 mod webhook;
+mod which;
 
 /// Where a collection lives when nobody says otherwise.
 pub const COLLECTION: &str = "./harvest";
@@ -201,17 +203,32 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
     }
 }
 
+/// The crates whose log `-v` is about.
+const OURS: [&str; 9] = [
+    "harvestman",
+    "engine",
+    "collection",
+    "config",
+    "store",
+    "seeder",
+    "manager",
+    "harvester",
+    "gatherer",
+];
+
 /// What the crates trace goes to standard error: warnings always, more with `-v`, or as the variable
 /// `HARVESTMAN_LOG` says (`harvester=debug,store=trace`).
 fn start_log(verbose: u8) {
-    let level = match verbose {
-        0 => "warn",
-        1 => "info",
-        2 => "debug",
-        _ => "trace",
+    // Of libraries two steps less: what they do is seldom what somebody asks for.
+    let (ours, theirs) = match verbose {
+        0 => ("warn", "warn"),
+        1 => ("info", "warn"),
+        2 => ("debug", "warn"),
+        _ => ("trace", "info"),
     };
+    let levels = OURS.map(|name| format!("{name}={ours}")).join(",");
     let filter = tracing_subscriber::EnvFilter::try_from_env("HARVESTMAN_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(format!("{theirs},{levels}")));
     let colours = stderr_is_terminal();
     // A second call in one process (tests) keeps the first log.
     let _ = tracing_subscriber::fmt()

@@ -1,20 +1,13 @@
-//! `quarantine`: pages whose reading broke down, those that are left alone for it, and letting them be read again. A
-//! running crawl is told through its database.
+//! `quarantine`: pages that could not be read, those that are left alone for it, and letting them be read again.
 
 use std::fmt::Write;
 
+use collection::quarantine::{self, QuarantineRow};
 use harvester::clock::RealClock;
-use model::{Clock, StoreError, Timestamp, limits::BREAKDOWNS_MAX};
-use seeder::parse_seed;
-use serde_json::{Value, json};
-use store::{
-    census::Census,
-    collection::Collection,
-    control::{self, Command, Outcome},
-    frontier::{Breakdown, SqliteFrontier},
-};
+use model::{Clock, Timestamp, printable};
+use store::collection::Collection;
 
-use super::{Context, answer};
+use super::{Context, answer, control::control};
 use crate::{
     cli::{QuarantineArgs, QuarantineCommand},
     terminal::print,
@@ -24,7 +17,6 @@ use config::{
     failure::{Exit, Failure},
     times,
 };
-use model::printable;
 
 pub fn run(context: &Context, args: &QuarantineArgs) -> Result<Exit, Failure> {
     match &args.command {
@@ -34,90 +26,40 @@ pub fn run(context: &Context, args: &QuarantineArgs) -> Result<Exit, Failure> {
 }
 
 fn list(context: &Context) -> Result<Exit, Failure> {
-    let rows = Census::open(&Collection::open(&context.folder)?)?.breakdowns()?;
+    let listing = quarantine::list(&Collection::open(&context.folder)?)?;
     let now = RealClock::new().now();
     if context.json {
-        let rows: Vec<Value> = rows.iter().map(row_json).collect();
-        print(&format!("{:#}\n", Value::from(rows)))?;
-    } else if rows.is_empty() {
-        context.say("no page has broken its reading down");
+        answer::json(&listing)?;
+    } else if listing.rows.is_empty() {
+        context.say("every page could be read");
     } else {
-        print(&rows.iter().map(|row| line(row, now)).collect::<String>())?;
+        print(&listing.rows.iter().map(|row| line(row, now)).collect::<String>())?;
         context.say("to have one read again: harvestman quarantine lift URL, or all of a SITE");
     }
     Ok(Exit::Done)
 }
 
-fn line(row: &Breakdown, now: Timestamp) -> String {
-    let state = if is_in(row) { "quarantine" } else { "noted" };
+fn line(row: &QuarantineRow, now: Timestamp) -> String {
+    let state = if row.quarantined { "quarantine" } else { "noted" };
     let mut text = String::new();
-    let (times, when) = (some(u64::from(row.count), "time"), times::ago(row.last, now));
+    let (times, when) = (some(u64::from(row.times), "time"), times::ago(row.last, now));
     let (url, how) = (printable(&row.url), printable(&row.how));
     let _ = writeln!(text, "{state:<10}  {times}, last {when}: {how}\n            {url}");
     text
 }
 
-fn row_json(row: &Breakdown) -> Value {
-    json!({
-        "url": row.url, "site": row.site, "times": row.count, "how": row.how,
-        "quarantined": is_in(row), "first": times::iso(row.first), "last": times::iso(row.last),
-    })
-}
-
-fn is_in(row: &Breakdown) -> bool {
-    row.count >= BREAKDOWNS_MAX
-}
-
 fn lift(context: &Context, what: &[String]) -> Result<Exit, Failure> {
-    let collection = Collection::open(&context.folder)?;
-    let (mut pages, mut missing) = (0, Vec::new());
-    for what in what {
-        // As the collection writes it: a site as it stands there, else a URL.
-        let name = match what.contains('/') {
-            true => {
-                parse_seed(what).map_err(|why| Failure::no_url(what, &why))?.as_str().to_owned()
-            }
-            false => what.to_lowercase(),
-        };
-        let lifted = lift_one(&collection, &name)?;
-        pages += lifted;
-        if lifted == 0 {
-            missing.push(what.as_str());
-        }
-    }
-    if pages == 0 {
-        return Err(Failure::usage(
-            format!("nothing of {} was noted", missing.join(", ")),
-            "give a URL or a site as it is listed by: harvestman quarantine",
-        ));
-    }
+    let lifted = quarantine::lift(&control(context)?, what)?;
     if context.json {
-        print(&format!("{}\n", json!({ "pages": pages })))?;
-    } else {
-        for what in missing {
-            context.say(&format!("nothing of {} was noted", printable(what)));
-        }
-        context.say(&format!("{} may be read again", some(pages, "page")));
+        answer::json(&lifted)?;
+        return Ok(Exit::Done);
+    }
+    for unknown in &lifted.unknown {
+        context.say(&format!("nothing of {} was noted", printable(unknown)));
+    }
+    match lifted.pending {
+        true => context.say(answer::PENDING),
+        false => context.say(&format!("{} may be read again", some(lifted.pages, "page"))),
     }
     Ok(Exit::Done)
-}
-
-fn lift_one(collection: &Collection, what: &str) -> Result<u64, Failure> {
-    let (database, clock) = (collection.database(), RealClock::new());
-    match collection.lock() {
-        Ok(_lock) => {
-            return Ok(SqliteFrontier::open(&database)?.lift_quarantine(what, clock.now())?);
-        }
-        Err(StoreError::Busy { .. }) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let command = Command::LiftQuarantine { what: what.to_owned() };
-    let id = control::request(&database, &command, clock.now())?;
-    match answer::wait(&database, id)? {
-        Some(Outcome::Lifted { pages }) => Ok(pages),
-        _ => Err(Failure::fault(
-            "the running crawl has not answered yet",
-            "it takes the command up when it can; look again with: harvestman quarantine",
-        )),
-    }
 }

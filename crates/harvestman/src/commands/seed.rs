@@ -1,33 +1,33 @@
 //! `seed`: more places to begin, from arguments, lists, zone files, sitemaps, OPML or another collection.
-//! A running crawl takes them up within seconds; otherwise the next one does.
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader},
-    path::Path,
+    io::{self, BufReader},
+    time::Duration,
 };
 
-use seeder::{Seed, SeedError, SeedKind, read_seeds, unpacked};
-use store::{census::Census, collection::Collection, spiders::SpiderRow};
+use collection::seeding::{Seeded, Seeding};
+use harvester::clock::RealClock;
+use model::{Clock, Timestamp, printable};
+use seeder::{Seed, SeedKind};
+use store::collection::Collection;
 
-use super::Context;
-use crate::{
-    cli::{SeedArgs, SeedSource},
-    seeding::Seeding,
-};
+use super::{Context, answer};
+use crate::cli::{SeedArgs, SeedSource};
 use config::{
     amounts::some,
     failure::{Exit, Failure, cannot_read},
-    setup,
 };
 
 /// Read at once from a file.
 const BUFFER_BYTES: usize = 1 << 16;
-/// Sites asked for in one short read of another collection.
-const HOMES_AT_ONCE: u32 = 10_000;
+/// How far it is, is said after this time; then after twice the time, up to the second.
+const SAID_AFTER: Duration = Duration::from_secs(1);
+const SAID_EVERY: Duration = Duration::from_secs(10);
 
 pub fn run(context: &Context, args: &SeedArgs) -> Result<Exit, Failure> {
-    let mut seeding = seeding(context, args.spider.as_deref())?;
+    let args = &args.with_files();
+    let mut seeding = Seeding::new(&context.folder, args.spider.as_deref())?;
     // What was typed wrong ends the command before anything is taken; so does a file that is not there.
     let mut typed = Vec::new();
     for text in args.urls.iter().filter(|text| *text != "-") {
@@ -39,106 +39,127 @@ pub fn run(context: &Context, args: &SeedArgs) -> Result<Exit, Failure> {
     for seed in &typed {
         seeding.offer(seed)?;
     }
+    let mut progress = Progress::new(context);
     if args.urls.iter().any(|text| text == "-") {
-        read(&mut seeding, args.from, "standard input", io::stdin().lock())?;
+        let kind = kind(args.from)?;
+        seeding.read(kind, "standard input", io::stdin().lock(), |counts| progress.say(counts))?;
     }
     for path in &args.file {
         let is_folder = path.is_dir();
         match args.from {
-            Some(SeedSource::Collection) => read_collection(&mut seeding, context, path)?,
-            None if is_folder => read_collection(&mut seeding, context, path)?,
+            Some(SeedSource::Collection) => {
+                seeding.read_collection(path, |counts| progress.say(counts))?;
+            }
+            None if is_folder => seeding.read_collection(path, |counts| progress.say(counts))?,
             from => {
                 let name = path.display().to_string();
                 let file = File::open(path).map_err(|error| cannot_read(&name, &error))?;
-                read(&mut seeding, from, &name, BufReader::with_capacity(BUFFER_BYTES, file))?;
+                let reader = BufReader::with_capacity(BUFFER_BYTES, file);
+                seeding.read(kind(from)?, &name, reader, |counts| progress.say(counts))?;
             }
         }
     }
-    seeding.finish()
+    show(context, &seeding.finish()?)
 }
 
-/// Seeds are judged by the rules of the spider they are for.
-fn seeding<'a>(context: &'a Context, spider: Option<&str>) -> Result<Seeding<'a>, Failure> {
-    let base = context.config(Vec::new())?;
-    let (rows, forgotten) = match Collection::open(&context.folder) {
-        Ok(collection) => {
-            let census = Census::open(&collection)?;
-            (census.spiders()?, census.tombstones()?)
-        }
-        Err(_) => (vec![SpiderRow::default()], None),
-    };
-    let row = super::spider::find(rows, spider.unwrap_or("default"))?;
-    let config = base.for_spider(&row.name, &row.settings)?.config;
-    let rules = setup::rules(&config, &context.folder)?;
-    // Refused here, before it is written into the database.
-    setup::keep_out_forgotten(&rules.blocks, forgotten);
-    let seeding = Seeding::new(context, rules);
-    Ok(match spider {
-        Some(name) => seeding.of_spider(name),
-        None => seeding,
-    })
-}
-
-fn read(
-    seeding: &mut Seeding<'_>,
-    from: Option<SeedSource>,
-    name: &str,
-    packed: impl BufRead,
-) -> Result<(), Failure> {
-    let trouble = |error: io::Error| cannot_read(name, &error);
-    let mut reader = unpacked(packed).map_err(trouble)?;
-    let kind = match from {
-        Some(SeedSource::Urls) => SeedKind::Urls,
-        Some(SeedSource::Hosts) => SeedKind::Hosts,
-        Some(SeedSource::Zone) => SeedKind::Zone,
-        Some(SeedSource::Sitemap) => SeedKind::Sitemap,
-        Some(SeedSource::Opml) => SeedKind::Opml,
+fn kind(from: Option<SeedSource>) -> Result<Option<SeedKind>, Failure> {
+    Ok(match from {
+        Some(SeedSource::Urls) => Some(SeedKind::Urls),
+        Some(SeedSource::Hosts) => Some(SeedKind::Hosts),
+        Some(SeedSource::Zone) => Some(SeedKind::Zone),
+        Some(SeedSource::Sitemap) => Some(SeedKind::Sitemap),
+        Some(SeedSource::Opml) => Some(SeedKind::Opml),
         Some(SeedSource::Collection) => {
             return Err(Failure::usage(
                 "a collection is a folder and cannot come from standard input",
                 "name it with --file",
             ));
         }
-        None => SeedKind::detect(name, reader.fill_buf().map_err(trouble)?),
-    };
-    for seed in read_seeds(kind, name, reader) {
-        match seed {
-            Ok(seed) => seeding.offer(&seed)?,
-            Err(SeedError::Io { line, source }) => {
-                let taken = seeding.deliver()?;
-                let what = format!(
-                    "cannot read {name} after line {line}: {source}; taken before it: {}",
-                    some(taken, "seed")
-                );
-                return Err(Failure::usage(what, "mend the file and give the same command again"));
-            }
-            Err(error) => seeding.pass_over(name, &error),
-        }
-    }
-    Ok(())
+        None => None,
+    })
 }
 
-/// The home pages of another collection's sites (VN began its next crawl with those of the last).
-fn read_collection(
-    seeding: &mut Seeding<'_>,
-    context: &Context,
-    folder: &Path,
-) -> Result<(), Failure> {
-    if let (Ok(here), Ok(there)) = (context.folder.canonicalize(), folder.canonicalize())
-        && here == there
-    {
-        return Err(Failure::usage(
-            format!("{} is the collection itself", folder.display()),
-            "name another collection with --file, or the one to fill with -C",
-        ));
+/// Says how far it is, to who waits.
+struct Progress<'a> {
+    context: &'a Context,
+    clock: RealClock,
+    said: Timestamp,
+    after: Duration,
+}
+
+impl Progress<'_> {
+    fn new(context: &Context) -> Progress<'_> {
+        let clock = RealClock::new();
+        Progress { context, said: clock.now(), clock, after: SAID_AFTER }
     }
-    let census = Census::open(&Collection::open(folder)?)?;
-    let mut after = 0;
-    while let (homes, Some(last)) = census.homes_after(after, HOMES_AT_ONCE)? {
-        for home in homes {
-            seeding.offer(&Seed::from(home))?;
+
+    fn say(&mut self, counts: &Seeded) {
+        let Seeded { taken, repeated, refused, bad, .. } = counts;
+        let read = taken + repeated + refused + bad;
+        if !read.is_multiple_of(1_000) {
+            return;
         }
-        after = last;
+        let now = self.clock.now();
+        if now.since(self.said) >= self.after {
+            self.said = now;
+            self.after = (2 * self.after).min(SAID_EVERY);
+            self.context.say(&format!("{read} read, {taken} taken …"));
+        }
     }
-    Ok(())
+}
+
+/// Nothing that was given could be taken: something is wrong with it.
+pub fn exit(seeded: &Seeded) -> Exit {
+    let Seeded { taken, refused, bad, other_sitemaps, .. } = seeded;
+    let in_vain = *taken == 0 && refused + bad + other_sitemaps > 0;
+    if in_vain { Exit::Usage } else { Exit::Done }
+}
+
+pub fn show(context: &Context, seeded: &Seeded) -> Result<Exit, Failure> {
+    if context.json {
+        answer::json(seeded)?;
+    } else {
+        say(context, seeded);
+    }
+    Ok(exit(seeded))
+}
+
+fn say(context: &Context, seeded: &Seeded) {
+    let say = |line: &str| context.say(&printable(line));
+    let more = |count: u64, named: usize, what: &str| {
+        let more = count.saturating_sub(named as u64);
+        if more > 0 {
+            say(&format!("… and {more} more {what}"));
+        }
+    };
+    for line in &seeded.bad_lines {
+        say(&format!("{}: line {}: {}", line.file, line.line, line.why));
+    }
+    let bad = seeded.bad + seeded.other_sitemaps + seeded.cut;
+    more(bad, seeded.bad_lines.len(), "lines that are no seeds");
+    for seed in &seeded.refused_seeds {
+        say(&format!("seed refused: {} ({})", seed.url.as_deref().unwrap_or("one"), seed.rule));
+    }
+    more(seeded.refused, seeded.refused_seeds.len(), "seeds refused");
+    let mut asides = String::new();
+    for (count, what) in [
+        (seeded.repeated, "repeated"),
+        (seeded.refused, "refused"),
+        (seeded.bad, "bad"),
+        (seeded.other_sitemaps, "other sitemaps, not fetched"),
+        (seeded.taken.saturating_sub(seeded.new), "known before"),
+    ] {
+        let unknown = seeded.pending && what == "known before";
+        if count > 0 && !unknown {
+            asides.push_str(&format!(", {count} {what}"));
+        }
+    }
+    let them = if seeded.taken == 1 { "it" } else { "them" };
+    let running = Collection::open(&context.folder).is_ok_and(|it| it.is_crawled());
+    let when = match running {
+        _ if seeded.pending => answer::PENDING.to_owned(),
+        true => format!("the running crawl visits {them}"),
+        false => format!("the next crawl begins with {them}"),
+    };
+    say(&format!("{} taken{asides}; {when}", some(seeded.taken, "seed")));
 }

@@ -4,13 +4,15 @@ use std::fmt::Write;
 
 use harvester::clock::RealClock;
 use model::Clock;
-use store::{
-    collection::Collection,
-    thin::{self, Thinned},
-};
+use store::collection::Collection;
 
 use super::Context;
-use crate::{cli::ThinArgs, crawling::AtTerminal, terminal::print};
+use crate::{
+    cli::ThinArgs,
+    crawling::AtTerminal,
+    terminal::{print, print_json},
+};
+use collection::thin::{Thinned, preview};
 use config::{
     amounts::{bytes, some},
     failure::{Exit, Failure},
@@ -34,26 +36,19 @@ pub fn run(context: &Context, args: &ThinArgs) -> Result<Exit, Failure> {
     let lock = collection.lock()?;
     let clock = RealClock::new();
     let thinned = match args.dry_run {
-        true => thin::would_thin(&collection, &lock, &keep, clock.now())?,
+        true => preview(&collection, &lock, &keep, clock.now())?,
         false => thin_now(&AtTerminal(context.clone()), &collection, &lock, &keep, clock.now())?,
     };
-    tell(context, args.dry_run, &thinned)?;
+    match context.json {
+        true => print_json(&thinned)?,
+        false => tell(context, &thinned)?,
+    }
     Ok(Exit::Done)
 }
 
-fn tell(context: &Context, dry_run: bool, thinned: &Thinned) -> Result<(), Failure> {
-    if context.json {
-        let mut answer = serde_json::to_value(thinned).unwrap_or_default();
-        answer["dry_run"] = dry_run.into();
-        if let (true, Some(answer)) = (dry_run, answer.as_object_mut()) {
-            // Known only when the volumes have been read.
-            let unknown = ["records", "records_bytes", "volumes_rewritten", "made_whole"];
-            answer.retain(|name, _| !unknown.contains(&name.as_str()));
-        }
-        return print(&format!("{answer}\n"));
-    }
+fn tell(context: &Context, thinned: &Thinned) -> Result<(), Failure> {
     thinned.warnings.iter().for_each(|warning| context.say(&printable(warning)));
-    context.say(&removed_text(thinned, dry_run));
+    context.say(&removed_text(thinned));
     let mut text = String::new();
     for site in thinned.sites.iter().take(SITES_SHOWN) {
         let (versions, size) = (some(site.versions, "version"), bytes(site.bytes));

@@ -50,7 +50,8 @@ fn all_spellings_of_a_host_are_one_queue_with_one_robots_txt_and_one_pause() {
     }
     let hosts: Vec<String> = world.rows("SELECT key FROM sites ORDER BY key");
     assert_eq!(hosts, ["a.raw.test", "b.raw.test", "xn--bcher-kva.raw.test"]);
-    let told = world.run(&["report", "hazards", "--hazard", "host-alias", "--json"]).json();
+    let told = world.run(&["report", "hazards", "--hazard", "host-alias", "--json"]).json()["rows"]
+        .clone();
     assert_eq!((&told[0]["site"], &told[0]["count"]), (&"a.raw.test".into(), &5.into()), "{told}");
 }
 
@@ -69,10 +70,12 @@ fn sites_that_wait_for_each_other_on_one_address_are_told() {
     let span = Duration::from_micros(log[4].start_us - log[0].start_us);
     assert!(span + SLACK >= Duration::from_millis(1_200), "5 requests within {span:?}");
     assert_eq!(checks::connections_at_once(&log, 1), []);
-    let told = world.run(&["report", "hazards", "--hazard", "shared-address", "--json"]).json();
+    let told =
+        world.run(&["report", "hazards", "--hazard", "shared-address", "--json"]).json()["rows"]
+            .clone();
     let told = told.as_array().unwrap();
     assert!((1..=5).contains(&told.len()), "{told:?}");
-    assert!(told.iter().all(|row| row["what"] == "127.0.0.1" && row["count"] == 1), "{told:?}");
+    assert!(told.iter().all(|row| row["detail"] == "127.0.0.1" && row["count"] == 1), "{told:?}");
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn a_missing_or_short_volume_is_found() {
     fs::write(&volume, &whole[..whole.len() / 2]).unwrap();
     check(&world, &[], 3, "volume 1 ends at");
     fs::remove_file(&volume).unwrap();
-    check(&world, &[], 3, "volume 1 is not there");
+    check(&world, &[], 3, "volume 1 is missing");
 }
 
 #[test]

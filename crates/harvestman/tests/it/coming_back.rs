@@ -107,7 +107,7 @@ fn a_page_that_never_answers_is_asked_ever_less_and_holds_nobody_up() {
     let mut options = options(2, 20, lively());
     let silent = SimWeb::new(options.clone()).url(PageId { site: 0, index: 7 });
     let place = silent.strip_prefix("http://").unwrap().to_owned();
-    options.put(&place, Hazard::Silent);
+    options.put(&place, Hazard::NoResponse);
     let stay = Stay::of(Arc::new(SimWeb::new(options)), 30, "");
     let asked: Vec<Timestamp> =
         stay.log.iter().filter(|entry| entry.url() == silent).map(|entry| entry.at).collect();
@@ -120,7 +120,7 @@ fn a_page_that_never_answers_is_asked_ever_less_and_holds_nobody_up() {
 
 #[test]
 fn a_lone_page_that_did_not_answer_is_asked_again() {
-    for hazard in [Hazard::Silent, Hazard::ServerError, Hazard::RedirectLoop] {
+    for hazard in [Hazard::NoResponse, Hazard::ServerError, Hazard::RedirectLoop] {
         let mut options = options(1, 1, lively());
         let home = SimWeb::new(options.clone()).home(0);
         options.put(home.strip_prefix("http://").unwrap(), hazard);

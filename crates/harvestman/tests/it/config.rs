@@ -41,7 +41,7 @@ fn config_check_says_everything_that_is_wrong_and_exits_with_2() {
 #[test]
 fn config_check_of_a_good_configuration_exits_with_0_and_says_what_needs_a_restart() {
     let world = world(
-        "[etiquette]\ndelay = '1s'\n[harvester]\nsites_in_hand = 9\n[[override]]\nwhen = 'any'\ncrawl.depth = 3\n",
+        "[etiquette]\ndelay = '1s'\n[crawl]\nactive_sites = 9\n[[override]]\nwhen = 'any'\ncrawl.depth = 3\n",
     );
     let done = world.run(&["config", "check"]);
     done.exits(0);
@@ -51,7 +51,7 @@ fn config_check_of_a_good_configuration_exits_with_0_and_says_what_needs_a_resta
     let json = world.run(&["config", "check", "--json"]).json();
     assert_eq!(json["mistakes"].as_array().unwrap().len(), 0, "{json:#}");
     assert_eq!(json["live"][0], "etiquette.delay");
-    assert_eq!(json["restart"][0], "harvester.sites_in_hand");
+    assert_eq!(json["restart"][0], "crawl.active_sites");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn limits_on_hazards_that_make_no_sense_are_refused_with_what_to_write() {
         ("stalled_after = '0s'", "from 1s to 1d"),
         ("stalled_after = '10ms'", "from 1s to 1d"),
         ("stalled_after = '3d'", "from 1s to 1d"),
-        ("replicas_again = 0", "from 1s to 3650d"),
+        ("mirrors_recheck = 0", "from 1s to 3650d"),
         ("slow_time = 0", "from 1s to 365d"),
         ("session_names = ['sid', '*']", "before the *"),
         ("session_names = ['s*']", "before the *"),

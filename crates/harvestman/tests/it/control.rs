@@ -71,7 +71,7 @@ fn stop_ends_a_crawl_with_everything_settled_and_a_paused_one_too() {
         let asked = world.run(&["stop", "--json"]);
         asked.exits(0);
         assert_eq!(asked.json()["outcome"], "done");
-        crawl.wait(Duration::from_secs(30)).exits(0).says(&["continue with: harvestman"]);
+        crawl.wait(Duration::from_secs(30)).exits(4).says(&["continue with: harvestman"]);
         let status = world.status();
         assert_eq!(status["state"], "stopped", "{status:#}");
         let before = world.visits().len();
@@ -111,9 +111,9 @@ fn a_run_that_has_nothing_to_do_visits_a_page_when_it_is_asked_to() {
     assert_eq!(asked.json(), serde_json::json!({ "outcome": "visit", "url": HOME }));
     world.wait_for("the visit", |world| visits_of(world, "s0.sim.test/") == 1);
     let unknown = world.run(&["visit", "http://s0.sim.test/no-such-page"]);
-    unknown.exits(2).says(&["is not in the collection", "harvestman seed http://s0.sim.test/no"]);
+    unknown.exits(2).says(&["is not in this collection", "harvestman seed http://s0.sim.test/no"]);
     world.run(&["stop"]).exits(0);
-    run.wait(Duration::from_secs(30)).exits(0);
+    run.wait(Duration::from_secs(30)).exits(4);
     assert_eq!(world.visits().len(), 1, "{:?}", world.visited());
 }
 
@@ -128,7 +128,7 @@ fn without_a_crawl_a_visit_is_for_the_next_one_and_there_is_nothing_to_pause() {
     world.forget_log();
     world.run(&["visit", HOME]).exits(0).says(&[HOME, "the next crawl visits it"]);
     let unknown = world.run(&["visit", "http://elsewhere.test/"]);
-    unknown.exits(2).says(&["is not in the collection", "harvestman seed http://elsewhere.test/"]);
+    unknown.exits(2).says(&["is not in this collection", "harvestman seed http://elsewhere.test/"]);
     world.run(&["crawl", "--delay", "0"]).exits(0);
     assert_eq!(world.visited(), ["s0.sim.test/"]);
 }

@@ -22,7 +22,7 @@ fn pages_that_differ_by_a_counter_are_one_family_and_followed_once() {
     assert_eq!(checks::completeness(&log, &world.web, &host), []);
     assert_eq!(checks::repeats(&log), []);
 
-    let found = world.run(&["report", "duplicates", "--json"]).json();
+    let found = world.run(&["report", "duplicates", "--json"]).json()["rows"].clone();
     let near: Vec<_> =
         found.as_array().unwrap().iter().filter(|row| row["kind"] == "near").collect();
     assert_eq!(near.len(), 1, "{found:#}");
@@ -30,12 +30,14 @@ fn pages_that_differ_by_a_counter_are_one_family_and_followed_once() {
     assert_eq!(near[0]["examples"].as_array().unwrap().len(), 3);
     assert!(near[0]["bytes"].as_u64().unwrap() > 199 * 300);
 
-    let told = world.run(&["report", "hazards", "--hazard", "near-duplicates", "--json"]).json();
+    let told =
+        world.run(&["report", "hazards", "--hazard", "near-duplicates", "--json"]).json()["rows"]
+            .clone();
     assert_eq!(told[0]["count"], 200, "{told:#}");
-    assert_eq!(told[0]["what"], "/hazard/leaves?n=*");
-    assert_eq!(told[0]["measure"], "pattern-stopped");
+    assert_eq!(told[0]["detail"], "/hazard/leaves?n=*");
+    assert_eq!(told[0]["action"], "pattern-stopped");
 
-    let first = near[0]["first"].as_str().unwrap();
+    let first = near[0]["original"].as_str().unwrap();
     let member = near[0]["examples"][0].as_str().unwrap();
     let explained = world.run(&["explain", member]);
     assert!(explained.out.contains(&format!("a near duplicate of {first}")), "{explained}");
@@ -167,7 +169,8 @@ fn a_gallery_that_was_stopped_is_told_explained_and_lifted() {
     let met = pictures(&raw);
     assert!((10..20).contains(&met), "{met} pictures");
     let rows = world.run(&["traps", "--json"]).json();
-    let row = rows.as_array().unwrap().iter().find(|row| row["hazard"] == "near-duplicates");
+    let row =
+        rows["rows"].as_array().unwrap().iter().find(|row| row["hazard"] == "near-duplicates");
     let row = row.unwrap_or_else(|| panic!("{rows:#}")).clone();
     assert_eq!((&row["pattern"], &row["refused"]), (&pattern.into(), &1.into()), "{row:#}");
     // The home page has its text, too, at another pattern.
@@ -238,7 +241,7 @@ fn different_things_in_one_template_are_no_family_and_none_is_lost() {
     let seed = format!("http://127.0.0.1:{}/", raw.port);
     world.run(&["crawl", &seed, "--delay", "0", "--depth", "50"]).exits(0);
     assert_eq!(raw.asked().len(), 41);
-    let found = world.run(&["report", "duplicates", "--json"]).json();
+    let found = world.run(&["report", "duplicates", "--json"]).json()["rows"].clone();
     assert_eq!(found, serde_json::json!([]));
 }
 

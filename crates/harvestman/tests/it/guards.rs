@@ -50,13 +50,13 @@ impl Canary {
 
 fn met(world: &World, hazard: &str) -> Vec<Value> {
     let told = world.run(&["report", "hazards", "--hazard", hazard, "--json"]);
-    told.exits(0).json().as_array().unwrap().clone()
+    told.exits(0).json()["rows"].as_array().unwrap().clone()
 }
 
 fn kinds(world: &World, hazard: &str) -> Vec<String> {
     let rows = met(world, hazard);
     let mut kinds: Vec<String> =
-        rows.iter().map(|row| row["what"].as_str().unwrap().to_owned()).collect();
+        rows.iter().map(|row| row["detail"].as_str().unwrap_or_default().to_owned()).collect();
     kinds.sort();
     kinds
 }
@@ -134,8 +134,8 @@ fn nothing_inside_the_network_is_asked_whatever_links_redirects_and_names_say() 
     Running::new(&mut command).wait(Duration::from_secs(60)).exits(0);
     assert_eq!(canary.sang(), 0, "a byte reached the inner server");
     assert_eq!(raw.asked().len(), 1 + many, "all redirects were met");
-    let refused = met(&world, "internal-address");
-    assert!(refused.iter().any(|row| row["what"] == "link"), "{refused:?}");
+    let refused = met(&world, "private-address");
+    assert!(refused.iter().any(|row| row["detail"] == "link"), "{refused:?}");
     let ways: u64 = refused.iter().map(|row| row["count"].as_u64().unwrap()).sum();
     assert!(ways as usize > many, "{refused:#?}");
     let fetched = format!("SELECT count(*) FROM pages WHERE fetched = 1 AND url LIKE '%:{port}/%'");
@@ -174,7 +174,7 @@ fn redirects_out_of_the_web_open_nothing_and_unusual_ports_are_asked_for_by_name
     assert_eq!(raw.asked().len(), 1 + count);
     assert_eq!(canary.sang(), 0);
     let schemes = ["data", "file", "ftp", "gopher", "javascript", "ws"];
-    assert_eq!(kinds(&world, "foreign-scheme"), schemes);
+    assert_eq!(kinds(&world, "unsupported-scheme"), schemes);
     let odd = met(&world, "unusual-port");
     assert_eq!(odd[0]["examples"][0], format!("http://other.raw.test:{port}/"));
 }
@@ -398,11 +398,11 @@ fn every_attack_of_the_simulated_web_is_told_by_its_name() {
     let attacks = [
         (Hazard::RedirectLoop, "redirect-loop"),
         (Hazard::RedirectChain { hops: 30 }, "redirect-chain"),
-        (Hazard::RedirectScheme, "foreign-scheme"),
+        (Hazard::RedirectScheme, "unsupported-scheme"),
         (Hazard::Odd(Odd::RefreshLoop), "refresh-loop"),
         (Hazard::CookieFlood, "cookie-refused"),
         (Hazard::EscapeSequences, "control-characters"),
-        (Hazard::PrivateLinks, "internal-address"),
+        (Hazard::PrivateLinks, "private-address"),
         (Hazard::OddPorts, "unusual-port"),
     ];
     let mut options = WebOptions { sites: 1, pages: PageCount::Fixed(3), ..WebOptions::default() };

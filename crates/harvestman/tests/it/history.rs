@@ -84,13 +84,13 @@ fn every_version_is_shown_as_it_was_served() {
     let history = stage.ask("history", &["--json"]).json();
     assert_eq!(history["versions"], 3, "{history:#}");
     assert_eq!(history["visits"], 6);
-    let runs = history["runs"].as_array().unwrap();
+    let runs = history["rows"].as_array().unwrap();
     assert_eq!(runs.len(), 3, "{history:#}");
     for (at, run) in runs.iter().enumerate() {
         let number = (at + 1).to_string();
         assert_eq!(run["version"], at + 1);
         assert_eq!(run["visits"], 2, "{run:#}");
-        assert_eq!(run["what"], if at == 0 { "first" } else { "changed" });
+        assert_eq!(run["kind"], if at == 0 { "new" } else { "changed" });
         assert!(run["record"]["volume"].is_u64() && run["bytes"] == bodies[at].len());
         let shown = stage.ask("show", &["--version", &number, "--html"]);
         shown.exits(0);
@@ -168,7 +168,7 @@ fn changes_are_told_once_and_scripts_go_on_where_they_were() {
     };
     assert_eq!(told(&first), [("new".to_owned(), stage.url.clone())]);
     assert_eq!(cursor["more"], false);
-    let after = cursor["next_after"].to_string();
+    let after = cursor["next"].to_string();
     stage.visit("200 OK", &html("ten words"));
     assert_eq!(
         stage.changes(&["--after", &after]).0,
@@ -181,13 +181,12 @@ fn changes_are_told_once_and_scripts_go_on_where_they_were() {
     assert_eq!(told(&second), [("changed".to_owned(), stage.url.clone())]);
     assert_eq!((&second[0]["words_added"], &second[0]["words_removed"]), (&2.into(), &1.into()));
     assert_eq!(second[0]["title"], "Prices");
-    let end = cursor["next_after"].to_string();
+    let end = cursor["next"].to_string();
     assert_eq!(stage.changes(&["--after", &end]).0, [Value::Null; 0]);
 
     let (page, cursor) = stage.changes(&["--after", "0", "--limit", "1"]);
     assert_eq!((page.len(), &cursor["more"]), (1, &Value::from(true)));
-    let (rest, cursor) =
-        stage.changes(&["--after", &cursor["next_after"].to_string(), "--limit", "1"]);
+    let (rest, cursor) = stage.changes(&["--after", &cursor["next"].to_string(), "--limit", "1"]);
     assert_eq!((rest.len(), &cursor["more"]), (1, &Value::from(false)));
     assert_eq!(stage.changes(&["--limit", "1"]).0, rest, "the newest by default");
 
@@ -277,8 +276,8 @@ fn redirects_failures_and_silence_are_part_of_history() {
     let stage = Stage::new();
     stage.visit("-", "");
     let never = stage.ask("history", &["--json"]).json();
-    assert_eq!((&never["versions"], &never["runs"][0]["what"]), (&0.into(), &"failed".into()));
-    assert!(never["runs"][0]["failure"].is_string(), "why: {never:#}");
+    assert_eq!((&never["versions"], &never["rows"][0]["kind"]), (&0.into(), &"failed".into()));
+    assert!(never["rows"][0]["failure"].is_string(), "why: {never:#}");
     stage.ask("show", &["--at", "now"]).exits(2).says(&["has no content", "explain"]);
     stage.ask("diff", &[]).exits(2).says(&["has no content"]);
     stage.visit("301 Moved", "");
@@ -310,9 +309,9 @@ fn a_page_that_was_gone_and_came_back_is_told_so() {
     let newest = "UPDATE visits SET change = 7 WHERE seq = (SELECT max(seq) FROM visits)";
     database.execute(newest, []).unwrap();
     let history = stage.ask("history", &["--json"]).json();
-    let runs = history["runs"].as_array().unwrap();
-    let whats: Vec<&str> = runs.iter().map(|run| run["what"].as_str().unwrap()).collect();
-    assert_eq!(whats, ["first", "gone", "returned"], "{history:#}");
+    let runs = history["rows"].as_array().unwrap();
+    let whats: Vec<&str> = runs.iter().map(|run| run["kind"].as_str().unwrap()).collect();
+    assert_eq!(whats, ["new", "gone", "returned"], "{history:#}");
     assert_eq!((&runs[1]["visits"], &runs[1]["status"]), (&2.into(), &410.into()), "{history:#}");
     let (changes, _) = stage.changes(&["--words"]);
     let kinds: Vec<&str> = changes.iter().map(|line| line["kind"].as_str().unwrap()).collect();
@@ -328,12 +327,12 @@ fn what_came_back_as_it_was_is_stored_once_however_often_it_is_seen() {
     stage.visit("404 Not Found", "");
     (0..3).for_each(|_| stage.visit("200 OK", &html("here")));
     let history = stage.ask("history", &["--json"]).json();
-    let runs = history["runs"].as_array().unwrap();
+    let runs = history["rows"].as_array().unwrap();
     let told: Vec<(&str, i64)> = runs
         .iter()
-        .map(|run| (run["what"].as_str().unwrap(), run["visits"].as_i64().unwrap()))
+        .map(|run| (run["kind"].as_str().unwrap(), run["visits"].as_i64().unwrap()))
         .collect();
-    assert_eq!(told, [("first", 1), ("gone", 1), ("returned", 3)], "{history:#}");
+    assert_eq!(told, [("new", 1), ("gone", 1), ("returned", 3)], "{history:#}");
     let whole = "SELECT count(*) FROM visits WHERE status = 200 AND NOT revisit";
     assert_eq!(stage.world.number(whole), 1, "{history:#}");
     assert_eq!(stage.world.number("SELECT count(*) FROM visits WHERE status = 200"), 2);
@@ -373,11 +372,11 @@ fn a_page_that_comes_back_with_the_same_etag_has_returned() {
     };
     let whats = || -> Vec<String> {
         let history = world.run(&["history", &url, "--json"]).json();
-        let runs = history["runs"].as_array().unwrap();
-        runs.iter().map(|run| run["what"].as_str().unwrap().to_owned()).collect()
+        let runs = history["rows"].as_array().unwrap();
+        runs.iter().map(|run| run["kind"].as_str().unwrap().to_owned()).collect()
     };
     ["here", "here", "gone", "here"].into_iter().for_each(visit);
-    assert_eq!(whats(), ["first", "gone", "returned"]);
+    assert_eq!(whats(), ["new", "gone", "returned"]);
     // Nobody asked this server whether anything was modified.
     ["other", "gone", "304"].into_iter().for_each(visit);
     assert_eq!(whats()[3..], ["changed", "gone", "returned"]);
@@ -399,8 +398,8 @@ fn unchanged_visits_by_304_are_one_run() {
     }
     assert!(world.visits().iter().any(|visit| visit.status == 304), "the server says 304");
     let history = world.run(&["history", home, "--json"]).json();
-    assert_eq!(history["runs"].as_array().unwrap().len(), 1, "{history:#}");
-    assert_eq!((&history["runs"][0]["visits"], &history["versions"]), (&3.into(), &1.into()));
+    assert_eq!(history["rows"].as_array().unwrap().len(), 1, "{history:#}");
+    assert_eq!((&history["rows"][0]["visits"], &history["versions"]), (&3.into(), &1.into()));
     let now = world.run(&["show", home, "--at", "now", "--html"]);
     assert_eq!(now.out, world.run(&["show", home, "--html"]).out);
     world.forget_log();
@@ -408,8 +407,8 @@ fn unchanged_visits_by_304_are_one_run() {
     assert_eq!(changes.out.lines().count(), 4, "three new pages and the cursor: {changes}");
     let report = world.run(&["report", "adaptation"]);
     assert!(report.exits(0).out.contains(home), "{report}");
-    assert!(report.out.lines().all(|line| line.chars().count() <= 100), "{report}");
-    let rows = world.run(&["report", "adaptation", "--pages", "--json"]).json();
+    assert!(report.out.lines().all(|line| line.chars().count() <= 80), "{report}");
+    let rows = world.run(&["report", "adaptation", "--pages", "--json"]).json()["rows"].clone();
     assert_eq!(rows.as_array().unwrap().len(), 3, "{rows:#}");
     assert_eq!(world.log(), [], "looking back asks nobody");
 }
@@ -508,7 +507,7 @@ fn history_can_be_read_while_a_crawl_writes_it() {
             done.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let cursor = lines.pop().unwrap();
         seen.extend(lines.iter().map(|line| line["url"].as_str().unwrap().to_owned()));
-        after = cursor["next_after"].as_i64().unwrap();
+        after = cursor["next"].as_i64().unwrap();
         if cursor["more"] == false {
             break;
         }

@@ -150,7 +150,7 @@ fn a_limit_on_the_bytes_of_a_site_is_that_sites_alone() {
 #[test]
 fn sites_take_turns_when_a_visit_to_one_is_limited_in_time() {
     let world = world(3, 60);
-    configure(&world, "[crawl]\nsite_time = \"500ms\"\n[harvester]\nsites_in_hand = 1\n");
+    configure(&world, "[crawl]\nsite_time = \"500ms\"\nactive_sites = 1\n");
     let seeds = world.web.seeds();
     let mut args = vec!["crawl", "--delay", "20ms", "--for", "8s"];
     args.extend(seeds.iter().map(String::as_str));
@@ -169,7 +169,10 @@ fn a_site_rests_for_the_day_when_its_time_is_used_up() {
         latency: Latency { base: Duration::from_millis(100), spread: Duration::ZERO },
         ..WebOptions::default()
     });
-    configure(&world, "[[override]]\nwhen = \"host s0.sim.test\"\ncrawl.site_day_time = \"1s\"\n");
+    configure(
+        &world,
+        "[[override]]\nwhen = \"host s0.sim.test\"\ncrawl.site_time_per_day = \"1s\"\n",
+    );
     world.run(&["crawl", "--delay", "10ms", "http://s0.sim.test/", "http://s1.sim.test/"]).exits(0);
     let of = |host: &str| world.visits().iter().filter(|visit| &*visit.host == host).count();
     assert!((5..=10).contains(&of("s0.sim.test")), "{} visits", of("s0.sim.test"));
@@ -248,7 +251,7 @@ fn pages_that_have_not_changed_stay_as_they_were_archived_when_the_limit_changes
 fn a_map_of_links_and_titles_is_that_of_a_crawl_which_takes_the_text_too() {
     let whole = world(1, 30);
     let map = world(1, 30);
-    configure(&map, "[store]\ncontent_bytes_max = 0\n\n[gather]\ntext = false\n");
+    configure(&map, "[store]\ncontent_bytes_max = 0\n\n[parse]\ntext = false\n");
     for world in [&whole, &map] {
         world.run(&["crawl", "--delay", "0", "http://s0.sim.test/"]).exits(0);
         world.run(&["check"]).exits(0);

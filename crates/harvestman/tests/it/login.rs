@@ -193,8 +193,8 @@ fn a_wrong_password_pauses_the_spider_and_the_others_go_on() {
     assert_eq!(club.heard("open.raw.test").len(), 3, "the other spider has all its pages");
 
     let list = world.run(&["spider", "list", "--json"]).json();
-    assert_eq!(list[1]["state"], "paused", "{list:#}");
-    assert!(list[1]["why"].as_str().unwrap().starts_with(why), "{list:#}");
+    assert_eq!(list["rows"][1]["state"], "paused", "{list:#}");
+    assert!(list["rows"][1]["why"].as_str().unwrap().starts_with(why), "{list:#}");
     assert!(world.run(&["status"]).exits(0).flat().contains(why));
     let failed = world.number("SELECT count(*) FROM pages WHERE failures > 0");
     assert_eq!(failed, 0, "its pages wait as they were");

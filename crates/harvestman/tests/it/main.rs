@@ -7,7 +7,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod advice;
 mod aliases;
+mod all_types;
 mod archive;
 mod audit;
 mod bad_input;
@@ -32,17 +34,20 @@ mod hazards;
 mod history;
 mod honest;
 mod http2;
+mod json;
 mod kept_connections;
 mod kill;
 mod laboratory;
 mod limits;
 mod links;
+mod log;
 mod login;
 mod notices;
 mod pages;
 mod politeness;
 mod proxy;
 mod raw;
+mod reach;
 mod reading;
 mod redirects;
 mod replay;

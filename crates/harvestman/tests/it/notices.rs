@@ -163,11 +163,13 @@ fn sitemaps_that_are_meant_to_hurt_are_read_as_far_as_they_are_honest() {
             _ => assert!(asked("/sitemap-page") > 0, "{}", trick.word()),
         }
     }
-    let told = world.run(&["report", "hazards", "--json"]).json();
+    let told = world.run(&["report", "hazards", "--json"]).json()["rows"].clone();
     let told = |site: usize, hazard: &str, what: &str| {
         let host = world.web.host(site);
         told.as_array().unwrap().iter().any(|row| {
-            row["site"] == host.as_str() && row["hazard"] == hazard && row["what"] == what
+            row["site"] == host.as_str()
+                && row["hazard"] == hazard
+                && row["detail"].as_str().unwrap_or_default() == what
         })
     };
     for (site, trick) in tricks.iter().enumerate() {

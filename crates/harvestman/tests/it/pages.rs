@@ -102,7 +102,7 @@ fn what_cannot_be_asked_is_refused_with_what_can() {
     refused(&["--status", "44"], &["is no status", "4xx"]);
     refused(&["--site", "c.raw.test"], &["c.raw.test is not in this collection"]);
     refused(&["--spider", "nobody"], &["no spider"]);
-    refused(&["--after", "rubbish"], &["is no cursor"]);
+    refused(&["--after", "rubbish"], &["is not a cursor"]);
     refused(&["--site", "b.raw.test", "--prefix", HOME], &["another site"]);
     refused(&["--visited-since", "soon"], &["--visited-since 2026-11-16"]);
     refused(&["--json", "--csv"], &["both want standard output"]);

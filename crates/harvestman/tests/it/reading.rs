@@ -135,7 +135,7 @@ fn a_feed_written_with_json_is_told_as_json() {
     let name = file.to_str().unwrap();
     let told = world.run(&["changes", "--atom", name, "--json"]).exits(0).json();
     assert_eq!((&told["file"], &told["changes"]), (&name.into(), &3.into()), "{told}");
-    assert!(told["next_after"].as_i64() > Some(0) && told["more"] == false, "{told}");
+    assert!(told["next"].as_i64() > Some(0) && told["more"] == false, "{told}");
     assert_eq!(told["earlier"], false, "{told}");
     assert!(fs::read_to_string(&file).unwrap().contains("<feed"));
     let told = world.run(&["changes", "--atom", name, "--json", "--limit", "2"]).exits(0).json();

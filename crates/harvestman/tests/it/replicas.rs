@@ -388,7 +388,7 @@ impl Copies {
             };
             reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
         });
-        let world = World::new(WebOptions::default()).variable("HARVESTMAN_HAZARDS_REPLICAS", mode);
+        let world = World::new(WebOptions::default()).variable("HARVESTMAN_HAZARDS_MIRRORS", mode);
         Copies { raw, world, later, apart }
     }
 
@@ -401,7 +401,7 @@ impl Copies {
     fn states(&self) -> Vec<(String, String, String)> {
         let rows = self.world.run(&["mirrors", "--json"]).json();
         let text = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
-        let rows = rows.as_array().unwrap().iter();
+        let rows = rows["rows"].as_array().unwrap().iter();
         rows.map(|row| (text(row, "site"), text(row, "original"), text(row, "state"))).collect()
     }
 
@@ -420,18 +420,21 @@ fn replicas_are_listed_by_default_and_crawled_all_the_same() {
     copies.crawl(&["http://seed.s.test/"]).exits(0).says(&["harvestman mirrors"]);
     assert_eq!(copies.states(), [said("r.r.test", "o.o.test", "reported")]);
     let report = copies.world.run(&["report", "mirrors", "--json"]).json();
-    let pair = &report["groups"][0]["mirrors"][0];
-    assert_eq!(report["precision"]["paper"], 92);
-    assert_eq!(report["groups"][0]["original"], "o.o.test");
+    let pair = &report["rows"][0]["mirrors"][0];
+    assert_eq!(report["precision"]["published"], 92.0);
+    assert_eq!(report["rows"][0]["site"], "o.o.test");
     assert_eq!(
         (&pair["site"], &pair["paths_compared"], &pair["share"]),
         (&"r.r.test".into(), &3.into(), &100.into())
     );
     let homes =
         copies.world.run(&["report", "mirrors", "--heuristic", "same-home", "--json"]).json();
-    assert_eq!(homes["groups"][0]["mirrors"].as_array().unwrap().len(), 2, "p's home is equal too");
-    let hazards =
-        copies.world.run(&["report", "hazards", "--hazard", "replica-site", "--json"]).json();
+    assert_eq!(homes["rows"][0]["mirrors"].as_array().unwrap().len(), 2, "p's home is equal too");
+    let hazards = copies
+        .world
+        .run(&["report", "hazards", "--hazard", "mirror-site", "--json"])
+        .json()["rows"]
+        .clone();
     assert_eq!(hazards[0]["site"], "r.r.test");
     copies.later.store(true, Ordering::SeqCst);
     copies.crawl(&["--fresh"]).exits(0);
@@ -476,7 +479,7 @@ fn seeds_of_a_replica_are_visited_under_their_own_name() {
 #[test]
 fn a_replica_that_has_become_another_site_is_dropped_when_it_is_looked_at_again() {
     let mut copies = Copies::new("fold");
-    copies.world = copies.world.variable("HARVESTMAN_HAZARDS_REPLICAS_AGAIN", "1s");
+    copies.world = copies.world.variable("HARVESTMAN_HAZARDS_MIRRORS_RECHECK", "1s");
     copies.crawl(&["http://seed.s.test/"]).exits(0);
     assert_eq!(copies.states()[0].2, "folded");
     copies.apart.store(true, Ordering::SeqCst);
@@ -492,7 +495,7 @@ fn what_rested_is_due_again_when_nothing_is_to_be_folded_any_more() {
     copies.crawl(&["http://seed.s.test/"]).exits(0);
     let resting = "SELECT count(*) FROM resting_pages";
     assert!(copies.world.number(resting) > 0);
-    copies.world = copies.world.variable("HARVESTMAN_HAZARDS_REPLICAS", "off");
+    copies.world = copies.world.variable("HARVESTMAN_HAZARDS_MIRRORS", "off");
     copies.crawl(&[]).exits(0);
     assert_eq!(copies.world.number(resting), 0);
     let due = "SELECT count(*) FROM v_pages WHERE site = 'r.r.test' AND due IS NOT NULL";
@@ -503,7 +506,7 @@ fn what_rested_is_due_again_when_nothing_is_to_be_folded_any_more() {
 fn replicas_are_looked_for_only_where_something_was_visited() {
     let mut copies = Copies::new("off");
     copies.crawl(&["http://seed.s.test/"]).exits(0);
-    copies.world = copies.world.variable("HARVESTMAN_HAZARDS_REPLICAS", "report");
+    copies.world = copies.world.variable("HARVESTMAN_HAZARDS_MIRRORS", "report");
     let before = copies.raw.asked().len();
     copies.crawl(&[]).exits(0);
     assert_eq!(copies.raw.asked().len(), before, "nothing is due");

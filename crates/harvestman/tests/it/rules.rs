@@ -225,7 +225,7 @@ fn logged_links_are_counted_with_examples_and_never_asked_for() {
     ]);
     let world = World::new(WebOptions::default());
     let config = "[crawl]\nlog_extensions = ['images', 'audio', '.pdf']\n\
-                  [gather]\nlog_tags = ['img/src', 'iframe/src']\n";
+                  [parse]\nlog_tags = ['img/src', 'iframe/src']\n";
     let asked = crawl_raw(&world, &raw, config);
     assert_eq!(asked, ["a.raw.test/", "a.raw.test/2"]);
     let listed = world.run(&["decisions", "--reason", "logged", "--json"]);
@@ -241,7 +241,7 @@ fn logged_links_are_counted_with_examples_and_never_asked_for() {
         ("crawl.log_extensions: images (jpg)", 2),
         ("crawl.log_extensions: audio (mp3)", 1),
         ("crawl.log_extensions: .pdf (pdf)", 1),
-        ("gather.log_tags", 2),
+        ("parse.log_tags", 2),
     ] {
         assert!(counts.contains(&(rule.to_owned(), count)), "{rule} {count}: {counts:?}");
     }

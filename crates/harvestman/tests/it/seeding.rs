@@ -83,8 +83,8 @@ fn bad_lines_and_refused_seeds_are_named_up_to_twenty_and_counted() {
     for (name, count) in [("taken", 1), ("new", 0), ("repeated", 1), ("refused", 30), ("bad", 30)] {
         assert_eq!(json[name], count, "{name}: {json}");
     }
-    assert_eq!(json["examples"].as_array().unwrap().len(), 20);
-    assert_eq!(json["refused_examples"].as_array().unwrap().len(), 20);
+    assert_eq!(json["bad_lines"].as_array().unwrap().len(), 20);
+    assert_eq!(json["refused_seeds"].as_array().unwrap().len(), 20);
     let only_refused = world.run(&["seed", "http://s0.sim.test/private/"]);
     only_refused.exits(2).says(&["0 seeds taken, 1 refused"]);
 }
@@ -128,11 +128,11 @@ fn a_running_crawl_is_left_long_seeds_in_commands_that_fit() {
         let _ = writeln!(text, "http://s1.sim.test/{n}/{}", "a".repeat(1_500));
     }
     let done = world.run(&["seed", "--file", &file(&world, "seeds.txt", &text)]);
-    done.exits(0).says(&["2,000 seeds taken", "the running crawl takes them up"]);
+    done.exits(0).says(&["2,000 seeds taken", "the running crawl visits them"]);
     let seeded = "SELECT count(*) FROM pages WHERE seed = 1";
     world.wait_for("the seeds are taken", |world| world.number(seeded) == 2_001);
     crawl.signal("INT");
-    crawl.wait(Duration::from_secs(30)).exits(0);
+    crawl.wait(Duration::from_secs(30)).exits(4);
 }
 
 #[test]

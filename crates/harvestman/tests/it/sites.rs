@@ -136,5 +136,5 @@ fn the_table_fits_80_columns_and_csv_has_every_field() {
     assert_eq!(lines.len(), 6, "{csv}");
     world.run(&["sites", "--sort", "colour"]).exits(2).says(&["is no sort", "known"]);
     world.run(&["sites", "--state", "lost"]).exits(2).says(&["is no state", "resting"]);
-    world.run(&["sites", "--after", "x"]).exits(2).says(&["is no cursor"]);
+    world.run(&["sites", "--after", "x"]).exits(2).says(&["is not a cursor"]);
 }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use simweb::{Hazard, Latency, PageCount, WebOptions, checks};
 
-use crate::world::World;
+use crate::world::{Running, World};
 
 const HOME: &str = "http://s0.sim.test/";
 
 #[test]
 fn one_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on() {
-    for signal in ["INT", "TERM"] {
+    for signal in ["INT", "TERM", "HUP"] {
         let world = World::new(WebOptions {
             pages: PageCount::Fixed(20),
             latency: Latency { base: Duration::from_millis(60), spread: Duration::ZERO },
@@ -20,7 +20,7 @@ fn one_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on() {
         world.wait_for("five visits", |world| world.visits().len() >= 5);
         crawl.signal(signal);
         let done = crawl.wait(Duration::from_secs(30));
-        done.exits(0).says(&["finishing what is in flight", "continue with: harvestman"]);
+        done.exits(4).says(&["finishing what is in flight", "continue with: harvestman"]);
         let status = world.status();
         assert_eq!(status["state"], "stopped", "{signal}: {status:#}");
         let before = world.visits().len();
@@ -47,7 +47,7 @@ fn a_second_ctrl_c_leaves_at_once() {
     assert!(crawl.is_running(), "the first waits for the page in flight");
     crawl.signal("INT");
     let done = crawl.wait(Duration::from_secs(20));
-    done.exits(3).says(&["left at once"]);
+    done.exits(4).says(&["left at once"]);
 }
 
 #[test]
@@ -57,6 +57,21 @@ fn ctrl_c_does_not_sit_out_the_pauses() {
     world.wait_for("robots.txt", |world| !world.log().is_empty());
     std::thread::sleep(Duration::from_millis(300));
     crawl.signal("INT");
-    crawl.wait(Duration::from_secs(15)).exits(0);
+    crawl.wait(Duration::from_secs(15)).exits(4);
     assert_eq!(world.status()["state"], "stopped");
+}
+
+#[test]
+fn a_crawl_that_was_started_to_survive_its_terminal_does() {
+    let world = World::new(WebOptions { pages: PageCount::Fixed(9), ..WebOptions::default() });
+    let program = world.command(&["crawl", HOME, "--delay", "150ms"]);
+    // As nohup does it: the signal is ignored by the shell, and so by what it starts.
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(program.get_program());
+    shell.args(program.get_args()).stdin(std::process::Stdio::null());
+    let crawl = Running::new(&mut shell);
+    world.wait_for("three visits", |world| world.visits().len() >= 3);
+    crawl.signal("HUP");
+    crawl.wait(Duration::from_secs(30)).exits(0);
+    assert_eq!(world.visits().len(), 9);
 }

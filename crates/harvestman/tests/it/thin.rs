@@ -48,7 +48,7 @@ fn old_versions_go_and_the_last_of_every_page_stays_readable() {
         entries.map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
     };
     let before = volumes();
-    assert_eq!(dry.get("records"), None, "only reading the volumes tells that: {dry}");
+    assert!(dry["records"].is_null(), "only reading the volumes would tell: {dry}");
     let done = world.run(&["thin", "--json"]).exits(0).json();
     assert_eq!(done["versions"], 3, "{done}");
     for name in ["versions", "copies", "bytes", "left_bytes", "sites"] {
@@ -108,7 +108,7 @@ fn a_run_of_more_than_a_day_thins_and_goes_on() {
     world.wait_for("it goes on", |world| world.number(visits) > before);
     run.signal("TERM");
     let done = run.wait(std::time::Duration::from_secs(20));
-    done.exits(0).says(&["a pause: old versions are removed now", "removed: "]);
+    done.exits(4).says(&["a pause: old versions are removed now", "removed: "]);
     let told = done.json();
     let fetched = told["pages"]["fetched"].as_i64().unwrap();
     assert_eq!(fetched, world.number(visits) - 4, "of the whole run: {told}");

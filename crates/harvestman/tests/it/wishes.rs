@@ -29,7 +29,8 @@ const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 fn hazard<'a>(rows: &'a Value, word: &str, what: &str) -> Option<&'a Value> {
-    let is_it = |row: &&Value| row["hazard"] == word && row["what"] == what;
+    let is_it =
+        |row: &&Value| row["hazard"] == word && row["detail"].as_str().unwrap_or_default() == what;
     rows.as_array().unwrap().iter().find(is_it)
 }
 
@@ -59,16 +60,16 @@ fn a_robots_txt_full_of_mistakes_is_obeyed_and_its_mistakes_are_counted() {
         ["127.0.0.1/", "127.0.0.1/open"],
         "nothing of the trap, nothing private"
     );
-    let told = world.run(&["report", "hazards", "--json"]).json();
+    let told = world.run(&["report", "hazards", "--json"]).json()["rows"].clone();
     let row = hazard(&told, "robots-errors", "").unwrap_or_else(|| panic!("{told:#}"));
     assert_eq!(
         row["count"], 4,
         "a tag, a greeting, an unknown key, a delay that is none: {told:#}"
     );
-    assert_eq!(row["measure"], "noted", "they were not obeyed, nor put right: {told:#}");
+    assert_eq!(row["action"], "noted", "they were not obeyed, nor put right: {told:#}");
     let row = hazard(&told, "robots-errors", "lines read as they are meant")
         .unwrap_or_else(|| panic!("{told:#}"));
-    assert_eq!((&row["count"], &row["measure"]), (&3.into(), &"mended".into()), "{told:#}");
+    assert_eq!((&row["count"], &row["action"]), (&3.into(), &"corrected".into()), "{told:#}");
 }
 
 #[test]
@@ -213,7 +214,7 @@ fn canonical_pages_stand_for_their_copies_in_exports_and_nowhere_else() {
     let out = world.temp.path().join("out");
     let done = world.run(&["export", "directory", "--out", out.to_str().unwrap(), "--json"]);
     assert_eq!(
-        (&done.json()["versions"], &done.json()["folded"]),
+        (&done.json()["versions"], &done.json()["non_canonical"]),
         (&7.into(), &1.into()),
         "{done}"
     );
@@ -233,7 +234,7 @@ fn canonical_pages_stand_for_their_copies_in_exports_and_nowhere_else() {
         assert!(explained.flat().contains(words), "{path}: {explained}");
     }
     assert!(!world.run(&["explain", &at("/a")]).out.contains("canonical"));
-    let told = world.run(&["report", "hazards", "--json"]).json();
+    let told = world.run(&["report", "hazards", "--json"]).json()["rows"].clone();
     for what in ["several on one page", "in a circle"] {
         assert!(hazard(&told, "canonical-conflict", what).is_some(), "{what}: {told:#}");
     }
@@ -271,8 +272,8 @@ fn a_server_that_collapses_is_asked_at_half_the_rate_within_ten_requests() {
     assert!(well.len() == 10 && bad.len() >= 6, "{} and {}", well.len(), bad.len());
     let after = &bad[bad.len().min(10) - 3..bad.len().min(10)];
     assert!(gap(after) >= gap(&well) * 2, "{:?} before, {:?} after", gap(&well), gap(after));
-    let told = world.run(&["report", "hazards", "--json"]).json();
-    assert!(hazard(&told, "failing-server", "500").is_some(), "{told:#}");
+    let told = world.run(&["report", "hazards", "--json"]).json()["rows"].clone();
+    assert!(hazard(&told, "server-error", "500").is_some(), "{told:#}");
 }
 
 #[test]
@@ -315,8 +316,7 @@ fn a_site_that_is_down_for_months_is_asked_ever_less_and_found_again_within_a_mo
     let crawled = between(back, DAY * 200);
     assert!(crawled >= 15, "all of it is visited again: {crawled}");
     let database = folder.path().join("crawl.db");
-    let told: Vec<i64> =
-        rows_of(&database, "SELECT count FROM hazards WHERE hazard = 'down-for-long'");
+    let told: Vec<i64> = rows_of(&database, "SELECT count FROM hazards WHERE hazard = 'site-down'");
     assert!(told.len() == 1 && told[0] > 2, "{told:?}");
     let down: Vec<i64> =
         rows_of(&database, "SELECT count(*) FROM sites WHERE instr(traps, '\"down\":') > 0");

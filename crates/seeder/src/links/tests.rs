@@ -283,7 +283,7 @@ fn links_from_logged_tags_are_counted_unless_another_link_leads_there() {
     let told = &sorted.refused[0];
     assert_eq!(
         (told.reason, told.rule.as_str(), told.count),
-        (RefusalReason::Logged, "gather.log_tags", 2)
+        (RefusalReason::Logged, "parse.log_tags", 2)
     );
 }
 

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use model::Candidate;
+use model::{Candidate, is_bad_port};
 
 use super::{Expansion, RULES, Rule, RuleStep, Scope, SpiderRules, StepVerdict};
 use crate::{SeedSet, condition::Asked, objection::Objection, rulelist::Opinion};
@@ -88,6 +88,10 @@ impl<'r, 'c> Inquiry<'r, 'c> {
             Rule::Logged if candidate.seed || candidate.terms.requisite => None,
             Rule::Logged => rules.logged.find(url).map(Objection::Logged),
             Rule::Port => {
+                let bad = url.port().filter(|port| is_bad_port(*port));
+                if let Some(port) = bad.filter(|port| !rules.allow_ports.contains(port)) {
+                    return Some(Objection::BadPort(port));
+                }
                 let port = url.port().filter(|_| !candidate.seed && !seeds.allows_port(url))?;
                 (!rules.ports.contains(&port)).then_some(Objection::Port(port))
             }
@@ -168,7 +172,7 @@ impl<'r, 'c> Inquiry<'r, 'c> {
         }
         if let Some(ruling) = opinion.decided.filter(|_| opinion.rejecting().is_none()) {
             let (verdict, why) = match opinion.waiting {
-                None => (StepVerdict::Admitted, "it is the first rule whose condition holds"),
+                None => (StepVerdict::Admitted, "it is the first rule that matches"),
                 Some(_) => (StepVerdict::Open, "it holds, if none of those before it does"),
             };
             let rule = Objection::Ruled(ruling.number, ruling.rule.text()).to_string();

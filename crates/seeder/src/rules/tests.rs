@@ -78,6 +78,19 @@ fn unusual_ports_need_a_seed_or_the_users_word() {
 }
 
 #[test]
+fn ports_that_browsers_refuse_are_refused_whoever_names_them_unless_they_are_allowed() {
+    let (scope, ports) = (Scope::Any, vec![25]);
+    let rules = SpiderRules { scope, ports, ..SpiderRules::default() };
+    let seed = Candidate { seed: true, level: 0, ..candidate("http://elsewhere.org:25/") };
+    let refused = Some((RefusalReason::Port, "port 25, which browsers refuse"));
+    check(&rules, &seed, refused);
+    check(&rules, &candidate("http://example.org:25/"), refused);
+    let allowed = SpiderRules { allow_ports: vec![25], ..rules };
+    check(&allowed, &seed, None);
+    check(&allowed, &candidate("http://example.org:25/"), None);
+}
+
+#[test]
 fn words_and_values_name_each_other() {
     for scope in Scope::ALL {
         assert_eq!(Scope::from_word(scope.word()), Some(scope));

@@ -360,7 +360,7 @@ impl Watch {
         if let Some(stop) = copies::explain(traps, &text) {
             self.recheck.clear(text, stop);
         }
-        let tripped = Tripped { hazard: learned.hazard(), what, measure: Measure::Mended };
+        let tripped = Tripped { hazard: learned.hazard(), what, measure: Measure::Corrected };
         (!is_known).then_some(tripped)
     }
 

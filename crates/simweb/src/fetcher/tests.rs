@@ -123,7 +123,7 @@ async fn conditional_requests_are_answered() {
 #[tokio::test]
 async fn failures_are_of_their_kind() {
     let kinds = [
-        ("silent", FailureKind::Timeout),
+        ("no-response", FailureKind::Timeout),
         ("late", FailureKind::Timeout),
         ("slow-head", FailureKind::Timeout),
         ("reset", FailureKind::Reset),
@@ -144,9 +144,9 @@ async fn bodies_stop_for_their_reason() {
         ("endless", Some(Stopped::Length)),
         ("gzip-bomb", Some(Stopped::Length)),
         ("broken-gzip", Some(Stopped::Coding)),
-        ("nested-coding", Some(Stopped::Coding)),
+        ("nested-encoding", Some(Stopped::Coding)),
         ("wrong-length", None),
-        ("extra-answer", None),
+        ("unexpected-response", None),
         ("binary-as-html", None),
         ("utf-16", None),
     ];

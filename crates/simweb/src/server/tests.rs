@@ -110,7 +110,7 @@ async fn a_conditional_request_is_answered_304_without_a_body() {
 
 #[tokio::test]
 async fn a_silent_host_says_nothing_and_is_logged_when_the_client_goes() {
-    let (server, _) = start(|options| options.put(HOST, Hazard::Silent)).await;
+    let (server, _) = start(|options| options.put(HOST, Hazard::NoResponse)).await;
     let (bytes, ending) = talk(&server, &get(HOST, "/"), Duration::from_millis(200)).await;
     assert!(bytes.is_empty());
     assert_eq!(ending.unwrap_err().kind(), io::ErrorKind::TimedOut);
@@ -122,7 +122,7 @@ async fn a_silent_host_says_nothing_and_is_logged_when_the_client_goes() {
 
 #[tokio::test]
 async fn what_is_under_way_when_the_server_stops_is_logged() {
-    let (server, _) = start(|options| options.put(HOST, Hazard::Silent)).await;
+    let (server, _) = start(|options| options.put(HOST, Hazard::NoResponse)).await;
     let mut stream = TcpStream::connect(server.addr()).await.unwrap();
     stream.write_all(get(HOST, "/").as_bytes()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -150,7 +150,7 @@ async fn lengths_lie_both_ways() {
     let (bytes, _) = hazard("wrong-length").await;
     let (head, body) = split(&bytes);
     assert!(body.len() > length(&head));
-    let (bytes, _) = hazard("extra-answer").await;
+    let (bytes, _) = hazard("unexpected-response").await;
     assert_eq!(String::from_utf8_lossy(&bytes).matches("HTTP/1.1 200").count(), 2);
 }
 

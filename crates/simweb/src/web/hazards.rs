@@ -71,7 +71,7 @@ impl SimWeb {
                 let whole = gzipped(&self.whole_body(site, request, now));
                 coded("gzip", whole[..whole.len() / 2].to_vec(), now)
             }
-            Hazard::NestedCoding => {
+            Hazard::NestedEncoding => {
                 let body = (0..10).fold(small_page("Ten", "").into_bytes(), |b, _| gzipped(&b));
                 coded(&["gzip"; 10].join(", "), body, now)
             }
@@ -108,13 +108,13 @@ impl SimWeb {
             Hazard::SlowHead { every } => {
                 answer.manner = Manner::Drip { head: true, piece: 1, every };
             }
-            Hazard::Silent => answer.manner = Manner::Silent,
+            Hazard::NoResponse => answer.manner = Manner::Silent,
             Hazard::Reset | Hazard::Away { .. } => answer.manner = Manner::Reset { after: 0 },
             Hazard::ResetInBody => {
                 let after = answer.head.len() + answer.body.len() / 2;
                 answer.manner = Manner::Reset { after };
             }
-            Hazard::ExtraAnswer => answer.manner = Manner::Twice,
+            Hazard::UnexpectedResponse => answer.manner = Manner::Twice,
             Hazard::HeaderFlood => answer.manner = Manner::Flood,
             _ => answer.manner = Manner::Hangup,
         }

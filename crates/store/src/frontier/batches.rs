@@ -297,7 +297,7 @@ impl SqliteFrontier {
     }
 
     /// These pages have been due since `made` as if they had not been visited after it. What their sites' clocks
-    /// ask for stays; only where no server has answered (`false`) does a site wait for nothing else. `silent`: nobody
+    /// ask for stays; only where no server has answered (`false`) does a site wait for nothing else. `no-response`: nobody
     /// answered lately, so that nothing is known of robots.txt that could not be got.
     pub fn due_again(
         &mut self,

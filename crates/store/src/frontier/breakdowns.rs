@@ -41,13 +41,13 @@ impl Breakdown {
     }
 }
 
-/// `poisonous-page` counts its page, unless it was mended: then the page was read well after all.
+/// `parser-crash` counts its page, unless it was mended: then the page was read well after all.
 pub(super) fn note(work: &mut Work<'_>, sightings: &[Sighting]) -> Result<(), Fault> {
-    let of_pages = sightings.iter().filter(|sighting| sighting.hazard == Hazard::PoisonousPage);
+    let of_pages = sightings.iter().filter(|sighting| sighting.hazard == Hazard::ParserCrash);
     for sighting in of_pages {
         let Ok(url) = CrawlUrl::stored(&sighting.example) else { continue };
         match sighting.measure {
-            Measure::Mended => read_well(work, &url)?,
+            Measure::Corrected => read_well(work, &url)?,
             _ => count(work, &url, sighting)?,
         }
     }
@@ -136,7 +136,7 @@ mod tests {
 
     fn met(url: &str, measure: Measure) -> Sighting {
         let url = CrawlUrl::parse(url).unwrap();
-        Sighting::at(&url, Hazard::PoisonousPage, measure).of("it panicked")
+        Sighting::at(&url, Hazard::ParserCrash, measure).of("it panicked")
     }
 
     fn settle(frontier: &mut SqliteFrontier, sightings: Vec<Sighting>) {
@@ -156,7 +156,7 @@ mod tests {
         settle(&mut frontier, vec![met(a, Measure::Noted), met(b, Measure::Noted)]);
         settle(&mut frontier, vec![met(a, Measure::Noted)]);
         assert_eq!(counts(&frontier).iter().map(|(_, n)| n).sum::<u32>(), 3);
-        settle(&mut frontier, vec![met(a, Measure::Mended)]);
+        settle(&mut frontier, vec![met(a, Measure::Corrected)]);
         assert_eq!(counts(&frontier), [(b.to_owned(), 1)]);
     }
 
@@ -165,7 +165,7 @@ mod tests {
         let mut frontier = SqliteFrontier::open_in_memory().unwrap();
         let url = "http://a.example/x";
         settle(&mut frontier, vec![met(url, Measure::Noted); 3]);
-        settle(&mut frontier, vec![met(url, Measure::Mended)]);
+        settle(&mut frontier, vec![met(url, Measure::Corrected)]);
         assert_eq!(counts(&frontier), [(url.to_owned(), 3)]);
         assert_eq!(frontier.lift_quarantine("http://a.example/other", NOW).unwrap(), 0);
         assert_eq!(frontier.lift_quarantine("a.example", NOW).unwrap(), 1);

@@ -392,7 +392,7 @@ pub(super) fn save_meta(
     value: &impl serde::Serialize,
 ) -> Result<(), Fault> {
     let text = serde_json::to_string(value)
-        .map_err(|e| StoreError::Database { detail: format!("cannot write down {name}: {e}") })?;
+        .map_err(|e| StoreError::Database { detail: format!("cannot store {name}: {e}") })?;
     work.sql
         .prepare_cached("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)")?
         .execute(params![name, text])?;

@@ -106,9 +106,9 @@ fn sighting(row: &ReplicaRow, state: ReplicaState) -> Sighting {
     let folded = state == ReplicaState::Folded;
     Sighting {
         site: row.site.clone(),
-        hazard: Hazard::ReplicaSite,
+        hazard: Hazard::MirrorSite,
         what: row.original.clone(),
-        measure: if folded { Measure::Mended } else { Measure::Noted },
+        measure: if folded { Measure::Corrected } else { Measure::Noted },
         count: 1,
         example: format!("{}/", row.origin),
     }

@@ -158,7 +158,7 @@ fn add(
 
 fn written(settings: &BTreeMap<String, String>) -> Result<String, StoreError> {
     let text = serde_json::to_string(settings)
-        .map_err(|e| damaged(format!("cannot write down the settings of a spider: {e}")))?;
+        .map_err(|e| damaged(format!("cannot store the settings of a spider: {e}")))?;
     if text.len() > SETTINGS_BYTES_MAX {
         return Err(refused(format!(
             "the settings of a spider can have {SETTINGS_BYTES_MAX} bytes at most, these have {}",

@@ -71,9 +71,13 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_what_is_not_known_is_passed_over() {
-        let met = Met::new(Hazard::BadLength, Measure::Cut).of("more came than was announced");
-        assert_eq!(text(&met), "bad-length cut more came than was announced");
-        for met in [met, Met::new(Hazard::SlowAnswer, Measure::Noted)] {
+        let met =
+            Met::new(Hazard::BadLength, Measure::Truncated).of("more came than was announced");
+        let written = "bad-length truncated more came than was announced";
+        assert_eq!(text(&met), written);
+        // As the first version wrote it.
+        assert_eq!(one(&written.replace("truncated", "cut")), Some(met));
+        for met in [met, Met::new(Hazard::SlowResponse, Measure::Noted)] {
             assert_eq!(one(&text(&met)), Some(met));
         }
         for strange in ["", "bad-length", "bad-length soothed", "flying-fish cut x", " cut"] {

@@ -231,6 +231,6 @@ fn compare(
     match parse_digest(said) {
         None => report.unverified += 1,
         Some(said) if said == found() => {}
-        Some(_) => report.add(record.offset, format!("its {what} digest does not fit")),
+        Some(_) => report.add(record.offset, format!("its {what} digest does not match")),
     }
 }

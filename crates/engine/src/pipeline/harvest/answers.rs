@@ -9,7 +9,7 @@ use harvester::{
 };
 use model::{
     Busy, Exchange, FailureKind, FetchFailure, FetchLimits, FetchRequest, Gate, Hazard, Measure,
-    Page, Purpose, Refusal, RefusalReason, RobotsAnswer, Sighting, SiteDelta, Timestamp,
+    Page, Purpose, Refusal, RefusalReason, RobotsAnswer, Sighting, SiteDelta, Stopped, Timestamp,
 };
 
 use seeder::traps::{Bearing, Found, near};
@@ -66,6 +66,8 @@ impl Harvest {
             limits: share_of(limits, assignment.wire_bytes_max),
             type_gate: self.type_gate(&spider, assignment.page.as_ref()),
         };
+        let url = &request.url;
+        tracing::trace!(%url, conditional = request.condition.is_some(), "request");
         self.state.in_flight += 1;
         self.state.tally.requests += 1;
         self.spawner.fetch(assignment, request);
@@ -97,7 +99,34 @@ impl Harvest {
             Err(failure) if assignment.purpose == Purpose::Login => {
                 self.login_answered(&assignment, Err(&failure), &released, busy, now);
             }
+            Err(failure) if failure.refusal.is_some() && is_new(&assignment) => {
+                self.refused(assignment, failure, released, busy, now);
+            }
             Err(failure) => self.no_answer(assignment, &failure, released, busy, now),
+        }
+    }
+
+    /// A rule of ours forbids the request, and none was made: a decision, and no visit. Pages that answered before
+    /// have failed like others, because the address of their name may be another tomorrow.
+    fn refused(
+        &mut self,
+        assignment: Assignment,
+        failure: FetchFailure,
+        released: Released,
+        busy: Busy,
+        now: Timestamp,
+    ) {
+        let (url, detail) = (assignment.url.clone(), failure.detail.clone());
+        tracing::info!(%url, %detail, "refused");
+        let sightings: Vec<_> = sightings::of_failure(&url, &failure).into_iter().collect();
+        self.state.tally.requests = self.state.tally.requests.saturating_sub(1);
+        self.state.tally.last_refusal = Some((url, detail));
+        let Some(held) = self.state.hand.get(&assignment.site.key) else { return };
+        let mut delta = held.delta(now);
+        delta.robots.extend(released.robots);
+        self.settle(Settle { deltas: vec![delta], sightings, busy, ..Settle::default() });
+        if let (Some(page), Some(refusal)) = (assignment.page, failure.refusal) {
+            self.exclude(Excluded { site: assignment.site, page, refusal: *refusal }, now);
         }
     }
 
@@ -109,6 +138,9 @@ impl Harvest {
         busy: Busy,
         now: Timestamp,
     ) {
+        let (url, status) = (&exchange.url, exchange.status);
+        let (bytes, took) = (exchange.wire_body.len(), exchange.timing.total);
+        tracing::debug!(status, %url, bytes, ?took, "answer");
         let tally = &mut self.state.tally;
         tally.bytes += (exchange.response_head.len() + exchange.wire_body.len()) as u64;
         tally.time.download_ms += exchange.timing.total.as_millis() as u64;
@@ -180,10 +212,10 @@ impl Harvest {
             let site = &assignment.site.key;
             match note {
                 Note::CrawlDelayCapped { asked, kept } => {
-                    tracing::info!(%site, ?asked, ?kept, "crawl-delay is longer than is kept");
+                    tracing::info!(%site, ?asked, ?kept, "crawl-delay is capped");
                 }
                 Note::RetryAfterCapped { asked, kept } => {
-                    tracing::info!(%site, ?asked, ?kept, "retry-after is longer than is kept");
+                    tracing::info!(%site, ?asked, ?kept, "retry-after is capped");
                 }
                 Note::SharedAddress { address } => {
                     let met = Sighting::at(&assignment.url, Hazard::SharedAddress, Measure::Noted);
@@ -207,6 +239,9 @@ impl Harvest {
         tally.last = Some(exchange.url.clone());
         let subject = match assignment.page.take() {
             Some(page) => {
+                if exchange.stopped == Some(Stopped::Type) {
+                    tally.left_out(&settle::declared_type(&exchange));
+                }
                 let after = released.page.unwrap_or(PageAfter::Fine);
                 let bytes = exchange.response_head.len() + exchange.wire_body.len();
                 self.pay(&page, bytes as u64, now);
@@ -359,6 +394,10 @@ impl Harvest {
         share.sightings.extend(self.state.trail.walk(&page, &links, again));
         let fp = page.url.fingerprint();
         self.learn(&page, decided, delta, now);
+        tracing::trace!(
+            url = %page.url, state = ?update.state, due = ?update.due, links = links.len(),
+            new = internal.len(), elsewhere = external.len(), "read"
+        );
         if !is_question(&page) {
             self.state.tally.count(&update, page.terms);
         }
@@ -425,16 +464,22 @@ impl Harvest {
     /// robots.txt or a block forbids the page: recorded, not visited.
     pub(super) fn exclude(&mut self, excluded: Excluded, now: Timestamp) {
         let Excluded { site, page, refusal } = excluded;
+        tracing::debug!(url = %page.url, rule = %refusal.rule, "refused");
         self.state.tally.excluded += u64::from(!page.terms.requisite);
         self.refund(&page);
         let (mut update, stakes) = (settle::excluded(&page), self.stakes(&page));
         returning::decide(&page, &mut update, &PageAfter::Unchanged, None, &stakes, now);
+        let by_address = refusal.reason == RefusalReason::Address;
+        if by_address && page.last.is_none() {
+            // Only other settings change that, and they have it judged again.
+            update.due = None;
+        }
         let Some(held) = self.state.hand.get(&site.key) else { return };
         if refusal.reason == RefusalReason::Trap {
             seeder::traps::note_held_back(&mut held.traps.urls, &refusal.rule);
             held.learned |= held.watch.count_refusal();
         }
-        if page.last.is_none() && !page.terms.requisite {
+        if page.last.is_none() && !page.terms.requisite && !by_address {
             // It leads nobody anywhere.
             near::note_page(&mut held.traps.urls, &page.url, Bearing::Dull);
         }
@@ -443,6 +488,11 @@ impl Harvest {
         let busy = self.clock.busy();
         self.settle(Settle { deltas, decisions, pages: 1, busy, ..Settle::default() });
     }
+}
+
+/// No answer of the page is known, or it is for a robots.txt.
+fn is_new(assignment: &Assignment) -> bool {
+    assignment.page.as_ref().is_none_or(|page| page.last.is_none())
 }
 
 /// Asked for to see what the site says of pages that it does not have: neither a page nor a part of one.

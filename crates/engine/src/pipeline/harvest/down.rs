@@ -56,7 +56,7 @@ impl Harvest {
         }
         let away = held.traps.down.filter(|_| held.silent).map(|down| now.since(down.since));
         if away.is_some_and(|away| away >= LONG) {
-            sightings.push(Sighting::at(url, Hazard::DownForLong, Measure::Noted));
+            sightings.push(Sighting::at(url, Hazard::SiteDown, Measure::Noted));
         }
     }
 
@@ -66,7 +66,7 @@ impl Harvest {
         let quiet = held.silent && held.is_quiet();
         let away = held.traps.down.map(|down| now.since(down.since));
         let Some(wait) = away.and_then(wait_while_down).filter(|_| quiet) else { return };
-        tracing::info!(%site, ?wait, "down: left alone for a while");
+        tracing::info!(%site, ?wait, "site is down: no requests for a while");
         self.give_back(site, Release::NotBefore(now.plus(wait)), now);
     }
 }

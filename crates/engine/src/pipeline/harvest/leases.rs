@@ -66,6 +66,7 @@ impl Harvest {
     pub(super) fn give_back(&mut self, site: &SiteKey, release: Release, now: Timestamp) {
         let removed = self.workbench.remove(site, now);
         let Some(held) = self.state.hand.remove(site) else { return };
+        tracing::debug!(%site, ?release, "site put down");
         self.spiders.stops.remove(site);
         held.keep_sessions(&self.state.sessions, now);
         self.refund_all(held.paid.values().copied());
@@ -187,6 +188,7 @@ impl Harvest {
         let now = self.clock.now();
         self.state.checking_out = false;
         self.state.filling = full;
+        tracing::trace!(sites = leases.len(), ?next, "checked out");
         let unpaid = !self.unpaid().firsts.is_empty();
         let (came, dues, firsts) = (leases.len(), earliest(&leases), firsts(&leases));
         let leases = self.choose(leases, now);
@@ -224,6 +226,7 @@ impl Harvest {
             self.begin_watch(&lease.site.key);
             self.note_paid(&lease);
             let site = lease.site.key.clone();
+            tracing::info!(%site, pages = lease.pages.len(), "site begun");
             lease.pages = self.judge_candidates(&site, lease.pages);
             self.workbench.add(lease, now);
         }

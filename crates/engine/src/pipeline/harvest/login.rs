@@ -127,7 +127,7 @@ impl Harvest {
         match judgement {
             Judgement::Keep | Judgement::Again => {}
             Judgement::LogIn => {
-                tracing::info!(%site, url = %assignment.url, "the session is over: logging in again");
+                tracing::info!(%site, url = %assignment.url, "the session has ended: logging in again");
                 self.log_out(&site, id);
                 let entry = spider.login_at(&site).map(|form| form.page.clone());
                 self.workbench.enter(&site, id, entry, now);

@@ -10,7 +10,7 @@ use harvester::workbench::{LimitInAll, SpiderLimits};
 use manager::Policy;
 use model::{SpiderId, Timestamp};
 use store::{
-    control::{Outcome, Request, SpiderChange},
+    control::{Command, Outcome, Request, SpiderChange},
     spiders::SpiderRow,
 };
 
@@ -71,10 +71,10 @@ impl Harvest {
         match (tried, request) {
             (Ok(()), request) => {
                 self.state.changing = true;
-                self.order(Order::Spider(request, name, change));
+                self.apply(request, Command::Spider { name, change });
             }
             (Err(why), Some(id)) => self.order(Order::RequestDone(id, Outcome::refused(why))),
-            (Err(why), None) => tracing::warn!("spider {name} stays as it is: {why}"),
+            (Err(why), None) => tracing::warn!("spider {name} is unchanged: {why}"),
         }
     }
 
@@ -94,7 +94,7 @@ impl Harvest {
     /// Looks whether the configuration is another, and follows it.
     pub(super) fn look_at_helm(&mut self, now: Timestamp) {
         if self.helm.has_changed() {
-            tracing::info!("harvest.toml was changed: taken up");
+            tracing::info!("harvest.toml changed: the new settings are in force");
             self.steer(now);
         }
     }
@@ -102,7 +102,7 @@ impl Harvest {
     pub(super) fn steer(&mut self, now: Timestamp) {
         match self.helm.course(&self.state.rows) {
             Ok(course) => self.set_course(course, now),
-            Err(why) => tracing::warn!("the crawl goes on as before: {why}"),
+            Err(why) => tracing::warn!("the crawl continues with the old settings: {why}"),
         }
     }
 

@@ -12,6 +12,7 @@ use model::{
 };
 use seeder::{Blocks, SpiderRules, UrlForm};
 use simweb::{LogOptions, SimFetcher, SimResolver, SimWeb, WebOptions};
+use store::control::Command;
 
 use super::*;
 use crate::pipeline::{
@@ -208,12 +209,12 @@ fn a_seed_that_comes_while_the_crawl_runs_takes_the_normal_form_of_the_collectio
     let form = UrlForm::new(form, Vec::new(), Vec::new());
     let rules = SpiderRules { form, ..SpiderRules::default() };
     harvest.spiders.set(Spider { rules, ..spider(&[]) });
-    let outcome = harvest.seed(&["http://a.example/?utm_source=x".to_owned()], &[], None);
-    assert_eq!(outcome, store::control::Outcome::seeds(1, Vec::new()));
-    let Ok(Order::Settle(share)) = orders.try_recv().map(|order| *order) else {
-        panic!("nothing is settled")
+    harvest.seed(1, &["http://a.example/?utm_source=x".to_owned()], &[], None);
+    let Ok(Order::Apply(apply)) = orders.try_recv().map(|order| *order) else {
+        panic!("nothing is written down")
     };
-    assert_eq!(share.candidates[0].url.as_str(), "http://a.example/");
+    let Command::Seed { seeds, .. } = &apply.command else { panic!("{:?}", apply.command) };
+    assert_eq!((apply.request, &*seeds[0].url), (Some(1), "http://a.example/"));
 }
 
 #[test]

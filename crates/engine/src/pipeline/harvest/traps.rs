@@ -12,7 +12,9 @@ use seeder::traps::{
     unwanted::{self, Turn},
 };
 
-use super::{Harvest, refusals};
+use store::control::Command;
+
+use super::{Harvest, TrapChange, refusals};
 use crate::pipeline::messages::{Order, Settle};
 
 /// Lifts of one crawl, typed by people; those of the last hour would do.
@@ -22,9 +24,12 @@ impl Harvest {
     /// The site came in hand.
     pub(super) fn begin_watch(&mut self, site: &SiteKey) {
         let Some(held) = self.state.hand.get(site) else { return };
-        let lifts = self.state.lifts.iter().filter(|(lifted, _)| lifted == site.as_str());
-        for (_, pattern) in lifts {
-            held.traps.lift(pattern.as_deref());
+        let changes = self.state.lifts.iter().filter(|change| change.site == site.as_str());
+        for TrapChange { pattern, watch, .. } in changes {
+            match watch {
+                true => drop(held.traps.urls.watch_again(pattern.as_deref())),
+                false => drop(held.traps.lift(pattern.as_deref())),
+            }
         }
         self.spiders.stops.set(site, &held.traps.urls, held.watch.remembered());
     }
@@ -129,7 +134,11 @@ impl Harvest {
         let mut own = None;
         for candidate in links {
             if self.is_sent_round(page, &candidate) {
-                share.sightings.push(Sighting::at(&page.url, Hazard::SessionIds, Measure::Mended));
+                share.sightings.push(Sighting::at(
+                    &page.url,
+                    Hazard::SessionIds,
+                    Measure::Corrected,
+                ));
                 continue;
             }
             let (url, redirected) = (candidate.url.clone(), candidate.hops > 0);
@@ -316,9 +325,7 @@ impl Harvest {
     /// Somebody says that a trap is none: in force from here on, and written down by the writer.
     pub(super) fn lift_trap(&mut self, request: i64, site: String, pattern: Option<String>) {
         let key = SiteKey::stored(&site);
-        if self.state.lifts.len() < LIFTS_MAX {
-            self.state.lifts.push((site.clone(), pattern.clone()));
-        }
+        self.note_change(&site, pattern.as_deref(), false);
         // The pages on which refused links stand are read again: all that are known, not those written down so far.
         let now = self.clock.now();
         if let Some(held) = self.state.hand.get(&key) {
@@ -327,11 +334,25 @@ impl Harvest {
             self.settle(Settle { deltas, busy, ..Settle::default() });
         }
         self.begin_watch(&key);
-        self.order(Order::LiftTrap(request, site, pattern));
+        self.apply(Some(request), Command::LiftTrap { site, pattern });
         // Of a site in hand, the store is asked for them.
         self.workbench.expect_more(&key, 0, now);
         // What is judged again may be due now.
         self.state.check_at = Some(self.clock.now());
+    }
+
+    /// What was lifted may be stopped again.
+    pub(super) fn watch_trap(&mut self, request: i64, site: String, pattern: Option<String>) {
+        self.note_change(&site, pattern.as_deref(), true);
+        self.begin_watch(&SiteKey::stored(&site));
+        self.apply(Some(request), Command::WatchTrap { site, pattern });
+    }
+
+    fn note_change(&mut self, site: &str, pattern: Option<&str>, watch: bool) {
+        if self.state.lifts.len() < LIFTS_MAX {
+            let (site, pattern) = (site.to_owned(), pattern.map(str::to_owned));
+            self.state.lifts.push(TrapChange { site, pattern, watch });
+        }
     }
 }
 

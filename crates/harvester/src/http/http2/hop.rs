@@ -186,10 +186,10 @@ impl Hop<'_> {
         }
         if self.late(cx, due) {
             let detail = match Instant::now() >= self.end {
-                true => format!("no whole head within the {:?} for all", self.limits.total),
+                true => format!("no complete headers within {:?}", self.limits.total),
                 false => format!("no answer within {:?}", self.limits.first_byte),
             };
-            let met = Some(Met::new(Hazard::Silent, Measure::Cut));
+            let met = Some(Met::new(Hazard::NoResponse, Measure::Truncated));
             let late = failure(FailureKind::Timeout, detail);
             return Poll::Ready(HopFailure { met, ..late });
         }
@@ -217,13 +217,13 @@ impl Hop<'_> {
             return hung_up(&format!("the server ended the connection: {error}"));
         }
         if error.is_reset() && error.is_remote() {
-            let detail = format!("the server broke the answer off: {error}");
+            let detail = format!("the server broke off the response: {error}");
             return failure(FailureKind::Reset, detail);
         }
         let what = game(error).unwrap_or("frames out of order");
         HopFailure {
             met: Some(abuse(what)),
-            ..bad_http(format!("the answer is not good HTTP/2: {error}"))
+            ..bad_http(format!("the response is not valid HTTP/2: {error}"))
         }
     }
 

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::server::*;
-use crate::http::{AuthScheme, Credential, HttpFetcher, HttpProfile};
+use crate::http::{AuthScheme, Credential, HttpFetcher, HttpProfile, NamesBy};
 
 const OTHER: SpiderId = SpiderId(2);
 
@@ -193,14 +193,14 @@ async fn a_socks_proxy_is_told_names_or_addresses_as_its_scheme_says() {
     let server = Server::always(vec![ok("by socks")]).await;
     let (proxy, asked) = socks_to(server.address).await;
     let names = through(&format!("socks5h://me:pw@{proxy}"));
-    assert!(names.proxied(SpiderId(1)));
+    assert!(names.names_by(SpiderId(1)) == NamesBy::ProxyAlone);
     let exchange = get(&names, "http://far.example/a").await.unwrap();
     assert_eq!((&exchange.body[..], exchange.address), (&b"by socks"[..], None));
     assert!(server.requests()[0].starts_with("GET /a HTTP/1.1\r\nHost: far.example\r\n"));
     assert_eq!(asked.lock().unwrap()[0][3..], [&[3, 11][..], b"far.example", &[0, 80]].concat());
 
     let addresses = through(&format!("socks5://me:pw@{proxy}"));
-    assert!(!addresses.proxied(SpiderId(1)));
+    assert!(addresses.names_by(SpiderId(1)) == NamesBy::Us);
     let mut by_address = request("http://far.example:81/a", limits());
     by_address.addresses = vec!["10.0.0.1".parse().unwrap(), "127.0.0.9".parse().unwrap()];
     let exchange = addresses.fetch(by_address).await.unwrap();

@@ -63,12 +63,12 @@ async fn what_is_wrong_with_a_head_has_a_name() {
     let drip = (0..200).flat_map(|_| [send("A"), Act::Wait(10)]);
     let slow_head: Vec<Act> = [send("HTTP/1.1 200 OK\r\n")].into_iter().chain(drip).collect();
     let bit_by_bit = "HTTP/1.1 200".bytes().flat_map(|b| [Act::Wait(100), send([b])]).collect();
-    let _ = check("byte by byte", bit_by_bit, Hazard::SlowAnswer, Measure::Cut).await;
-    let slow = check("slow loris", slow_head, Hazard::SlowAnswer, Measure::Cut).await;
+    let _ = check("byte by byte", bit_by_bit, Hazard::SlowResponse, Measure::Truncated).await;
+    let slow = check("slow loris", slow_head, Hazard::SlowResponse, Measure::Truncated).await;
     assert_eq!(slow.unwrap_err().kind, FailureKind::Timeout);
-    let _ = check("silent", vec![Act::Stall], Hazard::Silent, Measure::Cut).await;
+    let _ = check("no-response", vec![Act::Stall], Hazard::NoResponse, Measure::Truncated).await;
     let late = vec![Act::Wait(200), ok("x")];
-    let late = check("late", late, Hazard::SlowAnswer, Measure::Noted).await;
+    let late = check("late", late, Hazard::SlowResponse, Measure::Noted).await;
     assert_eq!(late.unwrap().body, "x".as_bytes());
 
     let line = vec![send(format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(1 << 20))), Act::Stall];
@@ -87,7 +87,8 @@ async fn what_is_wrong_with_a_head_has_a_name() {
     let differing = vec![send("HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nx")];
     let _ = check("differing", differing, Hazard::BadLength, Measure::Refused).await;
     let nonsense = vec![send("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nall"), Act::Close];
-    let nonsense = check("nonsense", nonsense, Hazard::BadLength, Measure::Mended).await.unwrap();
+    let nonsense =
+        check("nonsense", nonsense, Hazard::BadLength, Measure::Corrected).await.unwrap();
     assert_eq!(nonsense.body, "all".as_bytes());
     assert!(nonsense.response_head.windows(15).any(|text| text == b"Content-Length:"));
     let both = vec![send(
@@ -123,17 +124,17 @@ async fn what_is_wrong_with_a_body_has_a_name() {
         send(format!("3e8\r\n{}\r\n", "x".repeat(1_000)).repeat(300)),
         Act::Stall,
     ];
-    let endless = check("endless", endless, Hazard::EndlessBody, Measure::Cut).await.unwrap();
+    let endless = check("endless", endless, Hazard::EndlessBody, Measure::Truncated).await.unwrap();
     assert_eq!(endless.stopped, Some(Stopped::Length));
     let long = coded("gzip", &gzip(&(0..40_000u32).flat_map(u32::to_le_bytes).collect::<Vec<_>>()));
-    let _ = check("large", long, Hazard::LargeBody, Measure::Cut).await;
+    let _ = check("large", long, Hazard::LargeBody, Measure::Truncated).await;
 
     let good = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood";
     let twice = vec![send(format!("{good}{good}"))];
-    let twice = check("twice", twice, Hazard::ExtraAnswer, Measure::Refused).await.unwrap();
+    let twice = check("twice", twice, Hazard::UnexpectedResponse, Measure::Refused).await.unwrap();
     assert_eq!(twice.body, "good".as_bytes());
     let short = vec![send(format!("{good} and more")), Act::Close];
-    let short = check("short", short, Hazard::BadLength, Measure::Cut).await.unwrap();
+    let short = check("short", short, Hazard::BadLength, Measure::Truncated).await.unwrap();
     assert_eq!((&short.body[..], &short.wire_body[..]), (&b"good"[..], &b"good"[..]));
     let blank = once(vec![send(format!("{good}\r\n"))]).await;
     assert_eq!(met(&blank), [], "an empty line behind an answer means nothing");
@@ -148,7 +149,7 @@ async fn an_answer_that_comes_while_a_connection_rests_is_named_at_the_next_visi
     assert_eq!(met(&get(&fetcher, &server.url()).await), []);
     tokio::time::sleep(Duration::from_millis(60)).await;
     let next = get(&fetcher, &server.url()).await;
-    assert_eq!(met(&next), [(Hazard::ExtraAnswer, Measure::Refused)]);
+    assert_eq!(met(&next), [(Hazard::UnexpectedResponse, Measure::Refused)]);
     assert_eq!(next.unwrap().body, "good".as_bytes());
 }
 
@@ -164,13 +165,23 @@ async fn what_is_wrong_with_a_coding_has_a_name() {
     let nested = (0..10).fold(b"ten".to_vec(), |body, _| gzip(&body));
     let ten = ["gzip"; 10].join(", ");
     for (name, acts, hazard, measure) in [
-        ("cut", coded("gzip", &whole[..whole.len() / 2]), Hazard::BrokenCoding, Measure::Cut),
-        ("sum", coded("gzip", &wrong_sum), Hazard::BrokenCoding, Measure::Cut),
-        ("plain", coded("gzip", text.as_bytes()), Hazard::BrokenCoding, Measure::Mended),
-        ("plain br", coded("br", b"<html>plain</html>"), Hazard::BrokenCoding, Measure::Cut),
-        ("junk", coded("gzip", &junk), Hazard::BrokenCoding, Measure::Mended),
-        ("nested", coded(&ten, &nested), Hazard::NestedCoding, Measure::Refused),
-        ("three", coded("br, gzip, zstd", &nested), Hazard::NestedCoding, Measure::Refused),
+        (
+            "cut",
+            coded("gzip", &whole[..whole.len() / 2]),
+            Hazard::BrokenEncoding,
+            Measure::Truncated,
+        ),
+        ("sum", coded("gzip", &wrong_sum), Hazard::BrokenEncoding, Measure::Truncated),
+        ("plain", coded("gzip", text.as_bytes()), Hazard::BrokenEncoding, Measure::Corrected),
+        (
+            "plain br",
+            coded("br", b"<html>plain</html>"),
+            Hazard::BrokenEncoding,
+            Measure::Truncated,
+        ),
+        ("junk", coded("gzip", &junk), Hazard::BrokenEncoding, Measure::Corrected),
+        ("nested", coded(&ten, &nested), Hazard::NestedEncoding, Measure::Refused),
+        ("three", coded("br, gzip, zstd", &nested), Hazard::NestedEncoding, Measure::Refused),
         ("window", coded("zstd", &large_window), Hazard::LargeWindow, Measure::Refused),
         ("br window", coded("br", &[0x11, 0x1e, 0, 0, 0]), Hazard::LargeWindow, Measure::Refused),
     ] {
@@ -180,7 +191,7 @@ async fn what_is_wrong_with_a_coding_has_a_name() {
             sent.ends_with(&exchange.entity) && !exchange.entity.is_empty(),
             "{name}: as it came"
         );
-        if measure == Measure::Mended {
+        if measure == Measure::Corrected {
             assert_eq!((&exchange.body[..], exchange.stopped), (text.as_bytes(), None), "{name}");
         }
     }
@@ -198,7 +209,7 @@ async fn bombs_of_every_coding_are_cut_and_named() {
     ] {
         let within = FetchLimits { body_bytes_max: 2 << 20, ..limits() };
         let outcome = once_within(coded(coding, &bomb), within).await;
-        assert_eq!(met(&outcome), [(Hazard::DecompressionBomb, Measure::Cut)], "{coding}");
+        assert_eq!(met(&outcome), [(Hazard::DecompressionBomb, Measure::Truncated)], "{coding}");
         let exchange = outcome.unwrap();
         assert_eq!(exchange.stopped, Some(Stopped::Length), "{coding}");
         assert!(exchange.body.len() <= 2 << 20, "{coding}");

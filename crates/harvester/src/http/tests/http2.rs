@@ -442,7 +442,7 @@ async fn without_a_whole_head_it_is_a_failure_in_time() {
         let failure = hostile(acts).await.unwrap_err();
         assert!(kinds.contains(&failure.kind), "{name}: {:?} {}", failure.kind, failure.detail);
         let hazard = match name {
-            "silence" => Some(Hazard::Silent),
+            "silence" => Some(Hazard::NoResponse),
             "hung up" | "go away" | "reset" | "refused" => None,
             "interim answers" => Some(Hazard::InterimFlood),
             "large head" => Some(Hazard::HeaderFlood),

@@ -71,7 +71,7 @@ async fn mistrust_is_said_in_plain_words() {
         assert_eq!(failure.kind, FailureKind::Tls);
         assert_eq!(failure.address, Some(server.ip()));
         let met = failure.met.unwrap();
-        assert_eq!(met.hazard, model::Hazard::TlsTrouble);
+        assert_eq!(met.hazard, model::Hazard::TlsError);
         let last = met.what.split(' ').next_back().unwrap();
         assert!(failure.detail.ends_with(last), "{}: {}", met.what, failure.detail);
         failure.detail
@@ -119,7 +119,7 @@ async fn what_is_not_tls_is_a_tls_failure_and_a_stalled_handshake_ends_in_time()
     short.limits = Arc::new(limits);
     let failure = fetcher().fetch(short).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::ConnectTimeout, "{}", failure.detail);
-    assert_eq!(failure.met.unwrap().hazard, model::Hazard::TlsTrouble);
+    assert_eq!(failure.met.unwrap().hazard, model::Hazard::TlsError);
 }
 
 #[tokio::test]

@@ -8,19 +8,27 @@ use std::{fmt::Write, path::Path};
 
 use harvester::clock::RealClock;
 use model::{Clock, Timestamp};
+use store::census::Census;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::{Asked, Told};
-use crate::results::write_markup;
+use super::word_count;
+use crate::{cli::ChangesArgs, results::write_markup};
+use collection::changes::ChangeRow;
 use config::{failure::Failure, times};
 
-pub fn write(asked: &Asked<'_>, entries: &[Told], path: &Path) -> Result<(), Failure> {
-    write_markup(path, &feed(asked, entries)?)
+pub fn write(
+    census: &Census,
+    args: &ChangesArgs,
+    rows: &[ChangeRow],
+    path: &Path,
+) -> Result<(), Failure> {
+    let began = census.began()?.unwrap_or_default();
+    write_markup(path, &feed(began, args, rows))
 }
 
-fn feed(asked: &Asked<'_>, entries: &[Told]) -> Result<String, Failure> {
-    let began = asked.census.began()?.unwrap_or_default();
-    let (spider, site) = (asked.args.spider.as_deref(), asked.args.site.as_deref());
+/// `began`: when the collection did.
+fn feed(began: Timestamp, args: &ChangesArgs, rows: &[ChangeRow]) -> String {
+    let (spider, site) = (args.spider.as_deref(), args.site.as_deref());
     let name = format!("feed\n{}\n{spider:?}\n{site:?}", began.0);
     let subject = match (spider, site) {
         (None, None) => String::new(),
@@ -28,7 +36,7 @@ fn feed(asked: &Asked<'_>, entries: &[Told]) -> Result<String, Failure> {
         (None, Some(site)) => format!(" on {site}"),
         (Some(spider), Some(site)) => format!(" of spider {spider} on {site}"),
     };
-    let newest = entries.iter().map(|told| told.entry.at).max();
+    let newest = rows.iter().map(|row| row.at).max();
     let updated = newest.unwrap_or_else(|| RealClock::new().now());
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n\
@@ -41,20 +49,19 @@ fn feed(asked: &Asked<'_>, entries: &[Told]) -> Result<String, Failure> {
         env!("CARGO_PKG_VERSION"),
     );
     // Newest first, as readers of feeds have it.
-    for told in entries.iter().rev() {
-        write_entry(&mut text, told);
+    for row in rows.iter().rev() {
+        write_entry(&mut text, row);
     }
     text.push_str("</feed>\n");
-    Ok(text)
+    text
 }
 
-fn write_entry(text: &mut String, told: &Told) {
-    let entry = &told.entry;
-    let name = format!("{}\n{}\n{}", entry.url, told.kind(), entry.at.0);
-    let title = if told.title().is_empty() { &entry.url } else { told.title() };
-    let (kind, at) = (told.kind(), moment(entry.at));
-    let mut summary = format!("{kind} at {at}, status {}", entry.status);
-    if let Some(count) = told.count() {
+fn write_entry(text: &mut String, row: &ChangeRow) {
+    let (kind, at) = (row.kind.word(), moment(row.at));
+    let name = format!("{}\n{kind}\n{}", row.url, row.at.0);
+    let title = if row.title.is_empty() { &row.url } else { &row.title };
+    let mut summary = format!("{kind} at {at}, status {}", row.status);
+    if let Some(count) = word_count(row) {
         let _ = write!(summary, ", {count}");
     }
     let _ = write!(
@@ -65,7 +72,7 @@ fn write_entry(text: &mut String, told: &Told) {
         uuid(&name),
         capital(kind),
         escaped(title),
-        escaped(&entry.url),
+        escaped(&row.url),
         escaped(&summary),
     );
 }

@@ -1,26 +1,27 @@
-//! `report adaptation` is table 2 of Bouras et al.: how often pages changed in their last ten visits, how often those below them, and how the time between
-//! visits has followed.
+//! `report adaptation`: how often pages changed, and how the time between visits has followed.
 
 use std::{fmt::Write, time::Duration};
 
-use serde_json::{Value, json};
-use store::{
-    census::Census,
-    collection::Collection,
-    history::{Adaptation, AdaptationFilter},
-};
+use model::printable;
+use store::{census::Census, collection::Collection, history::AdaptationFilter};
 
 use super::super::{Context, decisions::known_site, spider};
-use crate::{cli::AdaptationArgs, terminal::print};
+use crate::{
+    cli::AdaptationArgs,
+    terminal::{print, print_json},
+};
+use collection::{
+    listing::Listing,
+    reports::{AdaptationRow, adaptation},
+};
 use config::{
     amounts::number,
     failure::{Exit, Failure},
     times,
 };
-use model::{fit, printable};
 
-/// Of a URL, so that a line fits a hundred columns; the end tells pages of a site apart.
-const URL_WIDTH: usize = 43;
+/// Of a URL, so that a line fits 80 columns; the end tells pages of a site apart.
+const URL_WIDTH: usize = 36;
 
 pub fn run(context: &Context, args: &AdaptationArgs) -> Result<Exit, Failure> {
     let census = Census::open(&Collection::open(&context.folder)?)?;
@@ -30,90 +31,98 @@ pub fn run(context: &Context, args: &AdaptationArgs) -> Result<Exit, Failure> {
         site: args.site.as_deref().map(|site| known_site(&census, site)).transpose()?,
         all: args.pages,
     };
-    let rows = census.adaptation(&filter, args.limit)?;
+    let report = adaptation(&census, &filter, args.limit)?;
     if context.json {
-        let rows: Vec<Value> = rows.iter().map(row_json).collect();
-        print(&format!("{:#}\n", Value::from(rows)))?;
-    } else if rows.is_empty() {
-        context.say("no page of that kind was visited");
+        print_json(&report)?;
+    } else if report.rows.is_empty() {
+        context.say(if args.pages { "no page was visited yet" } else { "no seed was visited yet" });
     } else {
-        print(&table(&rows, args))?;
+        print(&table(&report, args.pages))?;
     }
     Ok(Exit::Done)
 }
 
-fn table(rows: &[Adaptation], args: &AdaptationArgs) -> String {
+fn table(report: &Listing<AdaptationRow>, pages: bool) -> String {
+    let what = if pages { "page" } else { "seed" };
     let mut text = format!(
-        "{:<URL_WIDTH$}  {:>6}  {:>7}  {:>8}  {:>6}  {:>8}  {:>8}\n{:<URL_WIDTH$}  {:>6}  {:>7}  {:>8}  {:>6}  {:>8}  {:>8}\n",
-        "",
-        "",
-        "changed",
-        "internal",
-        "",
-        "visited",
-        "every",
-        if args.pages { "page" } else { "seed" },
-        "links",
-        "last 10",
-        "changed",
-        "fr_max",
-        "before",
-        "now",
+        "{:URL_WIDTH$}  {:>8}  {:>6}  {:>6}  {:>14}\n\
+         {what:<URL_WIDTH$}  {:>8}  {:>6}  {:>6}  {:>6}  {:>6}\n",
+        "", "changed", "pages", "", "visited every", "last 10", "below", "links", "before", "now",
     );
-    for row in rows {
-        let links = u64::from(row.links_internal) + u64::from(row.links_external);
+    for row in &report.rows {
         let _ = writeln!(
             text,
-            "{:<URL_WIDTH$}  {:>6}  {:>7}  {:>8}  {:>6}  {:>8}  {:>8}",
+            "{:<URL_WIDTH$}  {:>8}  {:>6}  {:>6}  {:>6}  {:>6}",
             shortened(&row.url),
-            number(links),
             format!("{} of {}", row.changes, row.compared),
             share(row),
-            if row.fr_max == 0 { "-".to_owned() } else { row.fr_max.to_string() },
-            period(row.period_before_ms),
-            period(row.period_now_ms),
+            number(row.links),
+            period(row.before_seconds),
+            period(row.now_seconds),
         );
     }
-    if rows.len() as u64 >= u64::from(args.limit) {
+    if report.total.is_none() {
         let _ = writeln!(text, "… there may be more: --limit N");
     }
     text
 }
 
+/// The beginning and the end: as many columns as there are.
 fn shortened(url: &str) -> String {
     let url = printable(url);
     let count = url.chars().count();
     if count <= URL_WIDTH {
         return url.into_owned();
     }
-    let end: String = url.chars().skip(count - URL_WIDTH / 2).collect();
-    let start = fit(&url, URL_WIDTH - end.chars().count()).into_owned();
-    format!("{start}{end}")
+    let half = (URL_WIDTH - 1) / 2;
+    let end: String = url.chars().skip(count - half).collect();
+    let start: String = url.chars().take(URL_WIDTH - 1 - half).collect();
+    format!("{start}…{end}")
 }
 
-/// Of the comparisons of internal pages, those that showed a change.
-fn share(row: &Adaptation) -> String {
-    match row.internal_compared {
+/// Of the comparisons of pages below it, those that showed a change.
+fn share(row: &AdaptationRow) -> String {
+    match row.below_compared {
         0 => "-".to_owned(),
-        all => format!("{:.0} %", row.internal_changes as f64 * 100.0 / all as f64),
+        all => format!("{:.0} %", row.below_changes as f64 * 100.0 / all as f64),
     }
 }
 
-fn period(ms: Option<u64>) -> String {
-    ms.map_or_else(|| "-".to_owned(), |ms| times::span(Duration::from_millis(ms)))
+fn period(seconds: Option<f64>) -> String {
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.map_or_else(|| "-".to_owned(), times::span)
 }
 
-fn row_json(row: &Adaptation) -> Value {
-    let seconds = |ms: Option<u64>| ms.map(|ms| ms as f64 / 1_000.0);
-    json!({
-        "url": row.url, "spider": row.spider, "seed": row.seed, "state": row.state,
-        "links": u64::from(row.links_internal) + u64::from(row.links_external),
-        "links_internal": row.links_internal, "links_external": row.links_external,
-        "visits": row.visits, "compared": row.compared, "changes": row.changes,
-        "internal_pages": row.internal_pages, "internal_compared": row.internal_compared,
-        "internal_changes": row.internal_changes, "fr_max": row.fr_max,
-        "period_before_seconds": seconds(row.period_before_ms),
-        "period_now_seconds": seconds(row.period_now_ms),
-        "visited": row.visited.map(times::iso), "due": row.due.map(times::iso),
-    })
+#[cfg(test)]
+mod tests {
+    use model::PageState;
+
+    use super::*;
+
+    #[test]
+    fn lines_fit_a_terminal() {
+        let row = AdaptationRow {
+            url: format!("https://example.org/{}", "long/".repeat(40)),
+            spider: "default".to_owned(),
+            seed: true,
+            state: PageState::Fetched,
+            links: 1_234,
+            links_internal: 1_000,
+            links_external: 234,
+            visits: 99,
+            compared: 10,
+            changes: 10,
+            below_pages: 10_000,
+            below_compared: 100_000,
+            below_changes: 100_000,
+            cycles: Some(2),
+            before_seconds: Some(365.0 * 86_400.0),
+            now_seconds: Some(7_100.0),
+            visited: None,
+            due: None,
+        };
+        let text = table(&Listing { total: None, rows: vec![row], next: None }, true);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains("10 of 10   100 %"), "{text}");
+    }
 }

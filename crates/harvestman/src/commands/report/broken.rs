@@ -4,7 +4,6 @@ use std::{borrow::Cow, fmt::Write};
 
 use harvester::clock::RealClock;
 use model::{Clock, Timestamp, fit, printable};
-use serde_json::{Value, json};
 use store::{
     census::{BrokenFilter, Census},
     collection::Collection,
@@ -13,14 +12,14 @@ use store::{
 use super::super::{
     Context,
     decisions::known_site,
-    links::{ANCHOR_WIDTH, IndexNotices, URL_WIDTH, rows_json, status_text},
+    links::{ANCHOR_WIDTH, IndexNotices, URL_WIDTH, status_text},
 };
 use crate::{
     cli::BrokenArgs,
     csv::{not_with_json, write_row},
-    terminal::print,
+    terminal::{print, print_json},
 };
-use collection::links::{BrokenPage, BrokenPages, broken};
+use collection::links::{BrokenPage, BrokenPages, BrokenWanted, broken};
 use config::{
     amounts::{number, some},
     failure::{Exit, Failure},
@@ -39,19 +38,23 @@ pub fn run(context: &Context, args: &BrokenArgs) -> Result<Exit, Failure> {
     let collection = Collection::open(&context.folder)?;
     let census = Census::open(&collection)?;
     let site = args.site.as_deref().map(|site| known_site(&census, site)).transpose()?;
-    let filter = BrokenFilter { site, any: args.any };
+    let wanted = BrokenWanted {
+        filter: BrokenFilter { site, any: args.any },
+        limit: args.limit,
+        after: args.after.clone(),
+        referrers_max: REFERRERS_MAX,
+    };
     let mut notices = IndexNotices::new(context);
-    let progress = &mut |step| notices.step(step);
-    let found = broken(&collection, &census, &filter, args.limit, REFERRERS_MAX, progress)?;
+    let found = broken(&collection, &census, &wanted, &mut |step| notices.step(step))?;
     if context.json {
-        print(&format!("{:#}\n", json(&found)))?;
+        print_json(&found)?;
     } else if args.csv {
         print(&csv(&found))?;
     } else if found.rows.is_empty() {
         context.say("no broken pages");
     } else {
         print(&text(&found, RealClock::new().now()))?;
-        if found.rows.iter().any(|page| page.referrers.more) {
+        if found.rows.iter().any(|page| page.referrers.next.is_some()) {
             context.say("see all pages that link to a URL with: harvestman links URL --in");
         }
     }
@@ -60,12 +63,16 @@ pub fn run(context: &Context, args: &BrokenArgs) -> Result<Exit, Failure> {
 
 fn text(found: &BrokenPages, now: Timestamp) -> String {
     let mut text = some(found.total, "broken page");
-    if found.more {
-        let _ = write!(text, ", {} shown (see --limit)", number(found.rows.len() as u64));
+    let shown = found.rows.len() as u64;
+    if found.total != shown {
+        let _ = write!(text, ", {} shown", number(shown));
     }
     text.push('\n');
     for page in &found.rows {
         write_page(&mut text, page, now);
+    }
+    if let Some(next) = &found.next {
+        let _ = writeln!(text, "\n… more with --limit N, or --after {next}");
     }
     text
 }
@@ -83,7 +90,7 @@ fn write_page(text: &mut String, page: &BrokenPage, now: Timestamp) {
     if let Some(visited) = page.visited {
         let _ = write!(about, "visited {}; ", times::ago(visited, now));
     }
-    let _ = match page.referrers.total {
+    let _ = match page.referrers.total.unwrap_or_default() {
         0 => write!(about, "no page links to it"),
         pages => write!(about, "linked from {}:", some(pages, "page")),
     };
@@ -98,22 +105,11 @@ fn write_page(text: &mut String, page: &BrokenPage, now: Timestamp) {
         );
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    let hidden = page.referrers.total.saturating_sub(page.referrers.rows.len() as u64);
+    let total = page.referrers.total.unwrap_or_default();
+    let hidden = total.saturating_sub(page.referrers.rows.len() as u64);
     if hidden > 0 {
         let _ = writeln!(text, "{:INDENT$}… and {} more", "", number(hidden));
     }
-}
-
-fn json(found: &BrokenPages) -> Value {
-    let row = |page: &BrokenPage| {
-        json!({
-            "url": page.url, "status": page.status, "failure": page.failure, "state": page.state,
-            "since": page.since.map(times::iso), "visited": page.visited.map(times::iso),
-            "referrers": rows_json(&page.referrers),
-        })
-    };
-    let rows: Vec<Value> = found.rows.iter().map(row).collect();
-    json!({ "total": found.total, "rows": rows, "more": found.more })
 }
 
 /// A line for each referrer; one for a page without any.
@@ -133,7 +129,7 @@ fn csv(found: &BrokenPages) -> String {
                 Cow::from(page.state.word()),
                 moment(page.since),
                 moment(page.visited),
-                Cow::from(page.referrers.total.to_string()),
+                Cow::from(page.referrers.total.unwrap_or_default().to_string()),
                 Cow::from(url),
                 Cow::from(anchor),
             ];
@@ -176,9 +172,13 @@ mod tests {
             state: PageState::Failing,
             since: Some(Timestamp(0)),
             visited: Some(Timestamp(0)),
-            referrers: LinkRows { total: 1_234_567, rows: vec![row], more: true },
+            referrers: LinkRows { total: Some(1_234_567), rows: vec![row], next: None },
         };
-        let found = BrokenPages { total: 2, rows: vec![page], more: true };
+        let found = BrokenPages {
+            total: 2,
+            rows: vec![page],
+            next: Some("1-18446744073709551615".to_owned()),
+        };
         let text = text(&found, Timestamp(90_000_000));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains("1,234,566 more") && !text.contains('\u{1b}'), "{text}");

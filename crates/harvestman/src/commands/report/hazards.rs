@@ -2,37 +2,41 @@
 
 use std::fmt::Write;
 
-use model::{Hazard, Measure};
-use serde_json::{Value, json};
-use store::{
-    census::{Census, HazardEntry},
-    collection::Collection,
-};
+use model::{Hazard, fit, printable};
+use store::{census::Census, collection::Collection};
 
 use super::super::{Context, decisions::known_site};
-use crate::{cli::HazardsArgs, terminal::print};
+use crate::{
+    cli::HazardsArgs,
+    terminal::{print, print_json},
+};
+use collection::{
+    listing::Listing,
+    reports::{HazardRow, hazards},
+};
 use config::{
     amounts::{number, some},
     failure::{Exit, Failure},
 };
-use model::printable;
 
 /// Sites named under each hazard in the table; `--json` and `--hazard` have them all.
 const SITES_SHOWN: usize = 3;
+const WIDTH: usize = 80;
+/// Where what is said of a site begins.
+const INDENT: usize = 13;
 
 pub fn run(context: &Context, args: &HazardsArgs) -> Result<Exit, Failure> {
     let hazard = args.hazard.as_deref().map(known_hazard).transpose()?;
     let census = Census::open(&Collection::open(&context.folder)?)?;
     let site = args.site.as_deref().map(|site| known_site(&census, site)).transpose()?;
-    let entries = census.hazards(hazard.map(Hazard::word), site.as_deref(), args.limit)?;
+    let report = hazards(&census, hazard, site.as_deref(), args.limit)?;
     if context.json {
-        let rows: Vec<Value> = entries.iter().map(row_json).collect();
-        print(&format!("{:#}\n", Value::from(rows)))?;
-    } else if entries.is_empty() {
-        context.say("no hazard was met");
+        print_json(&report)?;
+    } else if report.rows.is_empty() {
+        context.say("no hazards");
     } else {
         let shown = if hazard.is_some() || site.is_some() { usize::MAX } else { SITES_SHOWN };
-        print(&listing(&entries, shown, args.limit))?;
+        print(&text(&report, shown))?;
     }
     Ok(Exit::Done)
 }
@@ -41,74 +45,90 @@ fn known_hazard(word: &str) -> Result<Hazard, Failure> {
     Hazard::from_word(word).ok_or_else(|| {
         let known: Vec<&str> = Hazard::ALL.iter().map(|hazard| hazard.word()).collect();
         Failure::usage(
-            format!("{word:?} is no hazard"),
+            format!("there is no hazard {word:?}"),
             format!("give one of {}", known.join(", ")),
         )
     })
 }
 
-/// By hazard, in the order of the list; under each the places where it was met most.
-fn listing(entries: &[HazardEntry], shown: usize, limit: u32) -> String {
+/// By hazard, in the order of the list; under each the sites where it was met most.
+fn text(report: &Listing<HazardRow>, shown: usize) -> String {
     let mut text = String::new();
     for hazard in Hazard::ALL {
-        let met: Vec<&HazardEntry> =
-            entries.iter().filter(|entry| entry.hazard == hazard.word()).collect();
+        let met: Vec<&HazardRow> =
+            report.rows.iter().filter(|row| row.hazard == hazard.word()).collect();
         if met.is_empty() {
             continue;
         }
-        let count: u64 = met.iter().map(|entry| entry.count).sum();
-        let _ = writeln!(text, "{}: {}; {}", hazard.word(), some(count, "time"), hazard.meaning());
-        for entry in met.iter().take(shown) {
-            write_entry(&mut text, entry);
+        let count: u64 = met.iter().map(|row| row.count).sum();
+        let _ = writeln!(text, "{} ({})", hazard.word(), some(count, "time"));
+        let _ = writeln!(text, "  {}", hazard.meaning());
+        for row in met.iter().take(shown) {
+            write_row(&mut text, row);
         }
         if met.len() > shown {
-            let word = hazard.word();
             let more = number((met.len() - shown) as u64);
-            let _ = writeln!(text, "             … and {more} more: --hazard {word}");
+            let _ = writeln!(text, "{:INDENT$}… and {more} more: --hazard {}", "", hazard.word());
         }
     }
-    if entries.len() as u64 >= u64::from(limit) {
+    if report.total.is_none() {
         let _ = writeln!(text, "… there may be more: --limit N");
     }
     text
 }
 
-fn write_entry(text: &mut String, entry: &HazardEntry) {
-    let what = match entry.what.as_str() {
-        "" => String::new(),
-        what => format!(" ({})", printable(what)),
-    };
-    let (count, done) = (number(entry.count), done(&entry.measure));
-    let _ = writeln!(text, "  {count:>9}  {}{what}: {done}", printable(&entry.site));
-    for example in &entry.examples {
-        let _ = writeln!(text, "             {}", printable(example));
+fn write_row(text: &mut String, row: &HazardRow) {
+    let mut site = printable(&row.site).into_owned();
+    if let Some(detail) = &row.detail {
+        let _ = write!(site, " ({})", printable(detail));
     }
-    if entry.hazard == Hazard::Quarantine.word() {
-        let site = printable(&entry.site);
-        let _ = writeln!(text, "             to lift it: harvestman quarantine lift {site}");
+    let count = number(row.count);
+    let _ = writeln!(text, "  {count:>9}  {}", fit(&site, WIDTH - INDENT));
+    let _ = writeln!(text, "{:INDENT$}{}", "", done(&row.action));
+    for example in &row.examples {
+        let _ = writeln!(text, "{:INDENT$}{}", "", fit(&printable(example), WIDTH - INDENT));
     }
-}
-
-/// A measure of a later version is shown by its word.
-fn done(measure: &str) -> &str {
-    match Measure::from_word(measure) {
-        Some(Measure::Noted) => "noted",
-        Some(Measure::Mended) => "put right",
-        Some(Measure::Cut) => "cut short",
-        Some(Measure::Refused) => "refused",
-        Some(Measure::PatternStopped) => "URLs of this pattern are taken no more",
-        Some(Measure::SiteStopped) => {
-            "links on copies, or none at all, are taken (harvestman traps)"
-        }
-        None => measure,
+    if row.hazard == Hazard::Quarantine.word() {
+        let site = printable(&row.site);
+        let _ = writeln!(text, "{:INDENT$}release: harvestman quarantine lift {site}", "");
     }
 }
 
-fn row_json(entry: &HazardEntry) -> Value {
-    let meaning = Hazard::from_word(&entry.hazard).map(Hazard::meaning);
-    json!({
-        "hazard": entry.hazard, "meaning": meaning, "site": entry.site, "what": entry.what,
-        "measure": entry.measure, "count": entry.count, "examples": entry.examples,
-        "first": config::times::iso(entry.first), "last": config::times::iso(entry.last),
-    })
+/// An action of a later version is shown by its word.
+fn done(action: &str) -> &str {
+    match action {
+        "noted" => "recorded only",
+        "corrected" => "corrected",
+        "truncated" => "the rest was not read",
+        "refused" => "refused",
+        "pattern-stopped" => "no more URLs of this pattern (see harvestman traps)",
+        "site-stopped" => "no more URLs of this site (see harvestman traps)",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn lines_fit_a_terminal_and_every_hazard_is_explained() {
+        let row = |hazard: &Hazard| HazardRow {
+            hazard: hazard.word().to_owned(),
+            meaning: Some(hazard.meaning()),
+            site: format!("{}.example.org", "long".repeat(10)),
+            detail: Some("/a/very/long/pattern/of/urls/*?with=*&many=*&parameters=*".to_owned()),
+            action: "pattern-stopped".to_owned(),
+            count: 1_234_567,
+            examples: vec![format!("https://example.org/{}", "long/".repeat(40))],
+            first: Timestamp(0),
+            last: Timestamp(0),
+        };
+        let rows = Hazard::ALL.iter().map(row).collect();
+        let text = text(&Listing { total: None, rows, next: None }, 3);
+        let long = |line: &&str| line.chars().count() > 80 && !line.contains("quarantine lift");
+        assert_eq!(text.lines().find(long), None);
+    }
 }

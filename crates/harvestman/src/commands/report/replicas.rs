@@ -1,31 +1,37 @@
-//! `report mirrors`: sites with the same content, by one of VN's heuristics, with the evidence and how far each
-//! heuristic is to be trusted.
+//! `report mirrors`: sites with the same content, with the evidence and how far it is to be trusted.
 
 use std::fmt::Write;
 
-use seeder::{Comparison, Heuristic, Standing, Trust};
-use serde_json::{Value, json};
+use model::{fit, printable};
+use seeder::Heuristic;
 use store::{census::Census, collection::Collection};
 
 use super::super::Context;
-use crate::{cli::ReplicaReportArgs, terminal::print};
-use collection::replicas::{Found, Group, LISTED_BY, find};
+use crate::{
+    cli::ReplicaReportArgs,
+    terminal::{print, print_json},
+};
+use collection::{
+    replicas::LISTED_BY,
+    reports::{Mirror, Mirrors, mirrors},
+};
 use config::{
-    amounts::some,
+    amounts::{number, some},
     failure::{Exit, Failure},
 };
-use model::printable;
+
+const WIDTH: usize = 80;
 
 pub fn run(context: &Context, args: &ReplicaReportArgs) -> Result<Exit, Failure> {
     let heuristic = args.heuristic.as_deref().map_or(Ok(LISTED_BY), known)?;
     let census = Census::open(&Collection::open(&context.folder)?)?;
-    let found = find(&census, heuristic)?;
+    let report = mirrors(&census, heuristic)?;
     if context.json {
-        print(&format!("{:#}\n", as_json(heuristic, &found)))?;
-    } else if found.groups.is_empty() {
-        context.say(&format!("no sites with the same content ({})", heuristic.word()));
+        print_json(&report)?;
+    } else if report.rows.is_empty() {
+        context.say(&format!("no mirrors: no two sites have {}", meaning(heuristic)));
     } else {
-        print(&as_text(heuristic, &found, args.limit as usize))?;
+        print(&text(heuristic, &report, args.limit as usize))?;
     }
     Ok(Exit::Done)
 }
@@ -34,80 +40,66 @@ fn known(word: &str) -> Result<Heuristic, Failure> {
     Heuristic::from_word(word).ok_or_else(|| {
         let words: Vec<&str> = Heuristic::ALL.iter().map(|heuristic| heuristic.word()).collect();
         let advice = format!("give one of {}", words.join(", "));
-        Failure::usage(format!("{word:?} is no heuristic"), advice)
+        Failure::usage(format!("there is no heuristic {word:?}"), advice)
     })
 }
 
-fn as_text(heuristic: Heuristic, found: &Found, limit: usize) -> String {
-    let replicas: usize = found.groups.iter().map(|group| group.replicas.len()).sum();
-    let Trust { paper_precision, .. } = heuristic.trust();
+/// What two mirrors have in common.
+fn meaning(heuristic: Heuristic) -> &'static str {
+    match heuristic {
+        Heuristic::SameHome => "the same home page",
+        Heuristic::SameHomeAnd1Doc => "the same home page and another page in common",
+        Heuristic::Dups60 => "60 % of their pages in common",
+        Heuristic::Dups80 => "80 % of their pages in common",
+        Heuristic::Dups100 => "all their pages in common",
+    }
+}
+
+fn text(heuristic: Heuristic, report: &Mirrors, limit: usize) -> String {
+    let mirrors: usize = report.rows.iter().map(|group| group.mirrors.len()).sum();
     let mut text = format!(
-        "{} of {} by {}; of 100 such pairs {paper_precision} still held after 98 days in VN's study \
-         of the Portuguese web\n",
-        some(replicas as u64, "mirror"),
-        some(found.groups.len() as u64, "site"),
-        heuristic.word(),
+        "{} of {}: {}\n(in a study of the web 98 days apart, {:.0} % of such pairs stayed the same)\n",
+        some(mirrors as u64, "mirror"),
+        some(report.total, "site"),
+        meaning(heuristic),
+        report.precision.published,
     );
-    for group in found.groups.iter().take(limit) {
-        let _ = writeln!(text, "{}{}", printable(&group.original.key), seeded(&group.original));
-        for (replica, comparison) in &group.replicas {
-            write_replica(&mut text, replica, comparison);
+    for group in report.rows.iter().take(limit) {
+        let _ = writeln!(text, "\n{}", named(&group.site, group.seed, WIDTH));
+        for mirror in &group.mirrors {
+            write_mirror(&mut text, mirror);
         }
     }
-    if found.groups.len() > limit {
-        let more = some((found.groups.len() - limit) as u64, "more group");
-        let _ = writeln!(text, "… and {more}: --limit N");
+    if report.rows.len() > limit {
+        let more = some((report.rows.len() - limit) as u64, "more site");
+        let _ = writeln!(text, "\n… and {more}: --limit N");
     }
-    if found.cut {
-        text.push_str("… there was more than could be looked at\n");
+    if report.cut {
+        text.push_str("\n… there are more: not all sites could be compared\n");
     }
     text
 }
 
-fn write_replica(text: &mut String, replica: &Standing, comparison: &Comparison) {
-    let Comparison { seen, compared, same } = comparison;
-    let home = if seen.home { "same home page" } else { "other home page" };
-    let fold = if comparison.may_fold() && !replica.seeded { ", may be folded" } else { "" };
+fn write_mirror(text: &mut String, mirror: &Mirror) {
+    let _ = writeln!(text, "  {}", named(&mirror.site, mirror.seed, WIDTH - 2));
+    let home = if mirror.same_home { "same home page" } else { "other home page" };
     let _ = writeln!(
         text,
-        "  = {}{}: {home}, {} equal contents ({} and {}), {same} of {compared} paths equal{fold}",
-        printable(&replica.key),
-        seeded(replica),
-        seen.equal,
-        seen.contents.0,
-        seen.contents.1,
+        "      {home}; {} of {} paths have the same content",
+        number(u64::from(mirror.paths_same)),
+        number(u64::from(mirror.paths_compared)),
+    );
+    let _ = writeln!(
+        text,
+        "      {} in common, of {} and {}{}",
+        some(u64::from(mirror.contents_same), "content"),
+        number(u64::from(mirror.contents_original)),
+        number(u64::from(mirror.contents)),
+        if mirror.may_be_folded { "; may be folded" } else { "" },
     );
 }
 
-fn seeded(site: &Standing) -> &'static str {
-    if site.seeded { " (named by a seed)" } else { "" }
-}
-
-fn as_json(heuristic: Heuristic, found: &Found) -> Value {
-    let trust = heuristic.trust();
-    let groups: Vec<Value> = found.groups.iter().map(group_json).collect();
-    json!({
-        "heuristic": heuristic.word(), "cut": found.cut,
-        "precision": { "paper": trust.paper_precision, "simulated": trust.simulated_precision },
-        "coverage": { "paper": trust.paper_coverage, "simulated": trust.simulated_coverage },
-        "groups": groups,
-    })
-}
-
-fn group_json(group: &Group) -> Value {
-    let replicas: Vec<Value> = group
-        .replicas
-        .iter()
-        .map(|(site, comparison)| {
-            json!({
-                "site": site.key, "seeded": site.seeded, "same_home": comparison.seen.home,
-                "equal_contents": comparison.seen.equal,
-                "contents": [comparison.seen.contents.0, comparison.seen.contents.1],
-                "paths_compared": comparison.compared, "paths_equal": comparison.same,
-                "share": comparison.share(),
-                "may_be_folded": comparison.may_fold() && !site.seeded,
-            })
-        })
-        .collect();
-    json!({ "original": group.original.key, "seeded": group.original.seeded, "mirrors": replicas })
+fn named(site: &str, seed: bool, width: usize) -> String {
+    let seed = if seed { " (seed)" } else { "" };
+    format!("{}{seed}", fit(&printable(site), width - seed.len()))
 }

@@ -129,7 +129,7 @@ fn the_hazard_is_counted_once_for_each_pair() {
     for _ in 0..3 {
         frontier.change_replicas(&found(ReplicaState::Reported), NOW).unwrap();
     }
-    let sql = "SELECT count FROM hazards WHERE site = 'r.test' AND hazard = 'replica-site'";
+    let sql = "SELECT count FROM hazards WHERE site = 'r.test' AND hazard = 'mirror-site'";
     let count: i64 = frontier.connection.query_row(sql, [], |row| row.get(0)).unwrap();
     assert_eq!(count, 1);
 }

@@ -129,8 +129,8 @@ pub(super) fn every_kind() -> Vec<Sample> {
     let mut cut = response("/cut", &length(10_000), "only this much came");
     cut.exchange.stopped = Some(Stopped::Disconnect);
     cut.exchange.met = vec![
-        Met::new(Hazard::BadLength, Measure::Mended).of("a length that is no number"),
-        Met::new(Hazard::SlowAnswer, Measure::Noted),
+        Met::new(Hazard::BadLength, Measure::Corrected).of("a length that is no number"),
+        Met::new(Hazard::SlowResponse, Measure::Noted),
     ];
     let mut unwanted = response("/movie", "HTTP/1.1 200 OK\r\nContent-Type: video/mp4", "");
     unwanted.exchange.stopped = Some(Stopped::Type);

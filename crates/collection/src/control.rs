@@ -1,0 +1,120 @@
+//! What changes a collection: typed commands, carried out in one way whether a crawl runs or not.
+//!
+//! Every command is checked first ([`check`]), by the settings of the collection. Where no crawl runs it is then
+//! carried out here, under the lock that a crawl would hold; where one runs, it is left in the `control` table and
+//! the crawl carries it out with the same function ([`store::control::apply_to`]), usually within a second.
+
+mod check;
+mod seeds;
+mod sending;
+
+use std::time::Duration;
+
+use harvester::clock::RealClock;
+use model::{Clock, StoreError};
+use store::{collection::Collection, frontier::SqliteFrontier};
+
+pub use check::check_spider;
+pub(crate) use check::{form as block_form, read_block};
+pub use seeds::{SeedRules, spider_named};
+pub(crate) use sending::{Sending, in_parts};
+pub use store::control::{
+    Command, Outcome, RefusedSeed, SeedLine, SpiderChange, SpiderState, apply_to,
+};
+
+use crate::Error;
+
+/// A running crawl looks for commands every second.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Between two looks for its answer.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Commands that a crawl has left undone, carried out at a time.
+const LEFT_MAX: usize = 100;
+
+/// The way to change a collection.
+#[derive(Clone, Debug)]
+pub struct Control {
+    collection: Collection,
+}
+
+impl Control {
+    pub fn open(collection: &Collection) -> Control {
+        Control { collection: collection.clone() }
+    }
+
+    pub fn collection(&self) -> &Collection {
+        &self.collection
+    }
+
+    /// A crawl runs now, and carries commands out.
+    pub fn is_running(&self) -> bool {
+        self.collection.is_crawled()
+    }
+
+    /// Checks a command and has it carried out. [`Outcome::Pending`]: by a crawl that has not answered yet.
+    pub fn apply(&self, command: Command) -> Result<Outcome, Error> {
+        let checked = check::check(&self.collection, command)?;
+        let mut sending = Sending::new(self.clone());
+        sending.send(checked.command)?;
+        let (outcome, pending) = sending.finish()?;
+        Ok(match outcome {
+            _ if pending => Outcome::Pending,
+            Some(outcome) => outcome.with_refused(checked.refused),
+            None => Outcome::Done,
+        })
+    }
+
+    /// Carries a command out here; `None` while a crawl runs.
+    fn carry_out(&self, command: &Command) -> Result<Option<Outcome>, Error> {
+        // Asking first is quick; the lock waits a little for others who only ask.
+        if self.collection.is_crawled() {
+            return Ok(None);
+        }
+        let Some((_lock, mut frontier)) = self.locked()? else { return Ok(None) };
+        self.carry_out_left(&mut frontier)?;
+        Ok(Some(apply_to(&mut frontier, command, RealClock::new().now())?))
+    }
+
+    /// What was asked of a crawl that ended before it came to it goes before what is asked now.
+    fn carry_out_left(&self, frontier: &mut SqliteFrontier) -> Result<(), Error> {
+        let clock = RealClock::new();
+        loop {
+            let left = frontier.requests(LEFT_MAX, clock.now())?;
+            if left.is_empty() {
+                return Ok(());
+            }
+            for request in left {
+                let outcome = apply_to(frontier, &request.command, clock.now())?;
+                frontier.request_done(request.id, &outcome, clock.now())?;
+            }
+        }
+    }
+
+    /// What became of a request, waiting for it a little. Where the crawl ends meanwhile, it is carried out here.
+    fn answer(&self, id: i64) -> Result<Option<Outcome>, Error> {
+        let (clock, database) = (RealClock::new(), self.collection.database());
+        let until = clock.now().plus(PATIENCE);
+        loop {
+            if let Some(outcome) = store::control::result_of(&database, id)? {
+                return Ok(Some(outcome));
+            }
+            if !self.collection.is_crawled()
+                && let Some((_lock, mut frontier)) = self.locked()?
+            {
+                self.carry_out_left(&mut frontier)?;
+            } else if clock.now() >= until {
+                return Ok(None);
+            } else {
+                std::thread::sleep(LOOK_EVERY);
+            }
+        }
+    }
+
+    fn locked(&self) -> Result<Option<(store::collection::CrawlLock, SqliteFrontier)>, Error> {
+        match self.collection.lock() {
+            Ok(lock) => Ok(Some((lock, SqliteFrontier::open(&self.collection.database())?))),
+            Err(StoreError::Busy { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
