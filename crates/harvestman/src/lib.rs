@@ -8,6 +8,7 @@ pub mod commands;
 pub mod crawling;
 mod csv;
 mod laboratory;
+mod layout;
 pub mod progress;
 mod results;
 mod show_progress;

@@ -7,12 +7,13 @@ mod links;
 mod moments;
 mod pages;
 mod replicas;
+mod sites;
 
 use std::path::PathBuf;
 
 use model::{
     Change, Counts, CrawlUrl, Fingerprint, Page, PageFacts, PageState, RecordLocation, RobotsCopy,
-    SiteCounters, SiteHabit, SiteTraps, SpiderId, StoreError, Timestamp,
+    SiteCounters, SiteHabit, SiteId, SiteTraps, SpiderId, StoreError, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params, types::Type};
 use serde::Serialize;
@@ -22,8 +23,8 @@ use crate::{
     collection::Collection,
     database::{open_reader, store_error},
     frontier::{
-        BatchRow, Breakdown, FACTS, HARVESTED, ROBOTS, Seed, facts_from_row, list_batches,
-        load_totals, record_from_row, robots_from_row, unpack_times,
+        BatchRow, Breakdown, FACTS, HARVESTED, ROBOTS, Seed, earliest_due, facts_from_row,
+        list_batches, load_totals, record_from_row, robots_from_row, unpack_times,
     },
     migrate::schema_of,
     runs::Run,
@@ -36,6 +37,7 @@ pub use self::{
     moments::PageMoments,
     pages::{PageFilter, PagePlace, PageRow, PageSort, Period, SORTED_MAX, SortValue},
     replicas::{DocumentEntry, SiteStanding},
+    sites::{SiteFilter, SitePlace, SiteRow, SiteSort, SiteState},
 };
 
 pub struct Census {
@@ -197,6 +199,28 @@ impl Census {
         )
     }
 
+    /// When the next page is due, by its time and that of its site alone: of the sites in hand and the earliest
+    /// others. Sites that are out with a batch are visited by nobody here.
+    pub fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        let sites: Vec<(i64, i64)> = self.list(
+            "SELECT id, not_before FROM sites WHERE leased = 1 AND coalesce(holder, '') NOT IN \
+             (SELECT 'batch:' || id FROM batches WHERE state = 'out' AND until > ?1) \
+             UNION SELECT * FROM (SELECT id, not_before FROM sites WHERE leased = 0 \
+             AND due IS NOT NULL ORDER BY due LIMIT 1) \
+             UNION SELECT * FROM (SELECT id, not_before FROM sites WHERE leased = 0 \
+             AND due_again IS NOT NULL ORDER BY due_again LIMIT 1)",
+            [now.0],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        let mut next: Option<Timestamp> = None;
+        for (site, not_before) in sites {
+            let due = earliest_due(&self.sql, SiteId(site), &self.path)?;
+            let due = due.map(|due| due.max(Timestamp(not_before)));
+            next = [next, due].into_iter().flatten().min();
+        }
+        Ok(next)
+    }
+
     /// The batch with which a site is out: until its end nobody visits the site here.
     pub fn batch_of(&self, site: &str, now: Timestamp) -> Result<Option<BatchRow>, StoreError> {
         let holder: Option<String> = self.ask(|sql| {
@@ -236,6 +260,11 @@ impl Census {
     /// The seeds of all living spiders, and what they redirected to.
     pub fn seeds(&self) -> Result<Vec<Seed>, StoreError> {
         crate::frontier::list_seeds(&self.sql).map_err(|e| self.error(e))
+    }
+
+    /// Those seeds that can matter for the scope of a URL: of its domain, and of its port if that is unusual.
+    pub fn seeds_near(&self, url: &CrawlUrl) -> Result<Vec<Seed>, StoreError> {
+        crate::frontier::list_seeds_near(&self.sql, url).map_err(|e| self.error(e))
     }
 
     /// All about a page, or `None` when it was never seen (see then [`Census::decisions_on`]).

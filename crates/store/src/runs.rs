@@ -95,6 +95,9 @@ impl Run {
     }
 }
 
+/// Kind of the events that say that something made no progress.
+pub const STALLED: &str = "stalled";
+
 const DIED: &str = "its process ended without a word; crawl again to go on";
 /// Reasons are a sentence, not a log.
 const REASON_BYTES_MAX: usize = 4_096;

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use collection::run::StageTimes;
 use model::{Counts, CrawlUrl, PageState, PageTerms, PageUpdate, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +33,7 @@ pub struct Tally {
     pub other_errors: BTreeMap<String, u64>,
     /// Documents that were not read for their media type, by that type.
     pub left_out: BTreeMap<String, u64>,
-    pub time: Shares,
+    pub time: StageTimes,
     /// `harvestman pause` holds the crawl.
     pub held: bool,
     /// Spiders that the crawl itself has paused, and why.
@@ -47,32 +48,6 @@ pub struct Tally {
     /// The URL that failed last, and why.
     #[serde(skip)]
     pub last_failure: Option<(CrawlUrl, String)>,
-}
-
-/// Where the time went: sums over all sites and threads, so that only their proportions mean something.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Shares {
-    pub dns_ms: u64,
-    pub pause_ms: u64,
-    pub download_ms: u64,
-    pub parse_us: u64,
-    pub store_us: u64,
-}
-
-impl Shares {
-    /// (name, share of the whole) in the order of a page's journey.
-    pub fn shares(&self) -> [(&'static str, f64); 5] {
-        let parts = [
-            ("dns", self.dns_ms as f64),
-            ("pause", self.pause_ms as f64),
-            ("download", self.download_ms as f64),
-            ("parse", self.parse_us as f64 / 1_000.0),
-            ("store", self.store_us as f64 / 1_000.0),
-        ];
-        let sum: f64 = parts.iter().map(|(_, ms)| ms).sum();
-        parts.map(|(name, ms)| (name, if sum > 0.0 { ms / sum } else { 0.0 }))
-    }
 }
 
 impl Tally {

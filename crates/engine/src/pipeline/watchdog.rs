@@ -18,15 +18,13 @@ use std::{
 };
 
 use model::{Clock, StoreError};
+use store::runs::STALLED;
 use tokio::sync::mpsc::Sender;
 
 use super::{crew::Crew, marks::Waits, messages::Event};
 use crate::remark;
 use config::failure::Exit;
 use model::printable;
-
-/// The word of such events in the database.
-pub const STALLED: &str = "stalled";
 
 pub struct Watchdog {
     /// For how long a mark may stand still.

@@ -77,3 +77,44 @@ pub struct PagesArgs {
     #[arg(long)]
     pub csv: bool,
 }
+
+#[derive(Clone, Debug, Args)]
+pub struct SitesArgs {
+    /// Only hosts of this registrable domain
+    #[arg(long, value_name = "NAME")]
+    pub domain: Option<String>,
+
+    /// Only sites that a seed names
+    #[arg(long)]
+    pub seeded: bool,
+
+    /// active, resting, waiting or idle
+    #[arg(long, value_name = "WORD")]
+    pub state: Option<String>,
+
+    /// Only sites that do not answer
+    #[arg(long)]
+    pub down: bool,
+
+    /// site, known, fetched, failed, visits, bytes or due [default: known; site for more than
+    /// 100,000 sites]
+    #[arg(long, value_name = "WORD")]
+    pub sort: Option<String>,
+
+    /// Reverse the order
+    #[arg(long, conflicts_with = "after")]
+    pub reverse: bool,
+
+    /// Maximum number of sites
+    #[arg(long, value_name = "N", default_value_t = 50,
+          value_parser = clap::value_parser!(u32).range(1..=ROWS_MAX))]
+    pub limit: u32,
+
+    /// Continue after this cursor, which the previous call printed as next
+    #[arg(long, value_name = "CURSOR")]
+    pub after: Option<String>,
+
+    /// Write CSV, with all fields
+    #[arg(long)]
+    pub csv: bool,
+}

@@ -270,6 +270,16 @@ Orders other than id are for at most 100,000 pages; a filter such as --site may 
 See docs/listing.md.")]
     Pages(PagesArgs),
 
+    /// List sites, with filters and an order
+    #[command(after_help = "Examples:
+  harvestman sites
+  harvestman sites --domain example.org --sort bytes
+  harvestman sites --down
+  harvestman sites --limit 1000 --csv > sites.csv
+
+Orders other than site are for at most 100,000 sites. See docs/listing.md.")]
+    Sites(SitesArgs),
+
     /// Show every setting and its origin; `config check` validates them
     #[command(after_help = "Examples:
   harvestman config

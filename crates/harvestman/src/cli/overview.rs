@@ -17,6 +17,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Look",
         &[
             "pages",
+            "sites",
             "explain",
             "decisions",
             "history",

@@ -1,17 +1,12 @@
-//! Whose duplicate a page is, for those who ask about it.
+//! Whose duplicate a page is, in words.
 
 use model::{CrawlUrl, PageFacts};
-use serde_json::{Value, json};
 use store::census::Census;
 
+use collection::page::Duplicate;
 use config::failure::Failure;
 
-pub struct Alike {
-    /// The page that was there first.
-    pub first: String,
-    /// The very same content, not only nearly.
-    pub exact: bool,
-}
+pub struct Alike(pub Duplicate);
 
 impl Alike {
     pub fn of(
@@ -19,23 +14,20 @@ impl Alike {
         url: &CrawlUrl,
         facts: &PageFacts,
     ) -> Result<Option<Alike>, Failure> {
-        let exact = facts.duplicate_of.is_some();
-        let Some(fp) = facts.duplicate_of.or(facts.near_of) else { return Ok(None) };
-        let first = census.url_on(url.site_text(), fp)?;
-        Ok(first.map(|first| Alike { first, exact }))
+        Ok(Duplicate::of(census, url, facts)?.map(Alike))
     }
 
     pub fn words(&self) -> String {
-        match self.exact {
-            true => format!("a duplicate of {}: the very same content", self.first),
-            false => format!(
-                "a near duplicate of {}: followed only where it leads to something else",
-                self.first
-            ),
-        }
+        words(&self.0)
     }
+}
 
-    pub fn json(&self) -> Value {
-        json!({ "first": self.first, "exact": self.exact })
+pub fn words(duplicate: &Duplicate) -> String {
+    let Duplicate { url, exact } = duplicate;
+    match exact {
+        true => format!("a duplicate of {url}: the same content"),
+        false => {
+            format!("a near duplicate of {url}: followed only where it leads to something else")
+        }
     }
 }

@@ -1,57 +1,35 @@
 //! `decisions`: what was refused, by which rule, how often, where it was found, and how to lift it.
 
-use std::fmt::Write;
+use model::{RefusalReason, printable};
+use store::{census::Census, collection::Collection};
 
-use model::RefusalReason;
-use serde_json::{Value, json};
-use store::{
-    census::{Census, DecisionEntry},
-    collection::Collection,
-};
-
-use super::Context;
+use super::{Context, table};
 use crate::{
     cli::DecisionsArgs,
+    layout::paragraph,
     summary::{advice, how_to_lift},
     terminal::print,
 };
+use collection::decisions::{DecisionList, DecisionsQuery, SiteDecision, list};
 use config::{
     amounts::{number, some},
     failure::{Exit, Failure},
-    times,
 };
-use model::printable;
+
+/// Where examples stand below the count and the site.
+const INDENT: usize = 13;
 
 pub fn run(context: &Context, args: &DecisionsArgs) -> Result<Exit, Failure> {
-    let reason = args.reason.as_deref().map(known_reason).transpose()?;
-    let site = args.site.as_deref().map(collection::sites::named).transpose()?;
     let census = Census::open(&Collection::open(&context.folder)?)?;
-    let word = reason.map(RefusalReason::word);
-    let mut counts = census.refusal_counts(site.as_deref())?;
-    if let (true, Some(site)) = (counts.is_empty(), &site) {
-        known_site(&census, site)?;
-    }
-    counts.retain(|(found, _)| word.is_none_or(|word| word == found));
-    let entries = census.refusals_of(word, site.as_deref(), args.limit)?;
-    let listing = Listing { counts, entries };
-    if context.json {
-        print(&format!("{:#}\n", listing.json()))?;
-    } else if listing.counts.is_empty() {
-        context.say("nothing was refused");
-    } else {
-        print(&listing.text())?;
+    let query =
+        DecisionsQuery { reason: args.reason.clone(), site: args.site.clone(), limit: args.limit };
+    let found = list(&census, &query)?;
+    match context.json {
+        true => print(&table::json(&found)?)?,
+        false if found.reasons.is_empty() => context.say("nothing was refused"),
+        false => print(&text(&found))?,
     }
     Ok(Exit::Done)
-}
-
-fn known_reason(word: &str) -> Result<RefusalReason, Failure> {
-    RefusalReason::from_word(word).ok_or_else(|| {
-        let known = RefusalReason::ALL.map(RefusalReason::word).join(", ");
-        Failure::usage(
-            format!("{word:?} is no reason for a refusal"),
-            format!("give one of {known}"),
-        )
-    })
 }
 
 /// The site that is meant, if the collection has it.
@@ -59,52 +37,32 @@ pub(super) fn known_site(census: &Census, text: &str) -> Result<String, Failure>
     Ok(collection::sites::known(census, text)?)
 }
 
-/// By reason, those that refused most first.
-struct Listing {
-    counts: Vec<(String, u64)>,
-    entries: Vec<DecisionEntry>,
-}
-
-impl Listing {
-    fn json(&self) -> Value {
-        let reasons: Vec<Value> = self
-            .counts
-            .iter()
-            .map(|(reason, count)| json!({ "reason": reason, "count": count, "how_to_lift": lift(reason) }))
-            .collect();
-        let total: u64 = self.counts.iter().map(|(_, count)| count).sum();
-        let decision = |entry: &DecisionEntry| {
-            let mut row = times::iso_fields(json!(entry), &["last"]);
-            row["how_to_lift"] = lift_by(entry).into();
-            row
-        };
-        let decisions: Vec<Value> = self.entries.iter().map(decision).collect();
-        json!({ "refused": total, "reasons": reasons, "decisions": decisions })
-    }
-
-    fn text(&self) -> String {
-        let mut text = String::new();
-        for (reason, count) in &self.counts {
-            let _ = writeln!(text, "{reason}: {}; {}", some(*count, "URL"), lift(reason));
-            for entry in self.entries.iter().filter(|entry| entry.reason == *reason) {
-                write_entry(&mut text, entry);
-            }
+fn text(found: &DecisionList) -> String {
+    let mut text = String::new();
+    for reason in &found.reasons {
+        let count = some(reason.count, "URL");
+        let line = format!("{}: {count}; {}", reason.reason, lift(&reason.reason));
+        paragraph(&mut text, "", 2, &line);
+        for row in found.rows.iter().filter(|row| row.reason == reason.reason) {
+            write_row(&mut text, row);
         }
-        text
     }
+    text
 }
 
-fn write_entry(text: &mut String, entry: &DecisionEntry) {
-    let (count, rule) = (number(entry.count), printable(&entry.rule));
-    let _ = writeln!(text, "  {count:>9}  {} ({rule})", printable(&entry.site));
-    if !entry.example.is_empty() {
-        let _ = writeln!(text, "             such as {}", printable(&entry.example));
+fn write_row(text: &mut String, row: &SiteDecision) {
+    let (count, rule) = (number(row.count), printable(&row.rule));
+    let what = format!("{} ({rule})", printable(&row.site));
+    paragraph(text, &format!("  {count:>9}  "), INDENT, &what);
+    let mut below = |words: &str| paragraph(text, &" ".repeat(INDENT), INDENT, words);
+    if !row.example.is_empty() {
+        below(&format!("such as {}", printable(&row.example)));
     }
-    if let Some(referrer) = &entry.referrer {
-        let _ = writeln!(text, "             found on {}", printable(referrer));
+    if let Some(referrer) = &row.referrer {
+        below(&format!("found on {}", printable(referrer)));
     }
-    if lift_by(entry) != lift(&entry.reason) {
-        let _ = writeln!(text, "             {}", lift_by(entry));
+    if lift_by(row) != lift(&row.reason) {
+        below(lift_by(row));
     }
 }
 
@@ -114,6 +72,6 @@ fn lift(reason: &str) -> &'static str {
 }
 
 /// What can be done about this one, where its rule says more than its reason.
-fn lift_by(entry: &DecisionEntry) -> &'static str {
-    RefusalReason::from_word(&entry.reason).map_or("", |reason| advice(reason, &entry.rule))
+fn lift_by(row: &SiteDecision) -> &'static str {
+    RefusalReason::from_word(&row.reason).map_or("", |reason| advice(reason, &row.rule))
 }

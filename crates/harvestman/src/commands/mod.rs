@@ -52,6 +52,7 @@ mod seed;
 mod show;
 mod simulate;
 mod simweb;
+mod sites;
 mod spider;
 mod status;
 mod story;
@@ -136,21 +137,13 @@ impl Context {
     }
 }
 
-/// A URL as the collection writes it, and what is known of it. What somebody asks about may have been
-/// copied from the collection, where it is written that way already: rewrites are made once.
+/// A URL as the collection writes it, and what is known of it.
 fn known_as(
     census: &Census,
     form: &UrlForm,
     typed: CrawlUrl,
 ) -> Result<(CrawlUrl, Option<PageStory>), Failure> {
-    let url = form.apply(&typed);
-    if let Some(story) = census.page(&url)? {
-        return Ok((url, Some(story)));
-    }
-    Ok(match census.page(&typed)? {
-        Some(story) => (typed, Some(story)),
-        None => (url, None),
-    })
+    Ok(collection::page::known_as(census, form, typed)?)
 }
 
 /// The whole program.
@@ -193,6 +186,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Thin(args) => thin::run(&context, &args),
         Command::Status => status::run(&context),
         Command::Pages(args) => pages::run(&context, &args),
+        Command::Sites(args) => sites::run(&context, &args),
         Command::Explain(args) => explain::run(&context, &args),
         Command::Decisions(args) => decisions::run(&context, &args),
         Command::History(args) => history::run(&context, &args),
@@ -290,6 +284,7 @@ mod tests {
             include_str!("../../../../docs/thinning.md"),
             include_str!("../../../../docs/history.md"),
             include_str!("../../../../docs/links.md"),
+            include_str!("../../../../docs/listing.md"),
             include_str!("../../../../docs/batch.md"),
         ];
         let mut seen = 0;

@@ -17,7 +17,7 @@ use crate::{
 };
 use collection::pages::{PageList, PageRow, PagesQuery, list};
 use config::{
-    amounts::{bytes, number, some},
+    amounts::bytes,
     failure::{Exit, Failure},
     moments::Moment,
     times,
@@ -94,16 +94,7 @@ fn text(found: &PageList, now: Timestamp, width: usize) -> String {
         );
         let _ = writeln!(text, "{}", fit(&line, width));
     }
-    let shown = number(found.rows.len() as u64);
-    let _ = match found.total {
-        Some(total) if total == found.rows.len() as u64 => {
-            writeln!(text, "{}", some(total, "page"))
-        }
-        Some(total) => writeln!(text, "{shown} of {}, by {}", some(total, "page"), found.sort),
-        None => {
-            writeln!(text, "{} shown, by {}", some(found.rows.len() as u64, "page"), found.sort)
-        }
-    };
+    text.push_str(&table::footer(found.rows.len(), found.total, "page", found.sort));
     text
 }
 

@@ -2,11 +2,10 @@
 
 use std::fmt::Write;
 
-use collection::quarantine::{self, QuarantineRow, Quarantined};
+use collection::quarantine::{self, QuarantineRow};
 use harvester::clock::RealClock;
-use model::{Clock, CrawlUrl, Refusal, Timestamp, printable};
-use seeder::{RuleStep, StepVerdict};
-use store::{census::Census, collection::Collection};
+use model::{Clock, Timestamp, printable};
+use store::collection::Collection;
 
 use super::{Context, answer, control::control};
 use crate::{
@@ -63,15 +62,4 @@ fn lift(context: &Context, what: &[String]) -> Result<Exit, Failure> {
         false => context.say(&format!("{} may be read again", some(lifted.pages, "page"))),
     }
     Ok(Exit::Done)
-}
-
-/// What `explain` says of a page that is left alone, or whose site is.
-pub fn step(census: &Census, url: &CrawlUrl) -> Result<Option<RuleStep>, Failure> {
-    let Some(found) = quarantine::of(census, url)? else { return Ok(None) };
-    let (refusal, what) = match &found {
-        Quarantined::Page(url) => (Refusal::quarantined(false), url),
-        Quarantined::Site(site) => (Refusal::quarantined(true), site),
-    };
-    let why = format!("to have it read again: harvestman quarantine lift {what}");
-    Ok(Some(RuleStep { rule: refusal.rule, verdict: StepVerdict::Decided, why }))
 }

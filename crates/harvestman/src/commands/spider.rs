@@ -9,7 +9,6 @@ use collection::{
 };
 use model::printable;
 use seeder::Seed;
-use serde_json::Value;
 use store::{collection::Collection, spiders::SpiderRow};
 
 use super::{
@@ -116,10 +115,6 @@ fn list(context: &Context) -> Result<Exit, Failure> {
         print(&table(&listing.rows))?;
     }
     Ok(Exit::Done)
-}
-
-pub fn as_json(row: &SpiderRow) -> Value {
-    serde_json::to_value(Spider::from(row)).unwrap_or_default()
 }
 
 fn table(rows: &[Spider]) -> String {

@@ -1,326 +1,233 @@
 //! `status`: what the collection holds, how the last run went, and where its time went. Works while a
-//! crawl runs. The JSON names are a promise to scripts.
+//! crawl runs.
 
 use std::fmt::Write;
 
 use harvester::clock::RealClock;
-use model::{Clock, Counts, Timestamp};
-use serde_json::{Value, json};
-use store::{
-    census::{Census, Event, SiteEntry},
-    collection::Collection,
-    frontier::BatchRow,
-    runs::{Run, RunState},
-    spiders::SpiderRow,
-};
+use model::{Clock, Timestamp, fit, printable};
+use store::{census::Census, collection::Collection, runs::RunState};
 
-use super::{
-    Context, outlook,
-    outlook::{budget_json, budget_text},
+use super::{Context, outlook::budget_text, table};
+use crate::{
+    layout::{WIDTH, field},
+    terminal::print,
 };
-use crate::terminal::print;
-use collection::planner::PlannerSnapshot;
+use collection::{
+    run::RunStatus,
+    status::{SpiderStatus, Status, status},
+};
 use config::{
     amounts::{bytes, number, some},
     failure::{Exit, Failure},
     times,
 };
-use engine::pipeline::{tally::Tally, watchdog::STALLED};
-use model::printable;
 
-const SITES_SHOWN: u32 = 10;
-const EVENTS_LOOKED_AT: u32 = 1_000;
+/// Of the name of a site or spider in a table of 80 columns.
+const NAME_WIDTH: usize = 30;
 
 pub fn run(context: &Context) -> Result<Exit, Failure> {
     let collection = Collection::open(&context.folder)?;
     let census = Census::open(&collection)?;
     let now = RealClock::new().now();
-    let report = Report {
-        counts: census.counts()?,
-        run: census.last_run()?,
-        sites: census.sites(SITES_SHOWN)?,
-        spiders: census.spiders()?,
-        refusals: census.refusals()?,
-        next_due: census.next_pages(1, now)?.first().and_then(|page| page.due),
-        plans: outlook::saved(&census)?.unwrap_or_default(),
-        versions_thinned: census.versions_thinned()?,
-        folder: collection.dir().display().to_string(),
-        batches: census.batches()?,
-        stalls: stalls(&census)?,
-        down: census.sites_down()?,
-        now,
-    };
-    print(&if context.json { format!("{:#}\n", report.json()) } else { report.text() })?;
+    let status = status(&collection, &census, now)?;
+    print(&match context.json {
+        true => table::json(&status)?,
+        false => text(&status, now),
+    })?;
     Ok(Exit::Done)
 }
 
-/// What made no progress in the last run.
-fn stalls(census: &Census) -> Result<Vec<Event>, Failure> {
-    let since = census.last_run()?.map_or(Timestamp::ZERO, |run| run.started);
-    let events = census.events(EVENTS_LOOKED_AT)?;
-    let is_stall = |event: &Event| event.kind == STALLED && event.at >= since;
-    Ok(events.into_iter().filter(is_stall).collect())
+fn text(status: &Status, now: Timestamp) -> String {
+    let mut text = String::new();
+    field(&mut text, "collection", &printable(&status.collection));
+    write_run(&mut text, status, now);
+    write_pages(&mut text, status);
+    write_history(&mut text, status);
+    write_trouble(&mut text, status, now);
+    if let Some(due) = status.next_due {
+        field(&mut text, "next due", &times::until(due, now));
+    }
+    write_batches(&mut text, status, now);
+    write_budget(&mut text, status, now);
+    write_spiders(&mut text, &status.spiders);
+    write_refusals(&mut text, status);
+    write_sites(&mut text, status);
+    text
 }
 
-struct Report {
-    counts: Counts,
-    run: Option<Run>,
-    sites: Vec<SiteEntry>,
-    spiders: Vec<SpiderRow>,
-    refusals: Vec<(String, u64)>,
-    next_due: Option<Timestamp>,
-    plans: PlannerSnapshot,
-    versions_thinned: u64,
-    folder: String,
-    batches: Vec<BatchRow>,
-    /// Of the last run, newest first.
-    stalls: Vec<Event>,
-    down: u64,
-    now: Timestamp,
+fn write_run(text: &mut String, status: &Status, now: Timestamp) {
+    let Some(run) = &status.run else {
+        field(text, "state", "new: nothing crawled yet");
+        return;
+    };
+    let reason = match run.reason.is_empty() {
+        true if status.paused => " (paused; to continue: harvestman resume)".to_owned(),
+        true => String::new(),
+        false => format!(" ({})", printable(&run.reason)),
+    };
+    let when = match (run.ended, run.state) {
+        (Some(ended), _) => format!("ended {}", times::ago(ended, now)),
+        (None, RunState::Interrupted) => last_sign(run, now),
+        (None, _) => format!("started {}", times::ago(run.started, now)),
+    };
+    field(text, "state", &format!("{}{reason}, {when}", run.state.word()));
+    if run.silent {
+        let sign = last_sign(run, now);
+        field(text, "silent", &format!("{sign}; process {} is there but does nothing", run.pid));
+    }
+    let figures = &run.figures;
+    let done = format!(
+        "{}, {:.1}/s, {}, {} failed",
+        some(figures.fetched, "page"),
+        run.pages_per_second,
+        some(figures.requests, "request"),
+        number(figures.failed)
+    );
+    field(text, "last run", &done);
+    if figures.requisites + figures.requisites_failed > 0 {
+        let (fetched, failed) =
+            (some(figures.requisites, "part"), number(figures.requisites_failed));
+        field(text, "", &format!("{fetched} of pages, {failed} failed"));
+    }
+    // In the order of a page's journey, which a map does not keep.
+    let stages = ["dns", "pause", "download", "parse", "store"];
+    let share = |name: &str| run.time.get(name).copied().unwrap_or_default() * 100.0;
+    let shares = stages.map(|name| format!("{name} {:.1} %", share(name)));
+    field(text, "time", &shares.join(", "));
 }
 
-impl Report {
-    fn json(&self) -> Value {
-        let counts = &self.counts;
-        let tally = self.tally();
-        let shares: serde_json::Map<String, Value> = tally
-            .time
-            .shares()
-            .into_iter()
-            .map(|(name, share)| (name.to_owned(), json!(share)))
-            .collect();
-        json!({
-            "collection": self.folder,
-            "state": self.run.as_ref().map_or("new", |run| run.state.word()),
-            "paused": self.is_held(),
-            "reason": self.run.as_ref().map_or("", |run| run.reason.as_str()),
-            "pages": {
-                "known": counts.pages_known, "fetched": counts.pages_fetched,
-                "failed": counts.pages_failed + counts.pages_gone, "refused": counts.refused,
-                "redirected": counts.pages_redirected, "gone": counts.pages_gone,
-                "waiting": counts.pages_waiting, "excluded": counts.pages_excluded,
-                "candidates": counts.candidates,
-            },
-            "sites": { "known": counts.sites_known, "down": self.down },
-            "spiders": self.spiders.iter().map(super::spider::as_json).collect::<Vec<Value>>(),
-            "visits": counts.visits,
-            "versions": counts.versions,
-            "bytes": counts.bytes,
-            "next_due": self.next_due.map(times::iso),
-            "versions_thinned": self.versions_thinned,
-            "waits_for_budget": self.waits_for_budget().map(times::iso),
-            "budget": self.plans.spending.iter().map(budget_json).collect::<Vec<Value>>(),
-            "refused": self.refusals.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
-            "batches": {
-                "out": self.batches_out().count(), "sites_out": self.sites_out(),
-                "until": self.batches_out().map(|batch| json!({
-                    "id": batch.id, "sites_out": batch.sites_out, "until": times::iso(batch.until),
-                })).collect::<Vec<Value>>(),
-            },
-            "stalls": self.stalls.iter().map(|stall| json!({
-                "at": times::iso(stall.at), "text": stall.text,
-            })).collect::<Vec<Value>>(),
-            "run": self.run.as_ref().map(|run| json!({
-                "started": times::iso(run.started), "ended": run.ended.map(times::iso),
-                "seconds": self.seconds(run), "pages_per_second": self.rate(run), "pid": run.pid,
-                "figures": run.stats, "time": shares,
-            })),
-        })
-    }
+fn last_sign(run: &RunStatus, now: Timestamp) -> String {
+    format!("last sign of life {}", times::ago(run.heartbeat, now))
+}
 
-    fn text(&self) -> String {
-        let counts = &self.counts;
-        let mut text = format!("collection  {}\n", printable(&self.folder));
-        self.write_run(&mut text);
-        let _ = writeln!(
-            text,
-            "pages       {} known: {} fetched, {} waiting for a first visit, {}, {} failing, {} gone",
-            number(counts.pages_known),
-            number(counts.pages_fetched),
-            number(counts.pages_waiting),
-            some(counts.pages_redirected, "redirect"),
-            number(counts.pages_failed),
-            number(counts.pages_gone),
-        );
-        if counts.candidates > 0 {
-            let found = some(counts.candidates, "seed or link");
-            let found = found.replace("seed or links", "seeds and links");
-            let _ = writeln!(text, "found       {found} not looked at yet");
-        }
-        let _ = writeln!(
-            text,
-            "history     {}, {}{}, {} over the wire",
-            some(counts.visits, "visit"),
-            some(counts.versions, "version"),
-            match self.versions_thinned {
-                0 => String::new(),
-                n => format!(" ({} of them thinned: seen, but archived no more)", number(n)),
-            },
-            bytes(counts.bytes)
-        );
-        if let Some(last) = self.stalls.first() {
-            let count = some(self.stalls.len() as u64, "time");
-            let (when, what) = (times::ago(last.at, self.now), printable(&last.text));
-            let _ = writeln!(text, "stalled     {count}, last {when}: {what}");
-        }
-        if self.down > 0 {
-            let down = some(self.down, "site");
-            let _ = writeln!(text, "down        {down} without an answer: asked ever less often");
-        }
-        if let Some(due) = self.next_due {
-            let _ = writeln!(text, "next due    {}", times::until(due, self.now));
-        }
-        if self.sites_out() > 0 {
-            let (batches, sites) = (self.batches_out().count() as u64, self.sites_out());
-            let (batches, sites) = (number(batches), some(sites, "site"));
-            let _ = writeln!(
-                text,
-                "batches     {batches} out, with {sites} that nobody visits here meanwhile:"
-            );
-            for batch in self.batches_out() {
-                let (id, sites) = (batch.id, some(batch.sites_out, "site"));
-                let end = times::until(batch.until, self.now);
-                let _ = writeln!(text, "            batch {id}: {sites} (the leases end {end})");
-            }
-        }
-        for spending in self.plans.spending.iter().filter(|spending| spending.held) {
-            let _ = writeln!(text, "budget      {}", budget_text(spending));
-        }
-        if let Some(at) = self.waits_for_budget() {
-            // As the crawl last wrote it down: what is past is being made, or is put off again.
-            let when = match at <= self.now {
-                true => "is about to be made".to_owned(),
-                false => format!("can be made {}", times::until(at, self.now)),
+fn write_pages(text: &mut String, status: &Status) {
+    let pages = &status.pages;
+    let counts = format!(
+        "{} known: {} fetched, {} waiting for a first visit, {}, {} failing, {} gone",
+        number(pages.known),
+        number(pages.fetched),
+        number(pages.waiting),
+        some(pages.redirected, "redirect"),
+        number(pages.failed - pages.gone),
+        number(pages.gone),
+    );
+    field(text, "pages", &counts);
+    if let (Some(known), Some(waiting @ 1..)) = (status.seeds.known, status.seeds.waiting) {
+        let seeds = format!("{}, {} not visited yet", some(known, "seed"), number(waiting));
+        field(text, "seeds", &seeds);
+    }
+    if pages.candidates > 0 {
+        let found = some(pages.candidates, "seed or link");
+        let found = found.replace("seed or links", "seeds and links");
+        field(text, "found", &format!("{found} not looked at yet"));
+    }
+}
+
+fn write_history(text: &mut String, status: &Status) {
+    let thinned = match status.versions_thinned {
+        0 => String::new(),
+        n => format!(" ({} of them thinned: seen, but no longer stored)", number(n)),
+    };
+    let history = format!(
+        "{}, {}{thinned}, {} over the wire",
+        some(status.visits, "visit"),
+        some(status.versions, "version"),
+        bytes(status.bytes)
+    );
+    field(text, "history", &history);
+}
+
+fn write_trouble(text: &mut String, status: &Status, now: Timestamp) {
+    if let Some(last) = status.stalls.first() {
+        let count = some(status.stalls.len() as u64, "time");
+        let (when, what) = (times::ago(last.at, now), printable(&last.text));
+        field(text, "stalled", &format!("{count}, last {when}: {what}"));
+    }
+    if status.sites.down > 0 {
+        let down = some(status.sites.down, "site");
+        field(text, "down", &format!("{down} without an answer: asked less and less often"));
+    }
+}
+
+fn write_batches(text: &mut String, status: &Status, now: Timestamp) {
+    let batches = &status.batches;
+    if batches.sites_out == 0 {
+        return;
+    }
+    let (out, sites) = (number(batches.out), some(batches.sites_out, "site"));
+    field(text, "batches", &format!("{out} out, with {sites} that nobody visits here meanwhile:"));
+    for batch in &batches.rows {
+        let (id, sites) = (batch.id, some(batch.sites_out, "site"));
+        let end = times::until(batch.until, now);
+        field(text, "", &format!("batch {id}: {sites} (the leases end {end})"));
+    }
+}
+
+fn write_budget(text: &mut String, status: &Status, now: Timestamp) {
+    for budget in status.budget.iter().filter(|budget| budget.held) {
+        field(text, "budget", &budget_text(budget));
+    }
+    if let Some(at) = status.waits_for_budget {
+        // As the crawl last wrote it down: what is past is being made, or is put off again.
+        let when = match at <= now {
+            true => "is about to be made".to_owned(),
+            false => format!("can be made {}", times::until(at, now)),
+        };
+        let waits = format!("visits wait for the budget (revisit.*): the next {when}");
+        field(text, "waiting", &waits);
+    }
+}
+
+/// A single one that crawls needs no words.
+fn write_spiders(text: &mut String, spiders: &[SpiderStatus]) {
+    if spiders.len() == 1 && !spiders.iter().any(|spider| spider.paused) {
+        return;
+    }
+    field(text, "spiders", &number(spiders.len() as u64));
+    for spider in spiders {
+        let counts = [spider.known, spider.fetched, spider.failed];
+        write_counts(text, &spider.name, counts);
+        if spider.paused {
+            let why = match spider.why.is_empty() {
+                true => "paused".to_owned(),
+                false => format!("paused: {}", printable(&spider.why)),
             };
-            let _ = writeln!(
-                text,
-                "waiting     visits wait for the budget (revisit.*): the next {when}"
-            );
-        }
-        self.write_spiders(&mut text);
-        self.write_refusals(&mut text);
-        self.write_sites(&mut text);
-        text
-    }
-
-    /// Of the crawl that runs: nothing is under way because nothing can be paid for.
-    fn waits_for_budget(&self) -> Option<Timestamp> {
-        let runs = self.run.as_ref().is_some_and(|run| run.state == RunState::Running);
-        self.plans.waits.filter(|_| runs)
-    }
-
-    /// The running crawl was paused with `harvestman pause`.
-    fn is_held(&self) -> bool {
-        let runs = self.run.as_ref().is_some_and(|run| run.state == RunState::Running);
-        runs && self.tally().held
-    }
-
-    fn batches_out(&self) -> impl Iterator<Item = &BatchRow> {
-        self.batches.iter().filter(|batch| batch.sites_out > 0 && batch.until > self.now)
-    }
-
-    fn sites_out(&self) -> u64 {
-        self.batches_out().map(|batch| batch.sites_out).sum()
-    }
-
-    fn write_run(&self, text: &mut String) {
-        let Some(run) = &self.run else {
-            text.push_str("state       new: nothing crawled yet\n");
-            return;
-        };
-        let reason = match run.reason.is_empty() {
-            true if self.is_held() => " (paused; to continue: harvestman resume)".to_owned(),
-            true => String::new(),
-            false => format!(" ({})", printable(&run.reason)),
-        };
-        let when = match run.ended {
-            Some(ended) => format!("ended {}", times::ago(ended, self.now)),
-            None => format!("started {}", times::ago(run.started, self.now)),
-        };
-        let _ = writeln!(text, "state       {}{reason}, {when}", run.state.word());
-        let tally = self.tally();
-        let _ = writeln!(
-            text,
-            "last run    {}, {:.1}/s, {}, {} failed",
-            some(tally.fetched, "page"),
-            self.rate(run),
-            some(tally.requests, "request"),
-            number(tally.failed)
-        );
-        if tally.requisites + tally.requisites_failed > 0 {
-            let (fetched, failed) =
-                (some(tally.requisites, "part"), number(tally.requisites_failed));
-            let _ = writeln!(text, "            {fetched} of pages, {failed} failed");
-        }
-        let shares =
-            tally.time.shares().map(|(name, share)| format!("{name} {:.1} %", share * 100.0));
-        let _ = writeln!(text, "time        {}", shares.join(", "));
-    }
-
-    /// A single one that crawls needs no words.
-    fn write_spiders(&self, text: &mut String) {
-        if self.spiders.len() == 1 && !self.spiders.iter().any(|spider| spider.paused) {
-            return;
-        }
-        let _ = writeln!(text, "spiders     {}", number(self.spiders.len() as u64));
-        for spider in &self.spiders {
-            let why = match (spider.paused, spider.why.is_empty()) {
-                (false, _) => String::new(),
-                (true, true) => "  paused".to_owned(),
-                (true, false) => format!("  paused: {}", printable(&spider.why)),
-            };
-            let _ = writeln!(
-                text,
-                "  {:<40} {:>8} known {:>8} fetched {:>6} failed{why}",
-                spider.name,
-                number(spider.counts.known),
-                number(spider.counts.fetched),
-                number(spider.counts.failed),
-            );
+            let resume = format!("{why}; to continue: harvestman spider resume {}", spider.name);
+            field(text, "", &resume);
         }
     }
+}
 
-    fn write_refusals(&self, text: &mut String) {
-        if self.refusals.is_empty() {
-            return;
-        }
-        let parts: Vec<String> =
-            self.refusals.iter().map(|(reason, n)| format!("{reason} {}", number(*n))).collect();
-        let _ =
-            writeln!(text, "refused     {} ({})", number(self.counts.refused), parts.join(", "));
+fn write_refusals(text: &mut String, status: &Status) {
+    if status.refused.is_empty() {
+        return;
     }
+    let mut refused: Vec<(&String, &u64)> = status.refused.iter().collect();
+    refused.sort_by(|a, b| b.1.cmp(a.1));
+    let parts: Vec<String> =
+        refused.iter().map(|(reason, n)| format!("{reason} {}", number(**n))).collect();
+    let all = number(status.pages.refused);
+    field(text, "refused", &format!("{all} ({})", parts.join(", ")));
+}
 
-    fn write_sites(&self, text: &mut String) {
-        let _ = writeln!(text, "sites       {} known", number(self.counts.sites_known));
-        for site in &self.sites {
-            let counters = &site.counters;
-            let _ = writeln!(
-                text,
-                "  {:<40} {:>8} known {:>8} fetched {:>6} failed{}",
-                printable(&site.site),
-                number(counters.known),
-                number(counters.fetched),
-                number(counters.failed),
-                if site.in_hand { "  active" } else { "" },
-            );
-        }
+fn write_sites(text: &mut String, status: &Status) {
+    let sites = &status.sites;
+    let more = match sites.largest.len() as u64 {
+        shown if shown < sites.known => "; all: harvestman sites",
+        _ => "",
+    };
+    field(text, "sites", &format!("{} known{more}", number(sites.known)));
+    for site in &sites.largest {
+        write_counts(text, &site.site, [site.known, site.fetched, site.failed]);
     }
+}
 
-    fn tally(&self) -> Tally {
-        let stats = self.run.as_ref().map(|run| run.stats.clone()).unwrap_or_default();
-        serde_json::from_value(stats).unwrap_or_default()
-    }
-
-    fn seconds(&self, run: &Run) -> f64 {
-        let last = match run.state {
-            RunState::Running => self.now,
-            _ => run.ended.unwrap_or(run.heartbeat),
-        };
-        last.since(run.started).as_secs_f64()
-    }
-
-    fn rate(&self, run: &Run) -> f64 {
-        let seconds = self.seconds(run);
-        if seconds > 0.0 { self.tally().fetched as f64 / seconds } else { 0.0 }
-    }
+fn write_counts(text: &mut String, name: &str, counts: [u64; 3]) {
+    let [known, fetched, failed] = counts.map(number);
+    let name = printable(name);
+    let line = format!(
+        "  {:<NAME_WIDTH$} {known:>9} known {fetched:>9} fetched {failed:>5} failed",
+        fit(&name, NAME_WIDTH)
+    );
+    let _ = writeln!(text, "{}", fit(&line, WIDTH));
 }

@@ -9,7 +9,10 @@ use serde::{
 use serde_json::Value;
 
 use crate::csv::write_row;
-use config::failure::Failure;
+use config::{
+    amounts::{number, some},
+    failure::Failure,
+};
 
 /// The answer with a line break behind it.
 pub fn json(answer: &impl Serialize) -> Result<String, Failure> {
@@ -27,6 +30,16 @@ pub fn csv<T: Serialize>(rows: &[T]) -> Result<String, Failure> {
         write_row(&mut text, fields.iter().map(|(_, value)| cell(value)));
     }
     Ok(text)
+}
+
+/// `50 of 1,204 pages, by url`, or without the rest where there is none.
+pub fn footer(shown: usize, total: Option<u64>, what: &str, sort: &str) -> String {
+    let shown = shown as u64;
+    match total {
+        Some(total) if total == shown => format!("{}\n", some(total, what)),
+        Some(total) => format!("{} of {}, by {sort}\n", number(shown), some(total, what)),
+        None => format!("{} shown, by {sort}\n", some(shown, what)),
+    }
 }
 
 fn cell(value: &Value) -> Cow<'_, str> {

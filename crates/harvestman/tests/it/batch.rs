@@ -641,7 +641,7 @@ fn what_is_told_of_a_page_names_the_batch_with_which_its_site_is_out() {
         .unwrap();
     for command in ["explain", "history"] {
         let told = world.run(&[command, &url]);
-        let out = &told.exits(0).out;
+        let out = &told.exits(0).flat();
         assert!(
             out.contains("not here before batch 1 is back") && out.contains("the lease ends in 6d"),
             "{told}"
@@ -669,15 +669,16 @@ fn under_profit_one_figure_is_told_of_how_fresh_a_copy_is() {
     }
     let url: String = world.rows("SELECT url FROM pages WHERE visits > 2 LIMIT 1").remove(0);
     let told = world.run(&["explain", &url, "--json"]).exits(0).json();
-    let of = |name: &str| told["coming_back"][name].as_f64().unwrap();
+    let of = |name: &str| told["revisit"][name].as_f64().unwrap();
     let changed = of("value") / of("importance");
-    assert!((changed - (1.0 - of("fresh"))).abs() < 1e-6, "{told}");
-    let told = world.run(&["explain", &url]);
+    assert!((changed - (1.0 - of("freshness"))).abs() < 1e-6, "{told}");
+    let told = world.run(&["explain", &url, "--verbose"]);
     let percent = |before: &str| -> i64 {
-        let rest = told.out.split_once(before).unwrap_or_else(|| panic!("{told}")).1;
+        let flat = told.flat();
+        let rest = flat.split_once(before).unwrap_or_else(|| panic!("{told}")).1;
         rest.split_once(" %").unwrap().0.parse().unwrap()
     };
-    let sum = percent("what the page shows with ") + percent("since it was seen, ");
+    let sum = percent("copy is current: ") + percent("probability of a change, ");
     assert!((99..=101).contains(&sum), "{told}");
 }
 

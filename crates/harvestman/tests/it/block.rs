@@ -29,12 +29,12 @@ fn a_blocked_host_is_asked_for_nothing_and_the_refusal_is_told_everywhere() {
         assert!(told.out.contains(part), "{part}: {told}");
     }
     let json = world.run(&["explain", "http://s1.sim.test/", "--json"]).json();
-    assert_eq!(json["rules"][0]["rule"], "block: s1.sim.test", "{json:#}");
-    assert_eq!(json["rules"][0]["refused"], true, "{json:#}");
+    assert_eq!(json["spiders"][0]["rules"][0]["rule"], "block: s1.sim.test", "{json:#}");
+    assert_eq!(json["spiders"][0]["rules"][0]["verdict"], "refused", "{json:#}");
 
     let decisions = world.run(&["decisions", "--reason", "blocked", "--json"]).json();
     assert_eq!(decisions["reasons"][0]["reason"], "blocked", "{decisions:#}");
-    let entry = &decisions["decisions"][0];
+    let entry = &decisions["rows"][0];
     assert_eq!(entry["rule"], "block: s1.sim.test");
     assert!(entry["example"].as_str().unwrap().starts_with("http://s1.sim.test/"), "{entry:#}");
     assert!(entry["referrer"].as_str().unwrap().starts_with("http://s"), "{decisions:#}");

@@ -57,6 +57,41 @@ fn status_works_while_a_crawl_runs_and_a_second_crawl_is_refused() {
 }
 
 #[test]
+fn status_shows_when_a_crawl_gave_its_last_sign_of_life() {
+    let world = World::new(WebOptions { pages: PageCount::Fixed(30), ..WebOptions::default() });
+    let crawl = world.start(&["crawl", HOME, "--delay", "300ms"]);
+    world.wait_for("three visits", |world| world.visits().len() >= 3);
+    assert_eq!(world.status()["run"]["silent"], false);
+    crawl.signal("STOP");
+    let database = rusqlite::Connection::open(world.folder.join("crawl.db")).unwrap();
+    database.busy_timeout(Duration::from_secs(10)).unwrap();
+    database.execute("UPDATE runs SET heartbeat = heartbeat - 180000", []).unwrap();
+    let status = world.run(&["status"]);
+    assert!(status.out.contains("silent      last sign of life 3m ago"), "{status}");
+    assert_eq!(world.status()["run"]["silent"], true);
+    crawl.signal("KILL");
+    drop(crawl);
+    let status = world.run(&["status"]);
+    assert!(status.flat().contains("state interrupted"), "{status}");
+    assert!(status.flat().contains("last sign of life 3m ago"), "{status}");
+    assert!(status.out.lines().all(|line| line.chars().count() <= 80), "{status}");
+}
+
+#[test]
+fn status_shows_paused_spiders_with_their_reason_and_seeds_that_wait() {
+    let world = small();
+    world.run(&["spider", "add", "news", "http://s0.sim.test/"]).exits(0);
+    world.run(&["spider", "pause", "news", "--reason", "maintenance until noon"]).exits(0);
+    let status = world.run(&["status"]);
+    let words = "paused: maintenance until noon; to continue: harvestman spider resume news";
+    assert!(status.exits(0).flat().contains(words), "{status}");
+    assert!(status.out.contains("seeds       1 seed, 1 not visited yet"), "{status}");
+    let json = world.status();
+    assert_eq!((&json["seeds"]["known"], &json["seeds"]["waiting"]), (&1.into(), &1.into()));
+    assert_eq!(json["spiders"][1]["why"], "maintenance until noon", "{json:#}");
+}
+
+#[test]
 fn explain_tells_a_known_page_from_an_unknown_and_names_the_rule_that_refuses() {
     let mut options = WebOptions { pages: PageCount::Fixed(6), ..WebOptions::default() };
     options.robots = RobotsPlan::Disallow(vec!["/private/".to_owned()]);
@@ -75,9 +110,10 @@ fn explain_tells_a_known_page_from_an_unknown_and_names_the_rule_that_refuses() 
         told.exits(0);
         assert!(told.out.contains(verdict), "{url}: {told}");
         let json = world.run(&["explain", url, "--json"]).json();
-        assert!(json["verdict"].as_str().unwrap().starts_with(verdict), "{url}: {json:#}");
         assert_eq!(json["known"], known, "{url}: {json:#}");
-        let refused = json["rules"].as_array().unwrap().iter().any(|rule| rule["refused"] == true);
+        let rules = json["spiders"][0]["rules"].as_array().unwrap();
+        let refused = rules.iter().any(|rule| rule["verdict"] == "refused");
+        assert_eq!(refused, json["verdict"] == "refused", "{url}: {json:#}");
         assert_eq!(refused, verdict.starts_with("not crawled"), "{url}: {json:#}");
     }
     let private = world.run(&["explain", "http://s0.sim.test/private/1"]);
@@ -91,27 +127,35 @@ fn explain_and_status_tell_what_is_believed_of_a_page_and_what_visits_cost() {
     world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
     world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
     let told = world.run(&["explain", HOME]);
-    for part in [
-        "changes about every",
-        "0 changes at one revisit",
-        "still what the page shows with",
-        "the price at which the budget",
+    let plain = [
+        "next visit in",
+        "the page changes about every",
+        "(policy \"value\"; --verbose shows the numbers)",
+        "probability that the stored copy is current: 100 %",
         "2 visits",
-        "policy value: it is",
-    ] {
-        assert!(told.out.contains(part), "{part}: {told}");
+    ];
+    for part in plain {
+        assert!(told.flat().contains(part), "{part}: {told}");
     }
-    let back = &world.run(&["explain", HOME, "--json"]).json()["coming_back"];
+    for part in ["price", "worth", "importance"] {
+        assert!(!told.out.contains(part), "{part}: {told}");
+    }
+    let told = world.run(&["explain", HOME, "--verbose"]);
+    for part in ["0 changes at one revisit", "reaches the price", "policy value: it is"] {
+        assert!(told.flat().contains(part), "{part}: {told}");
+    }
+    let back = &world.run(&["explain", HOME, "--json"]).json()["revisit"];
     assert_eq!((&back["policy"], &back["compared"]), (&"value".into(), &1.into()), "{back:#}");
     let figure = |name: &str| back[name].as_f64().unwrap_or_else(|| panic!("{name}: {back:#}"));
     assert!(figure("changes_a_day_low") < figure("changes_a_day"), "{back:#}");
     assert!(figure("changes_a_day") < figure("changes_a_day_high"), "{back:#}");
-    assert!(figure("fresh") > 0.9 && figure("value") < figure("price"), "{back:#}");
+    assert!(figure("freshness") > 0.9 && figure("value") < figure("price"), "{back:#}");
     assert!(back["due"].is_string() && back["why"].is_string(), "{back:#}");
     let fixed = ["--set", "revisit.period=1d"];
     world.run(&[&["spider", "edit", "default"], &fixed[..]].concat()).exits(0);
     let told = world.run(&["explain", HOME]);
-    assert!(told.out.contains("policy fixed: it is visited at the interval"), "{told}");
+    let fixed = "it is visited at the interval that was asked for (policy \"fixed\"";
+    assert!(told.flat().contains(fixed), "{told}");
     let budget = &world.status()["budget"][0];
     assert!(
         budget["revisits"].as_u64() > Some(0) && budget["price"].as_f64() > Some(0.0),
@@ -122,7 +166,10 @@ fn explain_and_status_tell_what_is_believed_of_a_page_and_what_visits_cost() {
     world.run(&["spider", "edit", "default", "--unset", "revisit.period"]).exits(0);
     world.run(&["run", "--delay", "0", "--for", "1s"]).exits(0);
     let status = world.run(&["status"]);
-    assert!(status.out.contains("budget      ") && status.out.contains("(the price)"), "{status}");
+    assert!(
+        status.out.contains("budget      ") && status.flat().contains("price of a visit:"),
+        "{status}"
+    );
 }
 
 #[test]
@@ -130,7 +177,7 @@ fn explain_tells_of_policies_that_leave_a_page_to_others_or_alone() {
     let world = small().variable("HARVESTMAN_REVISIT_POLICY", "once");
     world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
     let told = world.run(&["explain", HOME]);
-    for part in ["next visit not by itself", "1 visit", "policy once: each page is visited once"] {
+    for part in ["next visit not by itself", "1 visit", "each page is visited once"] {
         assert!(told.out.contains(part), "{part}: {told}");
     }
     for part in ["price", "budget", "changes about", "1 visits"] {
@@ -138,12 +185,12 @@ fn explain_tells_of_policies_that_leave_a_page_to_others_or_alone() {
     }
     let world = world.variable("HARVESTMAN_REVISIT_POLICY", "profit");
     world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
-    let told = world.run(&["explain", HOME]);
-    for part in ["next visit in a batch that chooses it", "its profit is", "times the chance"] {
-        assert!(told.out.contains(part), "{part}: {told}");
+    let told = world.run(&["explain", HOME, "--verbose"]);
+    for part in ["next visit in a batch that chooses it", "profit of a visit now", "importance"] {
+        assert!(told.flat().contains(part), "{part}: {told}");
     }
     assert!(!told.out.contains("price") && !told.out.contains("budget"), "{told}");
-    let back = &world.run(&["explain", HOME, "--json"]).json()["coming_back"];
+    let back = &world.run(&["explain", HOME, "--json"]).json()["revisit"];
     assert!(back["price"].is_null() && back["value"].is_number(), "{back:#}");
 }
 

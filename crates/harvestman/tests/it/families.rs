@@ -180,7 +180,7 @@ fn a_gallery_that_was_stopped_is_told_explained_and_lifted() {
     assert_eq!(examples.len(), 1, "told once: {row:#}");
     let explained = world.run(&["explain", &format!("http://{site}/picture?n={}", met + 1)]);
     assert!(explained.out.contains("not crawled: trap: near-duplicates"), "{explained}");
-    assert!(explained.out.contains(&format!("traps lift {site} '{pattern}'")), "{explained}");
+    assert!(explained.flat().contains(&format!("traps lift {site} '{pattern}'")), "{explained}");
     let refused =
         |world: &World| world.number("SELECT count(*) FROM decisions WHERE reason = 'trap'");
     assert_eq!(refused(&world), 1);

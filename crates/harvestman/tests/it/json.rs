@@ -28,6 +28,11 @@ use crate::{
 /// gone and came back, `{moved}` a redirect, `{part}` a page that was cut; `{out}` a new folder,
 /// `{file}` a new file, `{away}` the folder of a batch that was harvested and `{site}` the site.
 const COMMANDS: &[(&str, &[&[&str]])] = &[
+    ("harvestman pages", &[&["pages"], &["pages", "--limit", "1"]]),
+    ("harvestman sites", &[&["sites"]]),
+    ("harvestman status", &[&["status"]]),
+    ("harvestman explain", &[&["explain", "{home}"], &["explain", "{copy}"]]),
+    ("harvestman decisions", &[&["decisions"]]),
     (
         "harvestman history",
         &[&["history", "{home}"], &["history", "{old}"], &["history", "{moved}"]],

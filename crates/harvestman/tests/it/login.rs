@@ -195,7 +195,7 @@ fn a_wrong_password_pauses_the_spider_and_the_others_go_on() {
     let list = world.run(&["spider", "list", "--json"]).json();
     assert_eq!(list["rows"][1]["state"], "paused", "{list:#}");
     assert!(list["rows"][1]["why"].as_str().unwrap().starts_with(why), "{list:#}");
-    assert!(world.run(&["status"]).exits(0).out.contains(why));
+    assert!(world.run(&["status"]).exits(0).flat().contains(why));
     let failed = world.number("SELECT count(*) FROM pages WHERE failures > 0");
     assert_eq!(failed, 0, "its pages wait as they were");
 

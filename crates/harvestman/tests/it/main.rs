@@ -62,6 +62,7 @@ mod scope;
 mod seeding;
 mod simulated;
 mod site;
+mod sites;
 mod spiders;
 mod stopping;
 mod terminal;

@@ -75,7 +75,7 @@ fn an_explanation_without_judgement_tells_what_is_recorded() {
     assert!(told.out.contains("gone.rhai"), "{told}");
     let told = world.run(&["explain", HOME, "--json"]).exits(0).json();
     assert_eq!((&told["spider"], &told["page"]["visits"]), (&Value::Null, &1.into()), "{told:#}");
-    assert!(told["unjudged"].as_str().unwrap().contains("gone.rhai"), "{told:#}");
+    assert!(told["unjudged"]["what"].as_str().unwrap().contains("gone.rhai"), "{told:#}");
     fs::remove_file(world.folder.join("harvest.toml")).unwrap();
     let told = world.run(&["explain", HOME, "--json"]).exits(0).json();
     assert_eq!((&told["spider"], &told["unjudged"]), (&"default".into(), &Value::Null));
@@ -176,10 +176,10 @@ fn no_listing_tells_a_time_as_a_number() {
         no_epoch(&told, args);
     }
     let told = world.run(&["decisions", "--json"]).json();
-    let last = told["decisions"][0]["last"].as_str().unwrap_or_else(|| panic!("{told:#}"));
+    let last = told["rows"][0]["last"].as_str().unwrap_or_else(|| panic!("{told:#}"));
     assert!(last.starts_with("20") && last.ends_with('Z') && last.len() == 20, "{last}");
     let told = world.run(&["explain", HOME, "--json"]).json();
-    assert!(told["visits"][0]["times"][0].as_str().unwrap().ends_with('Z'), "{told:#}");
+    assert!(told["page"]["visited"].as_str().unwrap().ends_with('Z'), "{told:#}");
 }
 
 /// Milliseconds since 1970 of our century; hashes, which are as large, have names of their own.

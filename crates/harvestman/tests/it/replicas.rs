@@ -448,8 +448,8 @@ fn links_to_a_folded_replica_lead_to_its_original_until_it_is_lifted() {
     copies.crawl(&["http://seed.s.test/"]).exits(0);
     assert_eq!(copies.states(), [said("r.r.test", "o.o.test", "folded")]);
     let told = copies.world.run(&["explain", "http://r.r.test/new?x=1"]);
-    assert!(told.out.contains("taken as http://o.o.test/new?x=1"), "{told}");
-    assert!(told.out.contains("harvestman mirrors lift r.r.test"), "{told}");
+    assert!(told.flat().contains("taken as http://o.o.test/new?x=1"), "{told}");
+    assert!(told.flat().contains("harvestman mirrors lift r.r.test"), "{told}");
     copies.later.store(true, Ordering::SeqCst);
     copies.crawl(&["--fresh"]).exits(0);
     assert_eq!(copies.asked("r.r.test/"), 1, "its pages rest: {:?}", copies.raw.asked());

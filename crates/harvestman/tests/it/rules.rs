@@ -230,7 +230,7 @@ fn logged_links_are_counted_with_examples_and_never_asked_for() {
     assert_eq!(asked, ["a.raw.test/", "a.raw.test/2"]);
     let listed = world.run(&["decisions", "--reason", "logged", "--json"]);
     listed.exits(0);
-    let decisions = listed.json()["decisions"].clone();
+    let decisions = listed.json()["rows"].clone();
     let counts: Vec<(String, u64)> = decisions
         .as_array()
         .unwrap()

@@ -92,7 +92,7 @@ fn what_was_mistyped_is_told_as_what_it_is() {
         &["report", "hazards", "--site", "nosuch"],
         &["export", "directory", "--out", "x", "--site", "nosuch"],
     ] {
-        world.run(args).exits(2).says(&["site", "nosuch"]);
+        world.run(args).exits(2).says(&["the site nosuch is not in", "harvestman sites"]);
     }
     for (args, what) in [
         (&["explain", "garbage"][..], "\"garbage\" is no URL"),
@@ -198,7 +198,7 @@ fn a_page_that_was_left_as_a_variant_says_that_and_nothing_of_its_worth() {
     let told = world.run(&["explain", &excluded[0]]);
     assert!(told.out.contains("not crawled: trap: variants at ?view=paper"), "{told}");
     assert!(
-        told.out.contains("makes no difference there: it is taken as http://127.0.0.1"),
+        told.flat().contains("makes no difference there: it is taken as http://127.0.0.1"),
         "{told}"
     );
     assert!(told.out.contains("'?view=paper'"), "{told}");
@@ -259,15 +259,18 @@ fn a_page_that_was_left_as_a_near_duplicate_says_so_also_when_its_kind_has_prove
     assert!((10..30).contains(&met), "{met} pictures");
     let told = world.run(&["explain", &format!("http://{site}/picture?n={}", met + 1)]);
     assert!(
-        told.out.contains(&format!("not crawled: trap: near-duplicates at {pattern}")),
+        told.flat().contains(&format!("not crawled: trap: near-duplicates at {pattern}")),
         "{told}"
     );
-    assert!(told.out.contains(&format!("traps lift {site} '{pattern}'")), "{told}");
+    assert!(told.flat().contains(&format!("traps lift {site} '{pattern}'")), "{told}");
     assert!(!told.out.contains("no link or seed has led to it"), "{told}");
     let other = world.run(&["explain", &format!("http://{site}/picture?n=500")]);
     assert!(
-        other.out.contains(&format!("depends on trap: near-duplicates at {pattern}")),
+        other.flat().contains(&format!("depends on trap: near-duplicates at {pattern}")),
         "{other}"
     );
-    assert!(other.out.contains(&format!("such as http://{site}/picture?n={}", met + 1)), "{other}");
+    assert!(
+        other.flat().contains(&format!("such as http://{site}/picture?n={}", met + 1)),
+        "{other}"
+    );
 }

@@ -292,6 +292,13 @@ impl Done {
     }
 }
 
+impl Done {
+    /// Standard output as one line: texts are broken between words where a line ends.
+    pub fn flat(&self) -> String {
+        self.out.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
 impl fmt::Display for Done {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Done { status, took, out, err } = self;

@@ -4,7 +4,7 @@
 //! page that the filter leaves, so callers hold them to [`SORTED_MAX`] pages. No index is added for them:
 //! each would be written at every check-in.
 
-use model::{PageState, SpiderId, StoreError, Timestamp};
+use model::{CrawlUrl, PageState, SpiderId, StoreError, Timestamp};
 use rusqlite::{Row, params, params_from_iter, types::Value};
 use serde::{Serialize, Serializer};
 
@@ -269,6 +269,22 @@ impl Census {
         let counts = self.counts()?;
         let pages = counts.pages_known + counts.candidates + counts.pages_excluded;
         Ok(pages + counts.requisites)
+    }
+
+    /// How many seeds there are, and how many of them were never visited; at most `max` are looked at.
+    pub fn seeds_waiting(&self, max: u32) -> Result<(u64, u64), StoreError> {
+        let sql = "SELECT count(*), coalesce(sum(state < 2), 0) \
+             FROM (SELECT state FROM pages WHERE seed = 1 LIMIT ?1)";
+        let counts = self.list(sql, [max], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(counts
+            .first()
+            .map_or((0, 0), |(all, waiting): &(i64, i64)| (*all as u64, *waiting as u64)))
+    }
+
+    pub fn page_row_of(&self, url: &CrawlUrl) -> Result<Option<PageRow>, StoreError> {
+        let Some(site) = self.site_number(url.site_text())? else { return Ok(None) };
+        let fp = url.fingerprint().0 as i64;
+        self.page_row(&PagePlace { value: SortValue::Number(0), site, fp })
     }
 
     /// The page at a place; `None`: it was forgotten since.

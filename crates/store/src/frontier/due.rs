@@ -5,9 +5,9 @@
 //! streams alone, and merged; nothing is sorted but what was asked for, no page that is not due is looked at, and
 //! closed streams are passed in one step.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, path::Path};
 
-use model::{Fingerprint, Page, SiteId, SpiderId, Timestamp, Unpaid};
+use model::{Fingerprint, Page, SiteId, SpiderId, StoreError, Timestamp, Unpaid};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
@@ -18,6 +18,7 @@ use super::{
     },
     tally::{ANSWERED, SEEN_AGAIN},
 };
+use crate::database::store_error;
 
 /// Which pages of a site are asked for.
 pub(super) struct Wanted<'a> {
@@ -279,6 +280,19 @@ pub(super) fn named_pages(
         );
     }
     with_versions(sql, site, found)
+}
+
+/// When the site is due next by its pages, also those that are not visited at present: for those who only look.
+pub(crate) fn earliest_due(
+    sql: &Connection,
+    site: SiteId,
+    path: &Path,
+) -> Result<Option<Timestamp>, StoreError> {
+    let dues = earliest(sql, site, &Closed::default()).map_err(|fault| match fault {
+        Fault::Sql(error) => store_error(path, error),
+        Fault::Store(error) => error,
+    })?;
+    Ok([dues.first, dues.again].into_iter().flatten().min())
 }
 
 /// When the site is due next by its pages.

@@ -59,10 +59,11 @@ pub use verify::{Finding, Topic};
 pub use visit::Called;
 
 pub(crate) use batches::{HARVESTED, collection_id, list_batches};
+pub(crate) use due::earliest_due;
 pub(crate) use forget::{FILES, LINKS_REWRITTEN};
 pub(crate) use habits::outlook;
 pub(crate) use rows::{
     FACTS, ROBOTS, facts_from_row, record_from_row, robots_from_row, site_traps_from_row,
 };
-pub(crate) use start::list_seeds;
+pub(crate) use start::{list_seeds, list_seeds_near};
 pub(crate) use tally::load_totals;

@@ -82,12 +82,32 @@ pub struct RecordExtent {
     pub records: u64,
 }
 
+/// The columns of [`read_seeds`].
+macro_rules! seeds_where {
+    ($condition:literal) => {
+        concat!(
+            "SELECT url, spider, requisite, outside, depth, period FROM pages WHERE seed = 1 \
+             AND spider NOT IN (SELECT id FROM spiders WHERE removed IS NOT NULL) AND ",
+            $condition
+        )
+    };
+}
+
 pub(crate) fn list_seeds(sql: &Connection) -> rusqlite::Result<Vec<Seed>> {
-    let mut statement = sql.prepare_cached(
-        "SELECT url, spider, requisite, outside, depth, period FROM pages WHERE seed = 1 \
-         AND spider NOT IN (SELECT id FROM spiders WHERE removed IS NOT NULL)",
-    )?;
-    let mut rows = statement.query([])?;
+    let mut statement = sql.prepare_cached(seeds_where!("1"))?;
+    read_seeds(statement.query([])?)
+}
+
+/// Those of the URL's domain, and of its port if that is unusual: a million others say nothing of it.
+pub(crate) fn list_seeds_near(sql: &Connection, url: &CrawlUrl) -> rusqlite::Result<Vec<Seed>> {
+    let port = url.site_text().strip_prefix(url.host()).filter(|port| port.starts_with(':'));
+    let mut statement = sql.prepare_cached(seeds_where!(
+        "site IN (SELECT id FROM sites WHERE domain = ?1 OR ?2 <> '' AND key LIKE '%' || ?2)"
+    ))?;
+    read_seeds(statement.query(params![url.domain(), port.unwrap_or_default()])?)
+}
+
+fn read_seeds(mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Vec<Seed>> {
     let mut seeds = Vec::new();
     while let Some(row) = rows.next()? {
         let Ok(url) = CrawlUrl::stored(row.get_ref(0)?.as_str()?) else { continue };

@@ -3,14 +3,12 @@
 //! A verdict may have been taken back, or its evidence may have run out, and what was refused for it stays refused until
 //! a link leads there anew: of that the decisions tell.
 
-use model::{CrawlUrl, Hazard, IdleToken, PageState, RefusalReason, UrlTraps};
+use model::{CrawlUrl, Hazard, IdleToken, PageState, RefusalReason, StoreError, UrlTraps};
 use seeder::{
     RuleStep, SpiderRules, StepVerdict,
     traps::{self, TrapObjection, Worn, pattern::Pattern, token},
 };
 use store::census::{Census, DecisionEntry, PageStory};
-
-use config::failure::Failure;
 
 /// Decisions of one site that are looked through: it has 64 patterns at a time.
 const DECISIONS_MAX: u32 = 1_000;
@@ -34,7 +32,7 @@ impl<'a> Suspect<'a> {
         url: &'a CrawlUrl,
         story: Option<&PageStory>,
         rules: &'a SpiderRules,
-    ) -> Result<Option<Suspect<'a>>, Failure> {
+    ) -> Result<Option<Suspect<'a>>, StoreError> {
         let is_free = |story: &PageStory| {
             let has_answered = story.visits.iter().any(|visit| visit.status > 0);
             story.page.seed || story.page.requisite || has_answered

@@ -1,12 +1,16 @@
-//! What else than the rules may be against a URL: a block, a wildcard of its domain, robots.txt. Traps are in
-//! [`super::trapped`].
+//! What else than the rules may be against a URL: a block, quarantine, a wildcard of its domain, robots.txt.
+//! Traps are in [`super::trapped`].
 
 use harvester::robots::Robots;
-use model::{CrawlUrl, PageState, Refusal, RefusalReason, RobotsAnswer};
+use model::{CrawlUrl, PageState, Refusal, RefusalReason, RobotsAnswer, StoreError};
 use seeder::{Block, Blocks, RuleStep, StepVerdict, Wildcards};
 use store::census::{Census, DecisionEntry, PageStory};
 
-use config::failure::Failure;
+use crate::{
+    Error,
+    decisions::Decided,
+    quarantine::{self, Quarantined},
+};
 
 /// The block that keeps away from the URL, with the user's reason. By which address a host is reached is
 /// known only from what a crawl refused there.
@@ -15,8 +19,8 @@ pub(super) fn block(
     blocks: &Blocks,
     url: &CrawlUrl,
     story: Option<&PageStory>,
-    decisions: &[DecisionEntry],
-) -> Result<Option<RuleStep>, Failure> {
+    decided: &Decided,
+) -> Result<Option<RuleStep>, StoreError> {
     let excluded = story.is_none_or(|story| story.page.state == PageState::Excluded);
     // A refusal stands under the site that links; what was refused is the example's site.
     let is_own = |entry: &&DecisionEntry| {
@@ -25,7 +29,7 @@ pub(super) fn block(
             && example.is_ok_and(|example| example.site_text() == url.site_text())
     };
     let by_address = || {
-        let refused = decisions.iter().filter(is_own).filter(|_| excluded);
+        let refused = decided.0.iter().filter(is_own).filter(|_| excluded);
         let patterns = refused.filter_map(|entry| entry.rule.strip_prefix("block: "));
         let mut ranges = patterns.filter_map(|text| Block::parse(text).ok());
         ranges.find(|block| matches!(block, Block::Addresses(_)) && blocks.contains(block))
@@ -40,6 +44,17 @@ pub(super) fn block(
     };
     let rule = Refusal::blocked(&pattern).rule;
     Ok(Some(RuleStep { rule, verdict: StepVerdict::Decided, why }))
+}
+
+/// A page that is left alone because it crashed the parser, or whose site is.
+pub(super) fn quarantine(census: &Census, url: &CrawlUrl) -> Result<Option<RuleStep>, Error> {
+    let Some(found) = quarantine::of(census, url)? else { return Ok(None) };
+    let (refusal, what) = match &found {
+        Quarantined::Page(url) => (Refusal::quarantined(false), url),
+        Quarantined::Site(site) => (Refusal::quarantined(true), site),
+    };
+    let why = format!("to have it read again: harvestman quarantine lift {what}");
+    Ok(Some(RuleStep { rule: refusal.rule, verdict: StepVerdict::Decided, why }))
 }
 
 pub(super) fn wildcard(url: &CrawlUrl) -> RuleStep {
@@ -60,7 +75,7 @@ pub(super) fn is_for_now(step: &RuleStep) -> bool {
 }
 
 /// robots.txt is asked last, as it is in a crawl; from the copy at hand.
-pub(super) fn robots(census: &Census, url: &CrawlUrl, token: &str) -> Result<RuleStep, Failure> {
+pub(super) fn robots(census: &Census, url: &CrawlUrl, token: &str) -> Result<RuleStep, StoreError> {
     let step = |rule: &str, verdict, why: String| RuleStep { rule: rule.to_owned(), verdict, why };
     let Some(copy) = census.robots(url)? else {
         let why = "not read yet: it is asked for before the first page".to_owned();
