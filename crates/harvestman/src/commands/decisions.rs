@@ -40,7 +40,7 @@ pub(super) fn known_site(census: &Census, text: &str) -> Result<String, Failure>
 fn text(found: &DecisionList) -> String {
     let mut text = String::new();
     for reason in &found.reasons {
-        let count = some(reason.count, "URL");
+        let count = some(reason.count, "link");
         let line = format!("{}: {count}; {}", reason.reason, lift(&reason.reason));
         paragraph(&mut text, "", 2, &line);
         for row in found.rows.iter().filter(|row| row.reason == reason.reason) {

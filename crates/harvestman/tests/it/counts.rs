@@ -51,6 +51,9 @@ fn seeds_that_wait_are_known_to_status_and_refusals_are_the_same_in_both() {
     let refused = summary["refused"].as_array().unwrap().iter();
     let refused: u64 = refused.map(|row| row["count"].as_u64().unwrap()).sum();
     assert_eq!(world.status()["pages"]["refused"], refused);
+    // The same URL is found on many pages: what is counted are links.
+    let listed = world.run(&["decisions"]).exits(0).out.clone();
+    assert!(listed.contains(&format!("scope: {refused} links; ")), "{listed}");
 }
 
 #[test]
