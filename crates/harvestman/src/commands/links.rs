@@ -97,16 +97,17 @@ fn text(links: &PageLinks, past: bool) -> String {
     }
     let verb = if past { "has been linked from" } else { "linked from" };
     if let Some(rows) = &links.incoming {
-        write_rows(&mut text, verb, rows);
+        write_rows(&mut text, verb, "--in", rows);
     }
     let verb = if past { "has linked to" } else { "links to" };
     if let Some(rows) = &links.outgoing {
-        write_rows(&mut text, verb, rows);
+        write_rows(&mut text, verb, "--out", rows);
     }
     text
 }
 
-fn write_rows(text: &mut String, verb: &str, found: &LinkRows) {
+/// `flag`: the direction, for going on.
+fn write_rows(text: &mut String, verb: &str, flag: &str, found: &LinkRows) {
     let shown = found.rows.len() as u64;
     let _ = match found.total {
         Some(total) => write!(text, "\n{verb} {}", some(total, "page")),
@@ -130,7 +131,7 @@ fn write_rows(text: &mut String, verb: &str, found: &LinkRows) {
         let _ = writeln!(text, "{}", fit(line.trim_end(), LINE_WIDTH));
     }
     if let Some(next) = &found.next {
-        let _ = writeln!(text, "… more with --limit N, or --after {next}");
+        let _ = writeln!(text, "… more with --limit N, or {flag} --after {next}");
     }
 }
 
@@ -218,7 +219,7 @@ mod tests {
             rows: vec![row],
             next: Some("12-123456789".to_owned()),
         };
-        write_rows(&mut text, "has been linked from", &rows);
+        write_rows(&mut text, "has been linked from", "--in", &rows);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains("(past) (redirect)") && !text.contains('\u{1b}'), "{text}");
     }
