@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::{
     Candidate, CrawlUrl, Fingerprint, Mark, Page, PageTerms, PageUpdate, RefusalReason, RobotsCopy,
-    Sighting, Signal, Site, SiteClock, SiteHabit, SiteId, SiteKey, SiteTraps, SpiderId, StoreError,
-    Timestamp, limits,
+    Sighting, Signal, Site, SiteAddress, SiteClock, SiteHabit, SiteId, SiteKey, SiteTraps,
+    SpiderId, StoreError, Timestamp, limits,
 };
 
 pub trait Frontier: Send {
@@ -278,6 +278,8 @@ pub struct SiteDelta {
     /// Pages whose internal pages ([`PageUpdate::children`]) are to be visited now, but for those that were
     /// visited since the moment given.
     pub call_children: Vec<(Fingerprint, Timestamp)>,
+    /// Present when its name was resolved.
+    pub address: Option<SiteAddress>,
     /// A seed redirected here: the site joins the seeded ones.
     pub seeded: bool,
     pub duplicates: u64,
@@ -306,6 +308,7 @@ impl SiteDelta {
             traps: None,
             signals: Vec::new(),
             call_children: Vec::new(),
+            address: None,
             seeded: false,
             duplicates: 0,
             worked: Duration::ZERO,

@@ -54,7 +54,7 @@ pub use ports::is_bad_port;
 pub use printable::{fit, is_unsafe, printable, printable_lines};
 pub use resolve::{Resolution, Resolve};
 pub use robots::{RobotsAnswer, RobotsCopy};
-pub use site::{Origin, Site, SiteClock, SiteCounters, SiteId, SiteKey};
+pub use site::{Origin, Site, SiteAddress, SiteClock, SiteCounters, SiteId, SiteKey};
 pub use time::Timestamp;
 pub use trap::{
     Down, Family, IdleToken, KindVotes, Looks, MissingPage, NameNote, NearRun, PatternNote,

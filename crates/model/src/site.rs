@@ -1,6 +1,6 @@
 //! Sites, origins and domains: the units of the clock, of robots.txt and cookies, and of quotas.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +110,9 @@ pub struct Site {
 pub struct SiteCounters {
     /// Pages admitted (candidates and excluded pages are not counted).
     pub known: u64,
+    /// Those that have not been answered yet.
+    #[serde(default)]
+    pub waiting: u64,
     /// Pages that have answered with content at least once.
     pub fetched: u64,
     pub failed: u64,
@@ -119,6 +122,13 @@ pub struct SiteCounters {
     pub duplicates: u64,
     pub visits: u64,
     pub bytes: u64,
+}
+
+/// Where the name of a site led: the first of its addresses, and when it was resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SiteAddress {
+    pub address: IpAddr,
+    pub resolved: Timestamp,
 }
 
 /// The part of the politeness clock that outlives a process. Times to come are kept as what remains of

@@ -21,12 +21,12 @@ use serde::Serialize;
 use crate::{
     blocks::{BlockEntry, block_entry, each_block},
     collection::Collection,
-    database::{open_reader, store_error},
+    database::{open_reader, open_writer, store_error},
     frontier::{
         BatchRow, Breakdown, FACTS, HARVESTED, ROBOTS, Seed, earliest_due, facts_from_row,
         list_batches, load_totals, record_from_row, robots_from_row, unpack_times,
     },
-    migrate::schema_of,
+    migrate::{SCHEMA, migrate, schema_of},
     runs::Run,
     spiders::SpiderRow,
 };
@@ -144,8 +144,15 @@ impl Census {
         if !path.is_file() {
             return Err(StoreError::Missing { path: collection.dir().to_owned() });
         }
-        let sql = open_reader(&path)?;
-        schema_of(&sql, &path)?;
+        let mut sql = open_reader(&path)?;
+        // Some questions ask for columns that an older collection has not. One that is being crawled, or cannot be
+        // written, is read as it is.
+        if schema_of(&sql, &path)? < SCHEMA
+            && !collection.is_crawled()
+            && open_writer(&path).and_then(|writer| migrate(&writer, &path)).is_ok()
+        {
+            sql = open_reader(&path)?;
+        }
         Ok(Census { collection: collection.clone(), path, sql })
     }
 
@@ -584,6 +591,7 @@ fn site_entry(row: &Row<'_>) -> rusqlite::Result<SiteEntry> {
             visits: count(6)?,
             bytes: count(7)?,
             requisites: count(8)?,
+            ..SiteCounters::default()
         },
         in_hand: row.get(9)?,
         resting: row.get(10)?,

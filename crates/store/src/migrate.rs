@@ -12,9 +12,10 @@ use crate::database::store_error;
 /// Says to `file` and to us that this database is a Harvestman collection ("Hvst").
 pub(crate) const APPLICATION_ID: i64 = 0x4876_7374;
 
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     include_str!("schema/sqlite/0001_collection.sql"),
     include_str!("schema/sqlite/0002_names.sql"),
+    include_str!("schema/sqlite/0003_site_fields.sql"),
 ];
 
 pub(crate) const SCHEMA: i64 = STEPS.len() as i64;
@@ -84,6 +85,31 @@ mod tests {
         let settings = one("SELECT settings FROM spiders");
         assert_eq!(settings, r#"{"parse.text":"false","crawl.pages":"9"}"#);
         assert_eq!(one("SELECT hazard || ' ' || measure FROM hazards"), "tls-error corrected");
+    }
+
+    #[test]
+    fn sites_of_an_older_collection_are_counted() {
+        let connection = memory();
+        for step in &STEPS[..2] {
+            connection.execute_batch(step).unwrap();
+        }
+        let id = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 2;");
+        connection.execute_batch(&id).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO sites (id, key, domain) VALUES (1, 'a.example', 'a.example'); \
+                 INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, turn) \
+                 VALUES (1, 1, 'http://a.example/?x', 1, 1, 0, 0, 0, 0, 1), \
+                        (1, 2, 'http://a.example/y', 1, 0, 0, 0, 0, 0, 0)",
+            )
+            .unwrap();
+        migrate(&connection, Path::new("x")).unwrap();
+        let counts: (i64, i64) = connection
+            .query_row("SELECT waiting, dynamic FROM sites", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .unwrap();
+        assert_eq!(counts, (1, 1));
     }
 
     #[test]

@@ -13,8 +13,8 @@ use foldhash::quality::RandomState;
 use harvester::{http::CookieJar, workbench::Reason};
 use manager::PurseId;
 use model::{
-    Candidate, CrawlUrl, Fingerprint, PageUpdate, Release, SiteClock, SiteDelta, SiteHabit, SiteId,
-    SiteKey, SiteLease, SiteTraps, SpiderId, Timestamp, limits,
+    Candidate, CrawlUrl, Fingerprint, PageUpdate, Release, SiteAddress, SiteClock, SiteDelta,
+    SiteHabit, SiteId, SiteKey, SiteLease, SiteTraps, SpiderId, Timestamp, limits,
 };
 
 use seeder::{
@@ -66,6 +66,8 @@ pub struct Held {
     pub drained: Option<Reason>,
     /// Time that visits took since the last check-in.
     pub worked: Duration,
+    /// Where its name led, if that was asked since the last check-in.
+    pub address: Option<SiteAddress>,
     /// Parts of pages met since check-out: each is given to the store once.
     pub parts: HashSet<Fingerprint>,
     /// URLs that only the store can tell to be known, with the lowest level each was found at: given to the store
@@ -110,6 +112,7 @@ impl Hand {
             refilling: false,
             drained: None,
             worked: Duration::ZERO,
+            address: None,
             parts: HashSet::new(),
             unsure: HashMap::new(),
             vast: lease.known.is_none() && lease.site.counters.known >= limits::KNOWN_IN_MEMORY_MAX,
@@ -159,6 +162,7 @@ impl Hand {
         for delta in deltas {
             if let Some(held) = self.sites.get_mut(&delta.key) {
                 delta.worked += std::mem::take(&mut held.worked);
+                delta.address = held.address.take().or(delta.address);
             }
             if let (Release::Renew(until), Some(held)) =
                 (delta.release, self.sites.get_mut(&delta.key))
@@ -252,8 +256,8 @@ impl Held {
         release: Release,
         now: Timestamp,
     ) -> SiteDelta {
-        let (worked, traps) = (self.worked, self.traps_to_keep());
-        SiteDelta { clock, release, worked, traps, ..self.delta(now) }
+        let (worked, traps, address) = (self.worked, self.traps_to_keep(), self.address);
+        SiteDelta { clock, release, worked, traps, address, ..self.delta(now) }
     }
 
     /// What was learned of its traps, where there is anything to write down.

@@ -19,8 +19,8 @@ use harvester::{
     workbench::{LimitInAll, Step, Workbench},
 };
 use model::{
-    Clock, Counts, FetchLimits, Fingerprint, Purpose, Release, SiteKey, SpiderId, StoreError,
-    Timestamp, limits,
+    Clock, Counts, FetchLimits, Fingerprint, Purpose, Release, SiteAddress, SiteKey, SpiderId,
+    StoreError, Timestamp, limits,
 };
 use store::{control::Request, spiders::SpiderRow};
 use tokio::sync::{mpsc::Receiver, watch};
@@ -289,7 +289,13 @@ impl Harvest {
                 self.state.resolving -= 1;
                 self.state.tally.time.dns_ms += took.as_millis() as u64;
                 tracing::trace!(%site, ?took, ?outcome, "resolved");
-                self.workbench.resolved(&site, outcome, self.clock.now());
+                let now = self.clock.now();
+                if let (Ok(found), Some(held)) = (&outcome, self.state.hand.get(&site)) {
+                    let first = found.addresses.first();
+                    held.address =
+                        first.map(|address| SiteAddress { address: *address, resolved: now });
+                }
+                self.workbench.resolved(&site, outcome, now);
             }
             Event::Fetched { assignment, answer, busy } => {
                 super::poison::taste_in_loop(assignment.url.as_str());

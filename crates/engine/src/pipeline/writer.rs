@@ -399,6 +399,7 @@ fn absorb(into: &mut SiteDelta, delta: SiteDelta) {
     into.traps = delta.traps.or(into.traps.take());
     into.signals.extend(delta.signals);
     into.call_children.extend(delta.call_children);
+    into.address = delta.address.or(into.address);
     into.seeded |= delta.seeded;
     into.duplicates += delta.duplicates;
     into.worked += delta.worked;

@@ -76,6 +76,10 @@ fn sites_are_filtered_and_have_every_field() {
     assert_eq!(counts, [3, 3, 0, 3], "{first:#}");
     assert_eq!((&first["domain"], &first["seeded"]), (&"one.test".into(), &true.into()));
     assert!(first["bytes"].as_u64() > Some(100) && first["due"].is_string(), "{first:#}");
+    assert_eq!((&first["address"], &first["waiting"]), (&"127.0.0.1".into(), &0.into()));
+    assert!(first["resolved"].as_str().unwrap().ends_with('Z'), "{first:#}");
+    let urls = ["urls", "static", "dynamic"].map(|name| first[name].as_u64().unwrap());
+    assert_eq!(urls, [3, 2, 1], "{first:#}");
     for name in ["urls", "duplicates", "requisites", "response_ms", "backoff", "down_since"] {
         assert!(first.get(name).is_some(), "{name}: {first:#}");
     }

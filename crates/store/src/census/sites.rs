@@ -128,10 +128,22 @@ pub struct SiteRow {
     pub domain: String,
     pub seeded: bool,
     pub state: SiteState,
+    /// The first its name was last resolved to, …
+    pub address: Option<String>,
+    /// … and when that was.
+    #[serde(serialize_with = "model::iso::option")]
+    pub resolved: Option<Timestamp>,
     /// All URLs known of it, requisites and refused ones included.
     pub urls: u64,
+    /// Those among them without a query, …
+    #[serde(rename = "static")]
+    pub fixed: u64,
+    /// … and with one.
+    pub dynamic: u64,
     /// Pages admitted, as in all that follow: without candidates, excluded ones and requisites.
     pub known: u64,
+    /// Not answered yet.
+    pub waiting: u64,
     /// Answered with content at least once.
     pub fetched: u64,
     /// Failing now.
@@ -200,7 +212,7 @@ impl Census {
         let sql = "SELECT s.key, s.domain, s.seeded, s.leased, s.resting, \
              coalesce(min(s.due, s.due_again), s.due, s.due_again), s.pages, s.known, s.fetched, \
              s.failed, s.duplicates, s.requisites, s.visits, s.bytes, s.last_response, s.backoff, \
-             CASE WHEN instr(s.traps, '\"down\":') > 0 THEN s.traps END, r.original \
+             CASE WHEN instr(s.traps, '\"down\":') > 0 THEN s.traps END, r.original, s.address, s.resolved, s.dynamic, s.waiting \
              FROM sites s LEFT JOIN replicas r ON r.site = s.key AND r.state IN ('reported', 'folded') \
              WHERE s.id = ?1";
         Ok(self.list(sql, params![id], site_row)?.pop())
@@ -244,8 +256,13 @@ fn site_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
         domain: row.get(1)?,
         seeded: row.get(2)?,
         state,
+        address: row.get(18)?,
+        resolved: row.get::<_, Option<i64>>(19)?.map(Timestamp),
         urls: count(6)?,
+        fixed: count(6)?.saturating_sub(count(20)?),
+        dynamic: count(20)?,
         known: count(7)?,
+        waiting: count(21)?,
         fetched: count(8)?,
         failed: count(9)?,
         duplicates: count(10)?,

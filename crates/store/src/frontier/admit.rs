@@ -39,7 +39,7 @@ pub(super) fn admit(work: &mut Work<'_>, candidates: &[Candidate]) -> Result<u64
 }
 
 fn admit_to_site(work: &mut Work<'_>, group: &[(SiteId, i64, &Candidate)]) -> Result<u64, Fault> {
-    let (mut new, mut awake, mut seeded) = (0u64, false, false);
+    let (mut new, mut dynamic, mut awake, mut seeded) = (0u64, 0u64, false, false);
     let site = group[0].0;
     domains::note_kinship(work, site, group.iter().map(|(_, _, one)| one.terms.kinship))?;
     for (_, fp, candidate) in group {
@@ -49,6 +49,7 @@ fn admit_to_site(work: &mut Work<'_>, group: &[(SiteId, i64, &Candidate)]) -> Re
         seeded |= candidate.seed;
         if insert(work, site, *fp, candidate)? {
             new += 1;
+            dynamic += u64::from(candidate.url.query().is_some());
             let (spider, requisite) = (candidate.spider, candidate.terms.requisite);
             let state = PageState::Candidate;
             work.moved(None, Standing { spider, requisite, state, fetched: false });
@@ -59,7 +60,7 @@ fn admit_to_site(work: &mut Work<'_>, group: &[(SiteId, i64, &Candidate)]) -> Re
         work.newly_stored.push((candidate.url.fingerprint(), level_to_remember(candidate)));
     }
     if new > 0 || awake || seeded {
-        stir(work, site, new, awake, seeded)?;
+        stir(work, site, (new, dynamic), awake, seeded)?;
     }
     Ok(new)
 }
@@ -313,7 +314,7 @@ pub(super) fn judge_again(work: &mut Work<'_>, site: SiteId, visited: bool) -> R
         again += count;
     }
     if again > 0 {
-        stir(work, site, 0, true, false)?;
+        stir(work, site, (0, 0), true, false)?;
     }
     Ok(again)
 }
@@ -321,7 +322,13 @@ pub(super) fn judge_again(work: &mut Work<'_>, site: SiteId, visited: bool) -> R
 /// New pages make a site due, unless it is in hand (then its holder's release sees them) or was given
 /// back with a time before which it wants to be left alone. Where pages it had are due earlier than before
 /// (`awake`), it may be due by either queue.
-fn stir(work: &Work<'_>, site: SiteId, new: u64, awake: bool, seeded: bool) -> Result<(), Fault> {
+fn stir(
+    work: &Work<'_>,
+    site: SiteId,
+    (new, dynamic): (u64, u64),
+    awake: bool,
+    seeded: bool,
+) -> Result<(), Fault> {
     let (leased, resting): (bool, bool) = work
         .sql
         .prepare_cached(
@@ -329,11 +336,12 @@ fn stir(work: &Work<'_>, site: SiteId, new: u64, awake: bool, seeded: bool) -> R
              stirred = max(stirred, leased AND ?5), \
              due = CASE WHEN leased OR resting OR ?2 = 0 THEN due \
                         ELSE min(coalesce(due, max(?4, not_before)), max(?4, not_before)) END \
-             WHERE id = ?1 RETURNING leased, resting",
+             , dynamic = dynamic + ?6 WHERE id = ?1 RETURNING leased, resting",
         )?
-        .query_row(params![site.0, new as i64, seeded, work.now.0, new > 0 || awake], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
+        .query_row(
+            params![site.0, new as i64, seeded, work.now.0, new > 0 || awake, dynamic as i64],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
     let rouse = !leased && (awake || resting && new > 0);
     if rouse { check_out::rouse(work, site) } else { Ok(()) }
 }

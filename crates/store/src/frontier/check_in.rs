@@ -154,6 +154,7 @@ impl SiteAtHand {
         let known = Standing { spider, requisite, state: PageState::Known, fetched: false };
         let change = if inserted == 1 {
             self.row.pages += 1;
+            self.row.dynamic += u64::from(page.url.query().is_some());
             work.moved(None, known)
         } else {
             let held = Held::load(work, self.id, fp)?;
@@ -218,7 +219,9 @@ impl SiteAtHand {
                  pause_remaining = coalesce(?13, pause_remaining), \
                  pause_saved = coalesce(?14, pause_saved), backoff = coalesce(?15, backoff), \
                  last_response = coalesce(?16, last_response), \
-                 interrupted = coalesce(?17, interrupted), habit = coalesce(?18, habit) WHERE id = ?1",
+                 interrupted = coalesce(?17, interrupted), habit = coalesce(?18, habit), \
+                 waiting = ?19, dynamic = ?20, address = coalesce(?21, address), \
+                 resolved = coalesce(?22, resolved) WHERE id = ?1",
             )?
             .execute(params![
                 self.id.0,
@@ -239,6 +242,10 @@ impl SiteAtHand {
                 clock.map(|clock| millis(clock.last_response)),
                 clock.map(|clock| clock.interrupted),
                 delta.habit.as_ref().map(habits::as_text),
+                n(counters.waiting),
+                n(self.row.dynamic),
+                delta.address.map(|found| found.address.to_string()),
+                delta.address.map(|found| found.resolved.0),
             ])?;
         let fetched = n(counters.fetched) - n(self.before.fetched);
         let bytes = n(counters.bytes) - n(self.before.bytes);

@@ -179,16 +179,16 @@ pub(crate) fn record_from_row(
 /// Counters and clock of a site, for [`site_from_row`].
 pub(super) const SITE: &str = "SELECT key, seeded, known, fetched, failed, duplicates, visits, \
      bytes, pause_remaining, pause_saved, backoff, last_response, interrupted, pages, fence, \
-     stirred, requisites, domain, full, worked_day, worked_ms, habit, traps FROM sites WHERE id = ?1";
+     stirred, requisites, domain, full, worked_day, worked_ms, habit, traps, waiting, dynamic FROM sites WHERE id = ?1";
 
 /// The same for a check-in, which needs neither habit nor traps: on a large site those are long texts. Then the end of
 /// its lease, if it is lent out and nothing else is to be said of it.
 pub(super) const SITE_AT_HAND: &str = "SELECT key, seeded, known, fetched, failed, duplicates, \
      visits, bytes, pause_remaining, pause_saved, backoff, last_response, interrupted, pages, \
      fence, stirred, requisites, domain, full, worked_day, worked_ms, NULL, NULL, \
-     CASE WHEN leased AND due_again IS NULL AND NOT resting AND not_before = 0 THEN due END \
+     waiting, dynamic, CASE WHEN leased AND due_again IS NULL AND NOT resting AND not_before = 0 THEN due END \
      FROM sites WHERE id = ?1";
-pub(super) const SITE_AT_HAND_LEASE: usize = 23;
+pub(super) const SITE_AT_HAND_LEASE: usize = 25;
 
 pub(super) struct SiteRow {
     pub key: String,
@@ -197,6 +197,8 @@ pub(super) struct SiteRow {
     pub counters: SiteCounters,
     pub clock: SiteClock,
     pub pages: u64,
+    /// Those among the pages whose URL has a query.
+    pub dynamic: u64,
     pub fence: u64,
     pub stirred: bool,
     /// Spiders that reached a limit on it.
@@ -219,6 +221,7 @@ pub(super) fn site_from_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
         seeded: row.get(1)?,
         counters: SiteCounters {
             known: count(2)?,
+            waiting: count(23)?,
             fetched: count(3)?,
             failed: count(4)?,
             duplicates: count(5)?,
@@ -234,6 +237,7 @@ pub(super) fn site_from_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
             interrupted: row.get(12)?,
         },
         pages: count(13)?,
+        dynamic: count(24)?,
         fence: count(14)?,
         stirred: row.get(15)?,
         domain: row.get(17)?,

@@ -75,9 +75,10 @@ impl Share {
     }
 
     pub fn apply(self, counters: &mut SiteCounters) {
-        let Share { known, fetched, failed, requisites, visits, bytes, .. } = self;
+        let Share { known, waiting, fetched, failed, requisites, visits, bytes } = self;
         for (counter, change) in [
             (&mut counters.known, known),
+            (&mut counters.waiting, waiting),
             (&mut counters.fetched, fetched),
             (&mut counters.failed, failed),
             (&mut counters.requisites, requisites),
@@ -150,14 +151,16 @@ pub(super) fn change_site(work: &Work<'_>, site: SiteId, change: Share) -> Resul
     if change == Share::default() {
         return Ok(());
     }
-    let Share { known, fetched, failed, requisites, .. } = change;
+    let Share { known, waiting, fetched, failed, requisites, .. } = change;
     let domain: String = work
         .sql
         .prepare_cached(
             "UPDATE sites SET known = known + ?2, fetched = fetched + ?3, failed = failed + ?4, \
-             requisites = requisites + ?5 WHERE id = ?1 RETURNING domain",
+             requisites = requisites + ?5, waiting = waiting + ?6 WHERE id = ?1 RETURNING domain",
         )?
-        .query_row(params![site.0, known, fetched, failed, requisites], |row| row.get(0))?;
+        .query_row(params![site.0, known, fetched, failed, requisites, waiting], |row| {
+            row.get(0)
+        })?;
     change_domain(work, &domain, fetched, 0)
 }
 

@@ -31,18 +31,20 @@ pub enum Topic {
 const FINDINGS_MAX: usize = 100;
 
 /// Site counters as the rows have them: (column, expression over `pages p`).
-const SITE_COUNTERS: [(&str, &str); 5] = [
+const SITE_COUNTERS: [(&str, &str); 7] = [
     ("pages", "count(*)"),
     ("known", "coalesce(sum(p.state NOT IN (0, 6) AND NOT p.requisite), 0)"),
     ("fetched", "coalesce(sum(p.fetched AND NOT p.requisite), 0)"),
     ("failed", "coalesce(sum(p.state = 4 AND NOT p.requisite), 0)"),
     ("requisites", "coalesce(sum(p.state NOT IN (0, 6) AND p.requisite), 0)"),
+    ("waiting", "coalesce(sum(p.state = 1 AND NOT p.requisite), 0)"),
+    ("dynamic", "coalesce(sum(instr(p.url, '?') > 0), 0)"),
 ];
 
 /// The same of spiders.
 const SPIDER_COUNTERS: [(&str, &str); 5] = [
     ("known", SITE_COUNTERS[1].1),
-    ("waiting", "coalesce(sum(p.state = 1 AND NOT p.requisite), 0)"),
+    ("waiting", SITE_COUNTERS[5].1),
     ("fetched", SITE_COUNTERS[2].1),
     ("failed", SITE_COUNTERS[3].1),
     ("requisites", SITE_COUNTERS[4].1),

@@ -455,7 +455,10 @@ fn tally(counts: &mut Counts, counters: &mut SiteCounters, row: &Row, sign: i64)
     }
     match state {
         PageState::Candidate => add(&mut counts.candidates),
-        PageState::Known => add(&mut counts.pages_waiting),
+        PageState::Known => {
+            add(&mut counts.pages_waiting);
+            add(&mut counters.waiting);
+        }
         PageState::Fetched => add(&mut counts.pages_fetched),
         PageState::Redirected => add(&mut counts.pages_redirected),
         PageState::Failing => {
