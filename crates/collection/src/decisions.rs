@@ -4,7 +4,11 @@ use model::{RefusalReason, StoreError, Timestamp};
 use serde::Serialize;
 use store::census::{Census, DecisionEntry};
 
-use crate::{Error, sites};
+use crate::{
+    Error,
+    remedies::{remedy, remedy_of},
+    sites,
+};
 
 /// What is asked for, in the words of whoever asks.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +22,7 @@ pub struct DecisionsQuery {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DecisionList {
-    /// URLs refused in all.
+    /// Links refused in all.
     pub total: u64,
     /// Most first.
     pub reasons: Vec<ReasonCount>,
@@ -30,6 +34,8 @@ pub struct DecisionList {
 pub struct ReasonCount {
     pub reason: String,
     pub count: u64,
+    /// `None` for a reason of a later version.
+    pub how_to_lift: Option<&'static str>,
 }
 
 /// How often a rule refused on a site, with an example.
@@ -38,6 +44,8 @@ pub struct SiteDecision {
     pub site: String,
     pub reason: String,
     pub rule: String,
+    /// What can be done about it, where its rule says more than its reason.
+    pub how_to_lift: Option<&'static str>,
     pub count: u64,
     pub example: String,
     /// The page on which the example was found.
@@ -58,7 +66,7 @@ pub fn list(census: &Census, query: &DecisionsQuery) -> Result<DecisionList, Err
     let entries = census.refusals_of(word, site.as_deref(), query.limit)?;
     Ok(DecisionList {
         total: counts.iter().map(|(_, count)| count).sum(),
-        reasons: counts.into_iter().map(|(reason, count)| ReasonCount { reason, count }).collect(),
+        reasons: counts.into_iter().map(ReasonCount::of).collect(),
         rows: entries.into_iter().map(SiteDecision::of).collect(),
     })
 }
@@ -68,10 +76,21 @@ fn reason_of(word: &str) -> Result<RefusalReason, Error> {
     RefusalReason::from_word(word).ok_or_else(|| Error::unknown_word("reason", word, known()))
 }
 
+impl ReasonCount {
+    fn of((reason, count): (String, u64)) -> ReasonCount {
+        let how_to_lift = RefusalReason::from_word(&reason).map(remedy_of);
+        ReasonCount { reason, count, how_to_lift }
+    }
+}
+
 impl SiteDecision {
     fn of(entry: DecisionEntry) -> SiteDecision {
         let DecisionEntry { site, reason, rule, count, example, referrer, last } = entry;
-        SiteDecision { site, reason, rule, count, example, referrer, last }
+        let how_to_lift = RefusalReason::from_word(&reason)
+            .map(|reason| (remedy(reason, &rule), remedy_of(reason)))
+            .filter(|(of_rule, of_reason)| of_rule != of_reason)
+            .map(|(of_rule, _)| of_rule);
+        SiteDecision { site, reason, rule, how_to_lift, count, example, referrer, last }
     }
 }
 

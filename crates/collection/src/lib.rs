@@ -25,6 +25,7 @@ pub mod page;
 pub mod pages;
 pub mod planner;
 pub mod quarantine;
+pub mod remedies;
 pub mod replicas;
 pub mod reports;
 pub mod run;

@@ -5,9 +5,9 @@ mod answer;
 
 use std::time::Duration;
 
-use collection::spiders::PausedSpider;
+use collection::{remedies::remedy, spiders::PausedSpider};
 use config::amounts::{bytes, clock, number, some};
-use model::{Refusal, RefusalReason, Timestamp, printable};
+use model::{RefusalReason, Timestamp, printable};
 
 pub use self::answer::{Answer, EndedBy};
 
@@ -194,7 +194,7 @@ impl Summary {
             let (count, rule) = (number(refused.count), printable(&refused.rule));
             lines.push(format!("  {count:>9}  {rule}{example}"));
             if !self.of_batch {
-                lines.push(format!("             {}", advice(refused.reason, &refused.rule)));
+                lines.push(format!("             {}", remedy(refused.reason, &refused.rule)));
             }
         }
         let named: u64 = sorted.iter().take(REASONS_SHOWN).map(|refused| refused.count).sum();
@@ -256,74 +256,11 @@ fn most(classes: &[(String, u64)]) -> Vec<&(String, u64)> {
     sorted
 }
 
-/// What the user can do about what this rule refused; for most rules the reason says enough.
-pub fn advice(reason: RefusalReason, rule: &str) -> &'static str {
-    match reason {
-        RefusalReason::Limit if rule.ends_with(": longer than is read") => {
-            "of a sitemap 50,000 entries are read, of a feed 5,000; no key changes that, but links lead to \
-             the others, and a site can split its sitemap"
-        }
-        RefusalReason::Limit if rule.ends_with("sitemaps and feeds of a site") => {
-            "no key changes that; links lead to what the others name"
-        }
-        RefusalReason::TooLarge if rule.ends_with(": larger than the limit") => {
-            "of sitemaps and feeds 20 MB are read; no key changes that"
-        }
-        RefusalReason::TooLarge if rule == "fetch.requisite_bytes_max" => {
-            "raise fetch.requisite_bytes_max to fetch it"
-        }
-        RefusalReason::Port if Refusal::is_bad_port(rule) => {
-            "name the port in fetch.allow_ports to visit it"
-        }
-        _ => how_to_lift(reason),
-    }
-}
-
-/// What the user can do about a refusal, in the words of flags and keys.
-pub fn how_to_lift(reason: RefusalReason) -> &'static str {
-    match reason {
-        RefusalReason::Scheme => "only http and https can be crawled",
-        RefusalReason::Invalid => "these are no URLs; nothing can be done here",
-        RefusalReason::TooLong => "raise url.bytes_max to take longer URLs",
-        RefusalReason::Scope => {
-            "widen with --scope domain or --scope any (and --fresh), or seed it"
-        }
-        RefusalReason::Rule => "a rule of crawl.rules rejects it; explain names the rule",
-        RefusalReason::Filter => "the script of crawl.filter refuses it",
-        RefusalReason::Depth => "raise --depth to go deeper, with --fresh",
-        RefusalReason::RejectList => {
-            "switch shipped rules off with reject.disable, or edit reject.patterns"
-        }
-        RefusalReason::Robots => "the site's robots.txt asks to stay away; ask its owner",
-        RefusalReason::Nofollow => {
-            "the page or the link asks not to; crawl.follow_nofollow = true follows marked links, not pages that ask"
-        }
-        RefusalReason::Redirects => "raise crawl.redirects to follow longer chains",
-        RefusalReason::Limit => {
-            "raise --pages, --site-pages, crawl.sites, crawl.discovered_urls or hazards.domain_hosts"
-        }
-        RefusalReason::Blocked => {
-            "you keep away from it: see `harvestman block`, and `harvestman forget` for what was forgotten"
-        }
-        RefusalReason::Trap => {
-            "see `harvestman traps` and `harvestman quarantine`, which lift it; a seed is visited all the same"
-        }
-        RefusalReason::MediaType => {
-            "keep it with --all-types, or name the type in fetch.media_types"
-        }
-        RefusalReason::TooLarge => "raise fetch.body_bytes_max to fetch it",
-        RefusalReason::Logged => {
-            "only counted, as asked for by crawl.log_extensions or parse.log_tags"
-        }
-        RefusalReason::Port => "name the port in crawl.ports, or seed a URL with it",
-        RefusalReason::Address => "allow the address with --allow-address (fetch.allow_address)",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cli::CrawlFlags;
+    use collection::remedies::remedy_of;
     use config::Key;
 
     fn refused(reason: RefusalReason, rule: &str, count: u64) -> Refused {
@@ -362,7 +299,7 @@ refused: 2,322 links
       2,310  scope = \"site\", such as https://example.net/\\u{1b}x
              widen with --scope domain or --scope any (and --fresh), or seed it
          12  robots.txt: Disallow: /private, such as https://example.net/\\u{1b}x
-             the site's robots.txt asks to stay away; ask its owner
+             the site's robots.txt forbids it; ask its owner
 collection: ./harvest
 nothing is left to fetch; to visit everything again: harvestman crawl --fresh";
         assert_eq!(summary().text(), expected);
@@ -379,11 +316,11 @@ nothing is left to fetch; to visit everything again: harvestman crawl --fresh";
 
     #[test]
     fn advice_names_what_would_change_the_refusal_and_nothing_else() {
-        let limit = |rule| advice(RefusalReason::Limit, rule);
+        let limit = |rule| remedy(RefusalReason::Limit, rule);
         assert!(limit("feed: longer than is read").contains("no key changes that"));
         assert!(limit("1000 sitemaps and feeds of a site").contains("no key changes that"));
         assert!(limit("crawl.site_pages").contains("--site-pages"));
-        let large = |rule| advice(RefusalReason::TooLarge, rule);
+        let large = |rule| remedy(RefusalReason::TooLarge, rule);
         assert!(large("fetch.requisite_bytes_max").contains("fetch.requisite_bytes_max"));
         assert!(large("fetch.body_bytes_max").contains("fetch.body_bytes_max"));
         assert!(large("sitemap: larger than the limit").contains("20 MB"));
@@ -402,7 +339,7 @@ nothing is left to fetch; to visit everything again: harvestman crawl --fresh";
     fn every_key_and_flag_named_in_advice_exists() {
         let flags = CrawlFlags::default().values();
         for reason in RefusalReason::ALL {
-            for word in how_to_lift(reason).split([' ', ',', ';']) {
+            for word in remedy_of(reason).split([' ', ',', ';']) {
                 let word = word.trim_matches(['(', ')']);
                 if let Some(flag) = word.strip_prefix("--").filter(|flag| *flag != "fresh") {
                     let known = flags

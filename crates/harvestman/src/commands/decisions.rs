@@ -1,15 +1,10 @@
 //! `decisions`: what was refused, by which rule, how often, where it was found, and how to lift it.
 
-use model::{RefusalReason, printable};
+use model::printable;
 use store::{census::Census, collection::Collection};
 
 use super::{Context, table};
-use crate::{
-    cli::DecisionsArgs,
-    layout::paragraph,
-    summary::{advice, how_to_lift},
-    terminal::print,
-};
+use crate::{cli::DecisionsArgs, layout::paragraph, terminal::print};
 use collection::decisions::{DecisionList, DecisionsQuery, SiteDecision, list};
 use config::{
     amounts::{number, some},
@@ -41,7 +36,8 @@ fn text(found: &DecisionList) -> String {
     let mut text = String::new();
     for reason in &found.reasons {
         let count = some(reason.count, "link");
-        let line = format!("{}: {count}; {}", reason.reason, lift(&reason.reason));
+        let line =
+            format!("{}: {count}; {}", reason.reason, reason.how_to_lift.unwrap_or_default());
         paragraph(&mut text, "", 2, &line);
         for row in found.rows.iter().filter(|row| row.reason == reason.reason) {
             write_row(&mut text, row);
@@ -61,17 +57,7 @@ fn write_row(text: &mut String, row: &SiteDecision) {
     if let Some(referrer) = &row.referrer {
         below(&format!("found on {}", printable(referrer)));
     }
-    if lift_by(row) != lift(&row.reason) {
-        below(lift_by(row));
+    if let Some(how_to_lift) = row.how_to_lift {
+        below(how_to_lift);
     }
-}
-
-/// A reason of a later version has no advice here.
-fn lift(reason: &str) -> &'static str {
-    RefusalReason::from_word(reason).map_or("", how_to_lift)
-}
-
-/// What can be done about this one, where its rule says more than its reason.
-fn lift_by(row: &SiteDecision) -> &'static str {
-    RefusalReason::from_word(&row.reason).map_or("", |reason| advice(reason, &row.rule))
 }

@@ -6,7 +6,7 @@ use collection::spiders::PausedSpider;
 use model::{RefusalReason, Timestamp, iso};
 use serde::Serialize;
 
-use super::{BatchOut, Refused, Summary, advice};
+use super::{BatchOut, Refused, Summary, remedy};
 
 #[derive(Debug, Serialize)]
 pub struct Answer<'a> {
@@ -117,7 +117,7 @@ fn by_name(counts: &[(String, u64)]) -> BTreeMap<&str, u64> {
 
 fn refused_by(row: &Refused, of_batch: bool) -> RefusedBy<'_> {
     let Refused { reason, rule, count, example } = row;
-    let how_to_lift = (!of_batch).then(|| advice(*reason, rule));
+    let how_to_lift = (!of_batch).then(|| remedy(*reason, rule));
     RefusedBy { reason: *reason, rule, count: *count, example, how_to_lift }
 }
 

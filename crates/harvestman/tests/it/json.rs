@@ -103,7 +103,9 @@ fn no_section_documents_a_command_that_is_not_tried() {
     let docs = include_str!("../../../../docs/json.md");
     let headings = docs.lines().filter_map(|line| line.strip_prefix("## harvestman "));
     let tried: BTreeSet<&str> = COMMANDS.iter().map(|(heading, _)| *heading).collect();
-    let elsewhere = |heading: &&str| !json_of_verbs::COMMANDS.contains(heading);
+    // Those of a crawl's summary: counts.rs.
+    let elsewhere =
+        |heading: &&str| *heading != "crawl" && !json_of_verbs::COMMANDS.contains(heading);
     for heading in headings.filter(elsewhere) {
         assert!(tried.contains(format!("harvestman {heading}").as_str()), "{heading}");
     }
