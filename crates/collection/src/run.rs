@@ -110,7 +110,7 @@ impl StageTimes {
     pub fn shares(&self) -> [(&'static str, f64); 5] {
         let parts = [
             ("dns", self.dns_ms as f64),
-            ("pause", self.pause_ms as f64),
+            ("delay", self.pause_ms as f64),
             ("download", self.download_ms as f64),
             ("parse", self.parse_us as f64 / 1_000.0),
             ("store", self.store_us as f64 / 1_000.0),

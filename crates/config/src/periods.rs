@@ -89,7 +89,7 @@ fn too_short(shortest: Duration) -> Wrong {
     let shortest = time_text(shortest);
     Wrong {
         what: format!("it is shorter than {SHORTEST}, which is {shortest}"),
-        instead: format!("write at least {shortest}, or a shorter {SHORTEST} beside it"),
+        instead: format!("write at least {shortest}, or a shorter {SHORTEST} with it"),
     }
 }
 
@@ -97,7 +97,7 @@ fn too_long(longest: Duration) -> Wrong {
     let longest = time_text(longest);
     Wrong {
         what: format!("it is longer than {LONGEST}, which is {longest}"),
-        instead: format!("write at most {longest}, or a longer {LONGEST} beside it"),
+        instead: format!("write at most {longest}, or a longer {LONGEST} with it"),
     }
 }
 

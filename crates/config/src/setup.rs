@@ -201,7 +201,7 @@ fn script(config: &Config, folder: &Path) -> Result<Option<Arc<Script>>, Failure
     let Some(name) = &config.crawl.filter else { return Ok(None) };
     let refuse = |what: String, instead: &str| config.refuse("crawl.filter", name, what, instead);
     let source = read_script(&folder.join(name)).map_err(|error| {
-        refuse(format!("it cannot be read: {error}"), "name a script beside harvest.toml")
+        refuse(format!("it cannot be read: {error}"), "name a script next to harvest.toml")
     })?;
     let script = Script::compile(name, &source).map_err(|error| {
         refuse(error.to_string(), "mend the script: docs/configuration.md shows one")

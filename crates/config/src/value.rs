@@ -246,7 +246,7 @@ fn time(raw: &Raw) -> Result<Value, Wrong> {
 fn period(raw: &Raw, key: &Key) -> Result<Value, Wrong> {
     match time(raw)? {
         Value::Time(time) if time.is_zero() => wrong(
-            "it is zero, and nothing can be repeated without a pause",
+            "it is zero",
             format!(
                 "write a time above zero such as {}; a page that is not to be seen again has \
                  revisit.policy = \"once\"",

@@ -204,7 +204,7 @@ impl Crawl {
             Ended::Clock { .. } => {
                 "the clock was set or the machine slept: the crawl continues with the new time"
             }
-            _ => "a pause: old versions are removed now, as once a day; then it goes on",
+            _ => "daily maintenance: old versions are deleted now, then the crawl continues",
         });
         Ok(())
     }
@@ -424,8 +424,8 @@ fn words(ended: &Ended, waiting: u64, paused: &[PausedSpider]) -> (RunState, Str
         Ended::PagesLimit => (RunState::Limit, "page limit reached".to_owned()),
         Ended::BytesLimit => (RunState::Limit, "byte limit reached".to_owned()),
         Ended::TimeLimit => (RunState::Limit, "time limit reached".to_owned()),
-        Ended::Rest { .. } => (RunState::Done, "a pause to remove old versions".to_owned()),
-        Ended::Clock { .. } => (RunState::Done, "a pause to follow the clock".to_owned()),
+        Ended::Rest { .. } => (RunState::Done, "interrupted to delete old versions".to_owned()),
+        Ended::Clock { .. } => (RunState::Done, "interrupted to follow the clock".to_owned()),
         Ended::Stopped => (RunState::Stopped, "stopped".to_owned()),
         Ended::Fault(error) if error.is_disk_full() => (RunState::DiskFull, error.to_string()),
         Ended::Fault(error) => (RunState::Failed, error.to_string()),

@@ -12,7 +12,7 @@ pub fn advice(error: &Error) -> Failure {
             format!("change it with `harvestman spider edit {name}`, or choose another name"),
         ),
         Error::SettingUnknown { spider, key } => Failure::usage(
-            format!("spider {spider} has no value of its own for {key}"),
+            format!("spider {spider} does not set {key}"),
             "see what it has with: harvestman spider list",
         ),
         Error::NothingToChange => {

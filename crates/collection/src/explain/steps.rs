@@ -84,7 +84,7 @@ pub(super) fn robots(census: &Census, url: &CrawlUrl, token: &str) -> Result<Rul
     Ok(match copy.answer {
         RobotsAnswer::Rules(text) => {
             let verdict = Robots::read(&text).verdict(token, url.path_and_query());
-            let line = verdict.rule.unwrap_or_else(|| "no rule speaks of it".to_owned());
+            let line = verdict.rule.unwrap_or_else(|| "no rule matches".to_owned());
             let decided = if verdict.allowed { StepVerdict::Passed } else { StepVerdict::Decided };
             step("robots.txt", decided, line)
         }

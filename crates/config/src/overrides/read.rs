@@ -194,7 +194,7 @@ fn listed(item: &Item, name: &str, line: usize, mistakes: &mut Vec<Failure>) -> 
         }
         Err(why) => {
             let what = format!("file = {}: {why}", quoted(name));
-            let what_to_do = "name a file with one URL a line, beside harvest.toml";
+            let what_to_do = "name a file with one URL per line, next to harvest.toml";
             mistakes.push(item.wrong(line, &what, what_to_do));
             Vec::new()
         }

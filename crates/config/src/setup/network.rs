@@ -126,7 +126,7 @@ pub fn cookies(config: &Config, folder: &Path) -> Result<CookieStock, Failure> {
         Cookies::File(name) => name,
     };
     let refuse = |what: String| {
-        let instead = "name a cookies.txt, or a JSON list of cookies, beside harvest.toml";
+        let instead = "name a cookies.txt, or a JSON list of cookies, next to harvest.toml";
         config.refuse("fetch.cookies", name, what, instead)
     };
     let mut text = String::new();

@@ -264,7 +264,7 @@ impl BatchFile {
     fn wrong(&self, what: &str) -> Failure {
         Failure::usage(
             format!("{}, line {}: {what}", self.path.display(), self.line),
-            "copy it anew from where harvestman batch export has written it",
+            "copy it again from where harvestman batch export wrote it",
         )
     }
 }

@@ -104,7 +104,7 @@ pub fn import(
             format!("of the batch, {} still to be visited", some_are(not_visited, "page")),
             match row.until > now && row.state != BatchState::Cancelled {
                 true => {
-                    "go on with harvestman batch harvest, or bring home what is there with --partial"
+                    "continue with harvestman batch harvest, or import what is there with --partial"
                 }
                 false => "its leases are over: bring home what is there with --partial",
             },

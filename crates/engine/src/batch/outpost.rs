@@ -177,7 +177,7 @@ fn fill(dir: &Path, batch: &mut BatchFile, now: Timestamp) -> Result<Pauses, Fai
     if let Some(text) = blocks.iter().find(|text| Block::parse(text).is_err()) {
         return Err(Failure::usage(
             format!("the batch blocks {text:?}, which is not a valid block"),
-            "export it anew with the same version of this program",
+            "export it again with the same version of this program",
         ));
     }
     frontier.block(blocks, "as at home", now)?;

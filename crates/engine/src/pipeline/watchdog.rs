@@ -74,7 +74,7 @@ impl Watchdog {
             stage.watch.end(&bench);
             let url = unread.exchange.url.as_str();
             self.tell(&format!(
-                "reading {} has not ended for {stood:?}: left, its site goes on",
+                "parsing {} has not ended for {stood:?}: abandoned, its site continues",
                 printable(url)
             ));
             // First the page, then the thread that takes the next: were it not for the first, the loop would wait for ever.

@@ -80,7 +80,7 @@ fn make(context: &Context, args: &BatchExportArgs) -> Result<Exit, Failure> {
     };
     if results::is_stdout(&args.file) {
         return Err(Failure::usage(
-            "a batch cannot be written to standard output: it is named when it is harvested",
+            "a batch cannot be written to standard output",
             "name a file, such as monday.batch; one that is called so is ./-",
         ));
     }
@@ -130,7 +130,7 @@ fn harvest(context: &Context, args: &BatchHarvestArgs) -> Result<Exit, Failure> 
         let ended = times::iso(file.header.until);
         return Err(Failure::usage(
             format!("the leases of this batch ended at {ended}: others may visit its sites"),
-            "bring home what was harvested (harvestman batch import DIR --partial), and export a new batch",
+            "import what was crawled (harvestman batch import DIR --partial), and export a new batch",
         ));
     }
     let header = outpost::prepare(&args.out, file, now)?;
@@ -159,8 +159,7 @@ fn harvested(
     let left: u64 = frontier.still_due_since(header.made)?.iter().map(|(_, pages)| pages).sum();
     if left == 0 {
         let dir = args.out.display();
-        context
-            .say(&format!("the batch is harvested; bring it home:  harvestman batch import {dir}"));
+        context.say(&format!("the batch is done; import it with: harvestman batch import {dir}"));
         return exit;
     }
     let is_over = header.until <= now;
@@ -176,7 +175,7 @@ fn harvested(
     if reach.has_lately() {
         let still = import::some_are(left, "page");
         context.say(&format!(
-            "of {}, {still} still to be visited; the same command goes on",
+            "of {}, {still} still to be visited; the same command continues",
             some(header.pages, "page")
         ));
         return exit;
@@ -281,7 +280,7 @@ fn say_rest(context: &Context, done: &Imported, now: Timestamp) {
                 "{pages} still to be visited: {sites} out with the batch as before (the leases end {end})"
             ));
             context.say(&format!(
-                "go on with harvestman batch harvest and import it again, or end it: \
+                "continue with harvestman batch harvest and import it again, or end it: \
                  harvestman batch cancel {id}"
             ));
         }

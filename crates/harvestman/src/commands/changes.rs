@@ -159,7 +159,7 @@ fn table(page: &ChangePage, command: &str, now: Timestamp) -> String {
         ),
     };
     let more = if page.end.more { "there are more; " } else { "" };
-    let _ = writeln!(text, "{more}go on with: {} --after {}", printable(command), page.end.next);
+    let _ = writeln!(text, "{more}continue with: {} --after {}", printable(command), page.end.next);
     text
 }
 

@@ -30,7 +30,7 @@ pub fn run(context: &Context, args: &DemoArgs) -> Result<Exit, Failure> {
     let web =
         start(WebOptions { sites: args.sites as usize, seed: args.seed, ..WebOptions::demo() })?;
     context.say(&format!(
-        "a simulated web of {} and {}, on this machine only; pause {DELAY} a site",
+        "a simulated web of {} and {}, on this machine only; delay {DELAY} per site",
         some(web.homes.len() as u64, "site"),
         some(web.pages as u64, "page")
     ));

@@ -125,7 +125,7 @@ impl Context {
             self.say(&format!("            … and {more} more: harvestman config check"));
         }
         self.say(
-            "            read without it; what acts by the settings refuses until it is mended",
+            "            continuing without it; commands that crawl refuse until it is corrected",
         );
     }
 

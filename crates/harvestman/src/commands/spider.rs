@@ -46,7 +46,7 @@ pub fn run(context: &Context, command: Option<&SpiderCommand>) -> Result<Exit, F
             Ok(outcome)
         }
         Some(SpiderCommand::Remove { name }) => {
-            let done = "is removed; what it brought stays in the collection";
+            let done = "is removed; its pages stay in the collection";
             change(context, name, SpiderChange::Remove, done)
         }
     }

@@ -90,7 +90,7 @@ fn write_run(text: &mut String, status: &Status, now: Timestamp) {
         field(text, "", &format!("{fetched} of pages, {failed} failed"));
     }
     // In the order of a page's journey, which a map does not keep.
-    let stages = ["dns", "pause", "download", "parse", "store"];
+    let stages = ["dns", "delay", "download", "parse", "store"];
     let share = |name: &str| run.time.get(name).copied().unwrap_or_default() * 100.0;
     let shares = stages.map(|name| format!("{name} {:.1} %", share(name)));
     field(text, "time", &shares.join(", "));

@@ -446,7 +446,7 @@ fn what_is_harvested_after_a_partial_import_is_taken_by_the_next_one() {
     let running = world.start(&["batch", "harvest", "b.jsonl", "--out", "away"]);
     world.wait_for("some visits", |world| world.visits().len() > 4);
     running.signal("TERM");
-    running.wait(PATIENCE).exits(4).says(&["still to be visited", "the same command goes on"]);
+    running.wait(PATIENCE).exits(4).says(&["still to be visited", "the same command continues"]);
     let first = world.run(&["batch", "import", "away", "--partial", "--json"]).exits(0).json();
     let taken = first["pages"].as_i64().unwrap();
     assert!(taken > 0 && taken < expected.len() as i64, "{first}");
@@ -687,7 +687,7 @@ fn a_harvest_that_ends_early_says_one_thing_and_advises_what_there_is() {
     let world = crawled(2, 15).variable("HARVESTMAN_ETIQUETTE_DELAY", "150ms");
     world.run(&["batch", "export", "b.jsonl", "--lease", "4s"]).exits(0);
     let short = world.run(&["batch", "harvest", "b.jsonl", "--out", "away", "--for", "500ms"]);
-    short.exits(0).says(&["still to be visited; the same command goes on"]);
+    short.exits(0).says(&["still to be visited; the same command continues"]);
     for wrong in ["nothing is left", "--scope", "--fresh", "--depth"] {
         assert!(!short.err.contains(wrong), "{wrong}: {short}");
     }
@@ -707,7 +707,7 @@ fn a_harvest_that_ends_early_says_one_thing_and_advises_what_there_is() {
     // On a machine that is slow enough it is over before it begins.
     if over.status.code() == Some(0) {
         over.says(&["the leases are over", "--partial"]);
-        assert!(!over.err.contains("the same command goes on"), "{over}");
+        assert!(!over.err.contains("the same command continues"), "{over}");
     }
     sleep(Duration::from_millis((until - now() + 50).max(0) as u64));
     let late = world.run(&["batch", "harvest", "b.jsonl", "--out", "away"]);

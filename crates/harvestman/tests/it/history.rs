@@ -197,7 +197,7 @@ fn changes_are_told_once_and_scripts_go_on_where_they_were() {
     assert_eq!(stage.changes(&["--spider", "default"]).0.len(), 2);
     let words = stage.world.run(&["changes"]);
     let folder = stage.world.folder.display();
-    let again = format!("go on with: harvestman -C {folder} changes --after ");
+    let again = format!("continue with: harvestman -C {folder} changes --after ");
     assert!(words.exits(0).out.contains(&again), "{words}");
     let words = stage.world.run(&["changes", "--spider", "default"]);
     assert!(words.exits(0).out.contains("changes --spider default --after "), "{words}");

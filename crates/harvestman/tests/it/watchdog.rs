@@ -152,7 +152,7 @@ fn a_page_whose_reading_does_not_end_is_told_of_and_its_site_goes_on() {
         .variable(POISON, "hang:/poison")
         .variable("HARVESTMAN_HAZARDS_STALLED_AFTER", STALLED_AFTER);
     let done = crawl(&world, &raw, &[]);
-    done.exits(0).says(&["stalled: reading http://127.0.0.1", "/poison has not ended"]);
+    done.exits(0).says(&["stalled: parsing http://127.0.0.1", "/poison has not ended"]);
     assert_eq!(fetched(&world), 4);
     assert_eq!(raw.asked().len(), 5);
     assert_eq!(met(&world, "stalled")[0]["detail"], "reading");

@@ -256,7 +256,7 @@ impl<'a> Sorter<'a> {
                 (objection.reason(), objection.to_string(), named)
             }
             Why::Elsewhere(source) => {
-                let rule = format!("a {} speaks of its own site only", source.word());
+                let rule = format!("a {} covers its own site only", source.word());
                 (RefusalReason::Scope, rule, true)
             }
         };

@@ -186,7 +186,7 @@ impl<'r, 'c> Inquiry<'r, 'c> {
         let Inquiry { rules, candidate, .. } = self;
         let url = &candidate.url;
         Some(match rule {
-            Rule::Blocks => ("blocks".to_owned(), "none of them holds it".to_owned()),
+            Rule::Blocks => ("blocks".to_owned(), "no block matches".to_owned()),
             Rule::Notice => return None,
             Rule::Length => (
                 Objection::TooLong(rules.url_bytes_max).to_string(),
