@@ -5,7 +5,8 @@ use std::path::Path;
 
 use config::{Config, OwnLimits, SpiderConfig, failure::Failure, setup};
 use model::{
-    Candidate, CrawlUrl, Fingerprint, PageState, PageTerms, SignalSource, StoreError, Timestamp,
+    Candidate, CrawlUrl, Fingerprint, PageState, PageTerms, RefusalReason, SignalSource,
+    StoreError, Timestamp,
 };
 use seeder::{Block, Blocks, RuleStep, SeedSet, SpiderRules, StepVerdict, traps};
 use serde::Serialize;
@@ -99,6 +100,8 @@ pub enum Verdict {
     Unwanted,
     /// robots.txt or a rule that is no longer there forbade it when it was due.
     WasForbidden,
+    /// It could not be reached with other settings; the next crawl tries it.
+    TriedAgain,
     /// Read for what it says of other pages.
     Feed {
         feed: SignalSource,
@@ -188,9 +191,17 @@ pub fn explain(census: &Census, question: &Question<'_>) -> Result<Explanation, 
     let config = question.config;
     let (url, story) = page::known_as(census, &setup::form(config)?, question.url.clone())?;
     let blocks = blocks(census)?;
-    let decided = Decided::on_site(census, url.site_text(), DECISIONS_SHOWN)?;
-    let case = Case { census, question, blocks: &blocks, url: &url, story: story.as_ref() };
-    let asked = asked(census.spiders()?, question.spider, story.as_ref())?;
+    let mut decided = Decided::on_site(census, url.site_text(), DECISIONS_SHOWN)?;
+    let spiders = census.spiders()?;
+    let reach = config.reach(spiders.iter().map(|row| (row.name.as_str(), &row.settings)));
+    let is_reach_new = census.reach_kept()?.is_some_and(|last| last != reach.kept);
+    if is_reach_new {
+        // The next crawl tries them at once.
+        decided.0.retain(|entry| entry.reason != RefusalReason::Address.word());
+    }
+    let story_of = story.as_ref();
+    let case = Case { census, question, blocks: &blocks, url: &url, story: story_of, is_reach_new };
+    let asked = asked(spiders, question.spider, story.as_ref())?;
     let (mut opinions, mut revisit) = (Vec::new(), None);
     let mut mistakes = question.mistakes.clone();
     let is_sound = mistakes.is_empty();
@@ -208,7 +219,7 @@ pub fn explain(census: &Census, question: &Question<'_>) -> Result<Explanation, 
     let chosen = opinions.iter().find(|opinion| !opinion.refused).or(opinions.first());
     let feed = revisit.as_ref().and_then(|revisit: &Revisit| revisit.feed);
     Ok(Explanation {
-        verdict: verdict(chosen, story.as_ref(), feed, &url),
+        verdict: verdict(chosen, story.as_ref(), feed, &case),
         known: story.is_some(),
         page: census.page_row_of(&url)?,
         unjudged: mistakes.into_iter().next().map(Mistake::of),
@@ -265,6 +276,8 @@ struct Case<'a> {
     blocks: &'a Blocks,
     url: &'a CrawlUrl,
     story: Option<&'a PageStory>,
+    /// The settings that say which servers can be reached are others than in the last crawl.
+    is_reach_new: bool,
 }
 
 /// What a spider judges by.
@@ -341,7 +354,7 @@ impl Case<'_> {
             let suspect = Suspect::find(census, self.url, story, rules)?;
             steps.extend(suspect.as_ref().and_then(Suspect::now));
             let token = bench.config.etiquette.robots_token();
-            steps.push(steps::robots(census, self.url, &token)?);
+            steps.push(steps::robots(census, self.url, &token, self.is_reach_new)?);
             if !is_refused(&steps) {
                 steps.extend(suspect.as_ref().and_then(Suspect::before));
             }
@@ -389,7 +402,7 @@ fn verdict(
     opinion: Option<&Opinion>,
     story: Option<&PageStory>,
     feed: Option<SignalSource>,
-    url: &CrawlUrl,
+    case: &Case<'_>,
 ) -> Verdict {
     let Some(Opinion { rules, .. }) = opinion else { return Verdict::Unjudged };
     let first = |word| rules.iter().find(|step| step.verdict == word);
@@ -408,9 +421,10 @@ fn verdict(
     match (story.page.state, feed, story.page.requisite) {
         (PageState::Excluded, Some(feed), _) => Verdict::FeedLeft { feed },
         (PageState::Excluded, None, _) if has_answered => Verdict::Unwanted,
+        (PageState::Excluded, None, _) if case.is_reach_new => Verdict::TriedAgain,
         (PageState::Excluded, None, _) => Verdict::WasForbidden,
         (_, Some(feed), true) => Verdict::Feed { feed },
-        (_, None, true) if traps::is_probe(url) => Verdict::Probe,
+        (_, None, true) if traps::is_probe(case.url) => Verdict::Probe,
         (_, None, true) => Verdict::Requisite,
         _ => Verdict::Crawled,
     }

@@ -26,6 +26,7 @@ pub mod moments;
 mod origin;
 pub mod overrides;
 mod periods;
+mod reach;
 mod sections;
 pub mod setup;
 mod spider;
@@ -46,6 +47,7 @@ pub use keys::{Key, Reach};
 pub use layers::FlagValues;
 pub use origin::Origin;
 pub use overrides::{Overrides, PageOverride, SiteOverride};
+pub use reach::ReachFingerprint;
 pub use sections::{
     ChangeBy, Cookies, Crawl, Etiquette, Expansion, External, Fetch, Objective, Parse, Policy,
     Reject, Revisit, Scope, Store, Url,

@@ -115,7 +115,7 @@ impl Steering {
 
     fn fingerprint(&self, rows: &[SpiderRow]) -> Fingerprints {
         let (mut terms, mut borders) = (format!("{:x}", self.file), String::new());
-        let (mut near, mut reach, mut types) = (String::new(), String::new(), String::new());
+        let (mut near, mut types) = (String::new(), String::new());
         let mut note = |line: String, key: &str| {
             terms.push_str(&line);
             if key == "hazards.near_duplicates" {
@@ -123,9 +123,6 @@ impl Steering {
             }
             if key == "fetch.media_types" {
                 types.push_str(&line);
-            }
-            if is_reach(key) {
-                reach.push_str(&line);
             }
             if is_border(key) {
                 borders.push_str(&line);
@@ -141,8 +138,8 @@ impl Steering {
             }
         }
         let (terms, borders) = (xxh3_64(terms.as_bytes()), xxh3_64(borders.as_bytes()));
-        let (near, reach) = (xxh3_64(near.as_bytes()), xxh3_64(reach.as_bytes()));
-        let types = xxh3_64(types.as_bytes());
+        let (near, types) = (xxh3_64(near.as_bytes()), xxh3_64(types.as_bytes()));
+        let reach = self.config.reach(rows.iter().map(|row| (row.name.as_str(), &row.settings)));
         Fingerprints { terms, borders, near, reach, types, returning: Vec::new() }
     }
 }
@@ -152,22 +149,6 @@ fn fingerprint_of(revisit: &Revisit, overrides: &Overrides) -> u64 {
     let Revisit { policy, frequency_on_seeds, .. } = revisit;
     let overridden = overrides.policies();
     xxh3_64(format!("{policy:?} {frequency_on_seeds} {overridden:?}").as_bytes())
-}
-
-/// Whether the key says which servers can be reached, and how: what failed may not fail with another value.
-fn is_reach(key: &str) -> bool {
-    const HOW: [&str; 9] = [
-        "allow_address",
-        "proxy",
-        "resolve",
-        "name_servers",
-        "extra_roots",
-        "insecure_tls",
-        "client_certificate",
-        "client_key",
-        "client_certificate_origins",
-    ];
-    key.strip_prefix("fetch.").is_some_and(|name| HOW.contains(&name))
 }
 
 /// Whether the key says who may enter, and not how much or how fast.

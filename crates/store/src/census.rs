@@ -23,8 +23,8 @@ use crate::{
     collection::Collection,
     database::{open_reader, open_writer, store_error},
     frontier::{
-        BatchRow, Breakdown, FACTS, HARVESTED, ROBOTS, Seed, earliest_due, facts_from_row,
-        list_batches, load_totals, record_from_row, robots_from_row, unpack_times,
+        BatchRow, Breakdown, FACTS, HARVESTED, REACH_KEPT, ROBOTS, Seed, earliest_due,
+        facts_from_row, list_batches, load_totals, record_from_row, robots_from_row, unpack_times,
     },
     migrate::{SCHEMA, migrate, schema_of},
     runs::Run,
@@ -306,6 +306,17 @@ impl Census {
     }
 
     /// What the last crawl left of its plans.
+    /// Of the settings by which the last crawl reached servers, without those of its command line; `None` before
+    /// the first.
+    pub fn reach_kept(&self) -> Result<Option<u64>, StoreError> {
+        let text: Option<String> = self.ask(|sql| {
+            sql.prepare_cached("SELECT value FROM meta WHERE name = ?1")?
+                .query_row([REACH_KEPT], |row| row.get(0))
+                .optional()
+        })?;
+        Ok(text.and_then(|text| text.parse().ok()))
+    }
+
     pub fn planner_state(&self) -> Result<Option<String>, StoreError> {
         self.sql
             .query_row("SELECT value FROM meta WHERE name = 'planner'", [], |row| row.get(0))

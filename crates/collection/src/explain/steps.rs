@@ -74,8 +74,14 @@ pub(super) fn is_for_now(step: &RuleStep) -> bool {
     step.why.starts_with(UNREADABLE)
 }
 
-/// robots.txt is asked last, as it is in a crawl; from the copy at hand.
-pub(super) fn robots(census: &Census, url: &CrawlUrl, token: &str) -> Result<RuleStep, StoreError> {
+/// robots.txt is asked last, as it is in a crawl; from the stored copy. `is_reach_new`: that it could not be
+/// read was under other settings.
+pub(super) fn robots(
+    census: &Census,
+    url: &CrawlUrl,
+    token: &str,
+    is_reach_new: bool,
+) -> Result<RuleStep, StoreError> {
     let step = |rule: &str, verdict, why: String| RuleStep { rule: rule.to_owned(), verdict, why };
     let Some(copy) = census.robots(url)? else {
         let why = "not read yet: it is asked for before the first page".to_owned();
@@ -90,6 +96,10 @@ pub(super) fn robots(census: &Census, url: &CrawlUrl, token: &str) -> Result<Rul
         }
         RobotsAnswer::Unavailable { status } => {
             step("robots.txt", StepVerdict::Passed, format!("there is none (status {status})"))
+        }
+        RobotsAnswer::Unreachable { .. } if is_reach_new => {
+            let why = "it could not be read with the old settings; the next crawl tries again";
+            step("robots.txt", StepVerdict::Passed, why.to_owned())
         }
         RobotsAnswer::Unreachable { why } => {
             let why = format!("{UNREADABLE}, so nothing is visited: {why}");

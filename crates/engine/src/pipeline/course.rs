@@ -3,6 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use config::ReachFingerprint;
 use harvester::workbench::{SpiderLimits, Terms};
 use manager::{Budget, PurseId};
 use model::{Spent, SpiderId};
@@ -41,7 +42,7 @@ pub struct Fingerprints {
     /// Of what says who may enter.
     pub borders: u64,
     /// Of what says which servers can be reached, and how.
-    pub reach: u64,
+    pub reach: ReachFingerprint,
     /// Of the media types that are kept.
     pub types: u64,
     /// Of what says how many near duplicates are followed.

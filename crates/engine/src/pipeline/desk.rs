@@ -139,7 +139,7 @@ impl Desk for SqliteFrontier {
     ) -> Result<(), StoreError> {
         self.terms_changed(fingerprint.terms, now)?;
         self.borders_changed(fingerprint.borders, now)?;
-        self.reach_changed(fingerprint.reach, now)?;
+        self.reach_changed(fingerprint.reach.all, fingerprint.reach.kept, now)?;
         self.types_changed(fingerprint.types, now)?;
         self.near_limit_changed(fingerprint.near, now)?;
         self.returning_are(&fingerprint.returning, returns, now).map(drop)

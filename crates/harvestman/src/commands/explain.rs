@@ -173,8 +173,11 @@ impl Telling<'_> {
             Verdict::WasForbidden => "not crawled: robots.txt or a rule that is no longer there \
                                       forbade it when it was due; crawl --fresh asks again"
                 .to_owned(),
+            Verdict::TriedAgain => "crawled: settings have changed that decide how servers are \
+                                    reached; the next crawl tries it"
+                .to_owned(),
             Verdict::Feed { feed } => format!(
-                "read as a {}, not a page: for new pages and changes that it tells of",
+                "read as a {}, not as a page: for new pages and announced changes",
                 feed_word(*feed)
             ),
             Verdict::Probe => "asked for once, to see what the site says of a page that cannot \

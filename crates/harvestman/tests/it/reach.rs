@@ -43,6 +43,12 @@ fn an_address_that_was_refused_is_visited_at_once_when_the_advice_is_followed() 
     assert_eq!(world.status()["pages"]["waiting"], 0, "a decision, and nothing to wait for");
     assert!(explained(&world, &seed).contains("not crawled"));
 
+    std::fs::write(world.folder.join("harvest.toml"), "[fetch]\nallow_address = ['127.0.0.1']\n")
+        .unwrap();
+    let lifted = explained(&world, &seed);
+    assert!(!lifted.contains("not crawled") && !lifted.contains("refused"), "{lifted}");
+    std::fs::remove_file(world.folder.join("harvest.toml")).unwrap();
+
     let done = crawl(&world, &seed, &["--allow-address", "127.0.0.1"]);
     done.exits(0).says(&["1 page in"]);
     assert!(!done.err.contains("refused:"), "{done}");

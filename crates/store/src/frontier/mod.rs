@@ -62,6 +62,7 @@ pub(crate) use batches::{HARVESTED, collection_id, list_batches};
 pub(crate) use due::earliest_due;
 pub(crate) use forget::{FILES, LINKS_REWRITTEN};
 pub(crate) use habits::outlook;
+pub(crate) use reach::REACH_KEPT;
 pub(crate) use rows::{
     FACTS, ROBOTS, facts_from_row, record_from_row, robots_from_row, site_traps_from_row,
 };

@@ -13,11 +13,21 @@ use super::{
     sqlite::{SqliteFrontier, Work},
 };
 
+/// The name under which the fingerprint without flags is kept.
+pub(crate) const REACH_KEPT: &str = "reach-kept";
+
 impl SqliteFrontier {
     /// `fingerprint` is of all that says which servers can be reached; says whether it is another than the last time.
-    pub fn reach_changed(&mut self, fingerprint: u64, now: Timestamp) -> Result<bool, StoreError> {
+    /// `kept`: without those of a command line, for those who ask without one.
+    pub fn reach_changed(
+        &mut self,
+        fingerprint: u64,
+        kept: u64,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
         self.transact(now, |work| {
             let changed = noted(work, "reach", fingerprint)? == Noted::Other;
+            noted(work, REACH_KEPT, kept)?;
             if changed {
                 forget_refused(work, RefusalReason::Address, false)?;
                 let sites = [unreadable_robots(work)?, unanswered_pages(work)?].concat();
@@ -116,14 +126,14 @@ mod tests {
     #[test]
     fn what_could_not_be_reached_is_due_when_the_settings_are_others_and_not_before() {
         let mut frontier = SqliteFrontier::open_in_memory().unwrap();
-        assert!(!frontier.reach_changed(1, Timestamp(0)).unwrap(), "there were none before");
+        assert!(!frontier.reach_changed(1, 1, Timestamp(0)).unwrap(), "there were none before");
         held_back(&mut frontier, "http://robots.example/");
         failing(&mut frontier, "http://failing.example/");
         refused(&mut frontier, "http://refused.example/");
-        assert!(!frontier.reach_changed(1, Timestamp(2)).unwrap());
+        assert!(!frontier.reach_changed(1, 1, Timestamp(2)).unwrap());
         assert_eq!(frontier.next_due().unwrap(), Some(LATER));
 
-        assert!(frontier.reach_changed(2, Timestamp(3)).unwrap());
+        assert!(frontier.reach_changed(2, 2, Timestamp(3)).unwrap());
         let leases = frontier.check_out(&ask(3)).unwrap();
         let mut due: Vec<&str> = leases.iter().map(|lease| lease.pages[0].url.host()).collect();
         due.sort();
