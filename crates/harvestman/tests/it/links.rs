@@ -1,5 +1,10 @@
 //! `links` and `report broken`: who links to whom, what is broken, and nothing that is no longer so.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use serde_json::Value;
 use simweb::WebOptions;
 
@@ -201,4 +206,26 @@ fn nothing_names_a_forgotten_site() {
     world.run(&["links", OTHER]).exits(2);
     let two = links(&world, "http://a.raw.test/two", &["--in"]);
     assert_eq!(two["incoming"]["total"], 3, "the others are still there: {two:#}");
+}
+
+#[test]
+fn a_page_that_came_back_unchanged_has_the_status_of_its_last_visit() {
+    let round = Arc::new(AtomicUsize::new(0));
+    let served = Arc::clone(&round);
+    let raw = Raw::start(move |place, stream| {
+        let html = "Content-Type: text/html";
+        match (place, served.load(Ordering::Relaxed)) {
+            ("a.raw.test/", _) => reply(stream, "200 OK", html, b"<a href=/two>two</a>"),
+            ("a.raw.test/two", 1) => reply(stream, "404 Not Found", html, b"none"),
+            ("a.raw.test/two", _) => reply(stream, "200 OK", html, b"<p>the same as before</p>"),
+            _ => reply(stream, "404 Not Found", html, b"none"),
+        }
+    });
+    let world = World::new(WebOptions::default());
+    for (visit, status) in [(0, 200), (1, 404), (2, 200)] {
+        round.store(visit, Ordering::Relaxed);
+        crawl(&raw, &world, &[HOME, "--fresh"]);
+        let found = links(&world, HOME, &["--out"]);
+        assert_eq!(found["outgoing"]["rows"][0]["status"], status, "visit {visit}: {found:#}");
+    }
 }

@@ -52,7 +52,7 @@ fn a_mistake_in_the_settings_keeps_nobody_from_what_was_collected() {
         }
         for args in [&["history", HOME][..], &["show", HOME], &["changes"], &["explain", HOME]] {
             let done = world.run(args);
-            done.says(&parts).says(&["warning: ", "until it is mended"]);
+            done.says(&parts).says(&["warning: ", "until it is corrected"]);
             assert!(!done.out.is_empty(), "{done}");
         }
         let quiet = world.run(&["show", HOME, "--quiet"]);

@@ -44,7 +44,8 @@ macro_rules! select_standing {
         concat!(
             "SELECT p.site, p.fp, p.url, p.state, v.status, v.failure, v.first, p.visited, p.seen \
              FROM pages p JOIN sites s ON s.id = p.site LEFT JOIN visits v ON v.seq = \
-             (SELECT max(seq) FROM visits WHERE site = p.site AND fp = p.fp) WHERE ",
+             CASE p.state WHEN 2 THEN p.run ELSE (SELECT seq FROM visits WHERE site = p.site \
+             AND fp = p.fp ORDER BY last DESC, seq DESC LIMIT 1) END WHERE ",
             $rest
         )
     };
