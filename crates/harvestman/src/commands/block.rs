@@ -13,7 +13,10 @@ use seeder::Block;
 use store::collection::Collection;
 
 use super::{Context, answer};
-use crate::{cli::BlockArgs, terminal::print};
+use crate::{
+    cli::BlockArgs,
+    terminal::{print, print_json},
+};
 use config::{
     amounts::{number, some},
     failure::{Exit, Failure, cannot_read},
@@ -42,7 +45,7 @@ pub fn run(context: &Context, args: &BlockArgs) -> Result<Exit, Failure> {
     }
     let (changed, unknown) = blocking.finish()?;
     if context.json {
-        answer::json(&changed)?;
+        print_json(&changed)?;
     } else {
         say_bad(context, &changed);
         if let Some(unknown) = unknown {

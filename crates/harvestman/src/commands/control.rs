@@ -5,7 +5,7 @@ use model::printable;
 use store::collection::Collection;
 
 use super::{Context, answer};
-use crate::cli::VisitArgs;
+use crate::{cli::VisitArgs, terminal::print_json};
 use config::failure::{Exit, Failure};
 
 pub fn pause(context: &Context) -> Result<Exit, Failure> {
@@ -54,7 +54,7 @@ pub fn show(
     line: impl FnOnce(&Outcome) -> String,
 ) -> Result<Exit, Failure> {
     match outcome {
-        _ if context.json => answer::json(outcome)?,
+        _ if context.json => print_json(outcome)?,
         Outcome::Pending => context.say(answer::PENDING),
         outcome => context.say(&line(outcome)),
     }

@@ -3,8 +3,12 @@
 use model::printable;
 use store::{census::Census, collection::Collection};
 
-use super::{Context, table};
-use crate::{cli::DecisionsArgs, layout::paragraph, terminal::print};
+use super::Context;
+use crate::{
+    cli::DecisionsArgs,
+    layout::paragraph,
+    terminal::{print, print_json},
+};
 use collection::decisions::{DecisionList, DecisionsQuery, SiteDecision, list};
 use config::{
     amounts::{number, some},
@@ -20,7 +24,7 @@ pub fn run(context: &Context, args: &DecisionsArgs) -> Result<Exit, Failure> {
         DecisionsQuery { reason: args.reason.clone(), site: args.site.clone(), limit: args.limit };
     let found = list(&census, &query)?;
     match context.json {
-        true => print(&table::json(&found)?)?,
+        true => print_json(&found)?,
         false if found.reasons.is_empty() => context.say("nothing was refused"),
         false => print(&text(&found))?,
     }

@@ -4,8 +4,12 @@ use harvester::clock::RealClock;
 use model::{Clock, SignalSource, Timestamp, printable};
 use store::{census::Census, collection::Collection, replicas::ReplicaState};
 
-use super::{Context, alike, lent, outlook, table};
-use crate::{cli::ExplainArgs, layout::paragraph, terminal::print};
+use super::{Context, duplicate_words, next_visit::next_visit, outlook};
+use crate::{
+    cli::ExplainArgs,
+    layout::paragraph,
+    terminal::{print, print_json},
+};
 use collection::{
     explain::{Explanation, Mirror, Opinion, Question, StepWord, Verdict, explain},
     page,
@@ -31,10 +35,12 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, Failure> {
         now,
     };
     let explanation = explain(&census, &question)?;
-    print(&match context.json {
-        true => table::json(&explanation)?,
-        false => Telling { it: &explanation, verbose: context.verbose > 0, now }.text(),
-    })?;
+    match context.json {
+        true => print_json(&explanation)?,
+        false => {
+            print(&Telling { it: &explanation, verbose: context.verbose > 0, now }.text())?;
+        }
+    }
     Ok(Exit::Done)
 }
 
@@ -86,7 +92,7 @@ impl Telling<'_> {
             line(text, &format!("last visit {}: {outcome}", times::ago(at, self.now)));
         }
         if let Some(duplicate) = &it.duplicate {
-            line(text, &printable(&alike::words(duplicate)));
+            line(text, &printable(&duplicate_words(duplicate)));
         }
         if let Some(canonical) = &it.canonical {
             let url = printable(&canonical.url);
@@ -128,7 +134,7 @@ impl Telling<'_> {
         let is_refused = chosen.is_some_and(|opinion| opinion.refused_for_good);
         let revisit = it.revisit.as_ref().filter(|_| !is_refused);
         let undated = revisit.map_or("not by itself", outlook::undated);
-        let next = lent::next_visit_with(page.due, it.batch.as_ref(), undated, self.now);
+        let next = next_visit(page.due, it.batch.as_ref(), undated, self.now);
         let what = if is_refused { "judged again" } else { "next visit" };
         match revisit {
             Some(revisit) => line(text, &format!("{what} {next}: {}", outlook::reason(revisit))),

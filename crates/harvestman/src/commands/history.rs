@@ -6,17 +6,14 @@ use std::fmt::Write;
 use harvester::clock::RealClock;
 use model::{Clock, Timestamp, fit, printable};
 
-use super::{
-    Context,
-    lent::{self, Lent},
-    story::Story,
-};
+use super::{Context, next_visit::next_visit, story::Story};
 use crate::{
     cli::HistoryArgs,
     terminal::{print, print_json},
 };
 use collection::{
     history::{History, history},
+    status::BatchOut,
     versions::{Run, RunKind},
 };
 use config::{
@@ -38,12 +35,12 @@ pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, Failure> {
         print_json(&history)?;
         return Ok(Exit::Done);
     }
-    let lent = Lent::of(&story.census, &history.site, now)?;
-    print(&text(&history, lent.as_ref(), now))?;
+    let batch = story.census.batch_of(&history.site, now)?.as_ref().map(BatchOut::of);
+    print(&text(&history, batch.as_ref(), now))?;
     Ok(Exit::Done)
 }
 
-fn text(history: &History, lent: Option<&Lent>, now: Timestamp) -> String {
+fn text(history: &History, batch: Option<&BatchOut>, now: Timestamp) -> String {
     let mut text = format!("{}\n", printable(&history.url));
     if !history.title.is_empty() {
         let _ = writeln!(text, "{}", printable(&history.title));
@@ -54,7 +51,7 @@ fn text(history: &History, lent: Option<&Lent>, now: Timestamp) -> String {
         history.state.word(),
         some(history.visits, "visit"),
         some(history.versions as u64, "version"),
-        lent::next_visit(history.due, lent, "not by itself", now),
+        next_visit(history.due, batch, "not by itself", now),
     );
     if history.rows.is_empty() {
         text.push_str("no visit yet\n");

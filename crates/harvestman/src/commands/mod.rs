@@ -12,13 +12,13 @@ use crate::{
     cli::{Cli, Command},
     terminal::{LogWriter, say, stderr_is_terminal, tame_panics},
 };
+use collection::page::Duplicate;
 use config::{
     Config, FlagValues,
     failure::{Exit, Failure},
 };
 use engine::remark;
 
-mod alike;
 mod announcements;
 mod answer;
 mod batch;
@@ -40,9 +40,9 @@ mod forget;
 mod history;
 mod init;
 mod kept;
-mod lent;
 mod links;
 mod man;
+mod next_visit;
 mod outlook;
 mod pages;
 mod quarantine;
@@ -144,6 +144,17 @@ fn known_as(
     typed: CrawlUrl,
 ) -> Result<(CrawlUrl, Option<PageStory>), Failure> {
     Ok(collection::page::known_as(census, form, typed)?)
+}
+
+/// Whose duplicate a page is.
+fn duplicate_words(duplicate: &Duplicate) -> String {
+    let Duplicate { url, exact } = duplicate;
+    match exact {
+        true => format!("a duplicate of {url}: the same content"),
+        false => {
+            format!("a near duplicate of {url}: only its links to something else are followed")
+        }
+    }
 }
 
 /// The whole program.

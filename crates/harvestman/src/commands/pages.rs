@@ -13,7 +13,7 @@ use super::{Context, table};
 use crate::{
     cli::PagesArgs,
     csv::not_with_json,
-    terminal::{print, width},
+    terminal::{print, print_json, width},
 };
 use collection::pages::{PageList, PageRow, PagesQuery, list};
 use config::{
@@ -30,7 +30,7 @@ pub fn run(context: &Context, args: &PagesArgs) -> Result<Exit, Failure> {
     let census = Census::open(&Collection::open(&context.folder)?)?;
     let found = list(&census, &query)?;
     if context.json {
-        print(&table::json(&found)?)?;
+        print_json(&found)?;
         return Ok(Exit::Done);
     }
     match args.csv {

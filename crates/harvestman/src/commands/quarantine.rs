@@ -10,7 +10,7 @@ use store::collection::Collection;
 use super::{Context, answer, control::control};
 use crate::{
     cli::{QuarantineArgs, QuarantineCommand},
-    terminal::print,
+    terminal::{print, print_json},
 };
 use config::{
     amounts::some,
@@ -29,7 +29,7 @@ fn list(context: &Context) -> Result<Exit, Failure> {
     let listing = quarantine::list(&Collection::open(&context.folder)?)?;
     let now = RealClock::new().now();
     if context.json {
-        answer::json(&listing)?;
+        print_json(&listing)?;
     } else if listing.rows.is_empty() {
         context.say("every page could be read");
     } else {
@@ -51,7 +51,7 @@ fn line(row: &QuarantineRow, now: Timestamp) -> String {
 fn lift(context: &Context, what: &[String]) -> Result<Exit, Failure> {
     let lifted = quarantine::lift(&control(context)?, what)?;
     if context.json {
-        answer::json(&lifted)?;
+        print_json(&lifted)?;
         return Ok(Exit::Done);
     }
     for unknown in &lifted.unknown {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     cli::{ReplicasArgs, ReplicasCommand},
-    terminal::print,
+    terminal::{print, print_json},
 };
 use config::{
     amounts::some,
@@ -36,7 +36,7 @@ pub fn run(context: &Context, args: &ReplicasArgs) -> Result<Exit, Failure> {
 fn list(context: &Context) -> Result<Exit, Failure> {
     let listing = mirrors::list(&Collection::open(&context.folder)?)?;
     if context.json {
-        answer::json(&listing)?;
+        print_json(&listing)?;
     } else if listing.rows.is_empty() {
         context.say("no mirrors are known; harvestman mirrors find looks for them");
     } else {
@@ -48,7 +48,7 @@ fn list(context: &Context) -> Result<Exit, Failure> {
 fn find(context: &Context) -> Result<Exit, Failure> {
     let found = mirrors::find(&control(context)?)?;
     if context.json {
-        answer::json(&found)?;
+        print_json(&found)?;
         return Ok(Exit::Done);
     }
     context.say(&format!("found, or still so: {}", some(found.found, "mirror")));

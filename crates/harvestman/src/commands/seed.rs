@@ -13,7 +13,10 @@ use seeder::{Seed, SeedKind};
 use store::collection::Collection;
 
 use super::{Context, answer};
-use crate::cli::{SeedArgs, SeedSource};
+use crate::{
+    cli::{SeedArgs, SeedSource},
+    terminal::print_json,
+};
 use config::{
     amounts::some,
     failure::{Exit, Failure, cannot_read},
@@ -117,7 +120,7 @@ pub fn exit(seeded: &Seeded) -> Exit {
 
 pub fn show(context: &Context, seeded: &Seeded) -> Result<Exit, Failure> {
     if context.json {
-        answer::json(seeded)?;
+        print_json(seeded)?;
     } else {
         say(context, seeded);
     }

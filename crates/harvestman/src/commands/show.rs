@@ -4,12 +4,15 @@
 use harvester::clock::RealClock;
 use model::{Clock, printable_lines};
 
-use super::{Context, alike::Alike, kept, story::Story, which};
+use super::{Context, duplicate_words, kept, story::Story, which};
 use crate::{
     cli::ShowArgs,
     terminal::{print, print_bytes, print_json, stdout_is_terminal},
 };
-use collection::versions::{Version, Which, version};
+use collection::{
+    page::Duplicate,
+    versions::{Version, Which, version},
+};
 use config::{
     failure::{Exit, Failure},
     times,
@@ -33,9 +36,10 @@ pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
     }
     kept::remark_missing(context, &version.url, version.version, version.kept, version.stopped);
     let facts = story.story.facts.as_ref();
-    let alike = facts.map(|facts| Alike::of(&story.census, &story.url, facts)).transpose()?;
-    if let Some(alike) = alike.flatten() {
-        context.say(&alike.words());
+    let duplicate =
+        facts.map(|facts| Duplicate::of(&story.census, &story.url, facts)).transpose()?;
+    if let Some(duplicate) = duplicate.flatten() {
+        context.say(&duplicate_words(&duplicate));
     }
     match (context.json, args.html) {
         (true, true) => print_json(&version.with_source())?,

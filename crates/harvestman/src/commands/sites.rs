@@ -10,7 +10,7 @@ use super::{Context, table};
 use crate::{
     cli::SitesArgs,
     csv::not_with_json,
-    terminal::{print, width},
+    terminal::{print, print_json, width},
 };
 use collection::sites::{SiteList, SiteRow, SitesQuery, list};
 use config::{
@@ -34,7 +34,7 @@ pub fn run(context: &Context, args: &SitesArgs) -> Result<Exit, Failure> {
     let census = Census::open(&Collection::open(&context.folder)?)?;
     let found = list(&census, &query)?;
     if context.json {
-        print(&table::json(&found)?)?;
+        print_json(&found)?;
         return Ok(Exit::Done);
     }
     match args.csv {

@@ -12,13 +12,13 @@ use seeder::Seed;
 use store::{collection::Collection, spiders::SpiderRow};
 
 use super::{
-    Context, answer,
+    Context,
     control::{control, show},
     seed,
 };
 use crate::{
     cli::{SpiderAdd, SpiderCommand, SpiderEdit},
-    terminal::print,
+    terminal::{print, print_json},
 };
 use config::{
     self,
@@ -58,7 +58,7 @@ fn add(context: &Context, args: &SpiderAdd) -> Result<Exit, Failure> {
     let seeds: Vec<Seed> = args.urls.iter().map(parse).collect::<Result<_, _>>()?;
     let added = add_spider(&context.folder, &args.name, settings, &seeds)?;
     if context.json {
-        answer::json(&added)?;
+        print_json(&added)?;
         return Ok(added.seeds.as_ref().map_or(Exit::Done, seed::exit));
     }
     let name = &args.name;
@@ -110,7 +110,7 @@ pub fn find(rows: Vec<SpiderRow>, name: &str) -> Result<SpiderRow, Failure> {
 fn list(context: &Context) -> Result<Exit, Failure> {
     let listing = spiders::list(&Collection::open(&context.folder)?)?;
     if context.json {
-        answer::json(&listing)?;
+        print_json(&listing)?;
     } else {
         print(&table(&listing.rows))?;
     }

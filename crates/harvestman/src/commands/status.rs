@@ -7,10 +7,10 @@ use harvester::clock::RealClock;
 use model::{Clock, Timestamp, fit, printable};
 use store::{census::Census, collection::Collection, runs::RunState};
 
-use super::{Context, outlook::budget_text, table};
+use super::{Context, outlook::budget_text};
 use crate::{
     layout::{WIDTH, field},
-    terminal::print,
+    terminal::{print, print_json},
 };
 use collection::{
     run::RunStatus,
@@ -30,10 +30,10 @@ pub fn run(context: &Context) -> Result<Exit, Failure> {
     let census = Census::open(&collection)?;
     let now = RealClock::new().now();
     let status = status(&collection, &census, now)?;
-    print(&match context.json {
-        true => table::json(&status)?,
-        false => text(&status, now),
-    })?;
+    match context.json {
+        true => print_json(&status)?,
+        false => print(&text(&status, now))?,
+    }
     Ok(Exit::Done)
 }
 

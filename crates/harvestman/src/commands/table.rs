@@ -1,4 +1,4 @@
-//! Answers as JSON and as CSV: both are the serialised answer, so that their fields have the same names.
+//! Answers as CSV: the serialised answer, so that its columns have the names of the JSON.
 
 use std::{borrow::Cow, fmt};
 
@@ -13,11 +13,6 @@ use config::{
     amounts::{number, some},
     failure::Failure,
 };
-
-/// The answer with a line break behind it.
-pub fn json(answer: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string_pretty(answer).map(|text| text + "\n").map_err(|error| cannot(&error))
-}
 
 /// A heading with the names of the fields, then a line a row.
 pub fn csv<T: Serialize>(rows: &[T]) -> Result<String, Failure> {

@@ -12,12 +12,12 @@ use model::{Clock, Hazard, Timestamp, UrlTraps, printable};
 use store::collection::Collection;
 
 use super::{
-    Context, answer,
+    Context,
     control::{control, show},
 };
 use crate::{
     cli::{TrapsArgs, TrapsCommand},
-    terminal::print,
+    terminal::{print, print_json},
 };
 use config::{
     amounts::some,
@@ -36,7 +36,7 @@ pub fn run(context: &Context, args: &TrapsArgs) -> Result<Exit, Failure> {
 fn list(context: &Context, site: Option<&str>) -> Result<Exit, Failure> {
     let listing = traps::list(&Collection::open(&context.folder)?, site)?;
     if context.json {
-        answer::json(&listing)?;
+        print_json(&listing)?;
         return Ok(Exit::Done);
     }
     if listing.rows.is_empty() {
