@@ -56,7 +56,7 @@ impl RunStatus {
     }
 }
 
-/// What a run has done so far.
+/// What a run has done so far: counted by the crawl, kept in the run's row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunFigures {
@@ -68,20 +68,25 @@ pub struct RunFigures {
     pub redirected: u64,
     pub failed: u64,
     pub excluded: u64,
-    /// Parts of pages that answered: in none of the counts above.
+    /// Parts of pages (images, styles, scripts, fonts) that answered: in none of the counts above.
     pub requisites: u64,
     pub requisites_failed: u64,
     /// Sitemaps, feeds and the like that answered: no pages either.
-    pub notices: u64,
+    #[serde(alias = "notices")]
+    pub site_feeds: u64,
     pub requests: u64,
     pub robots: u64,
-    /// Over the wire.
+    /// Bytes that came over the wire.
     pub bytes: u64,
-    /// Failures and error statuses by class.
+    /// Failures and error statuses of pages and their parts, by class: as many as `failed` and
+    /// `requisites_failed`.
     pub errors: BTreeMap<String, u64>,
+    /// The same of what is neither: robots.txt, sitemaps, logins, requests lost with a connection.
+    pub other_errors: BTreeMap<String, u64>,
     /// Documents that were not read for their media type, by that type.
     pub left_out: BTreeMap<String, u64>,
     /// The crawl was paused with `harvestman pause`.
+    #[serde(rename = "paused", alias = "held")]
     pub held: bool,
 }
 
@@ -151,6 +156,6 @@ mod tests {
     fn speed_and_shares_come_from_what_the_crawl_wrote() {
         let status = RunStatus::of(run(RunState::Interrupted, 10_000), Timestamp(40_000));
         assert_eq!((status.seconds, status.pages_per_second), (10.0, 2.0));
-        assert_eq!((status.time["dns"], status.time["pause"]), (0.25, 0.75));
+        assert_eq!((status.time["dns"], status.time["delay"]), (0.25, 0.75));
     }
 }

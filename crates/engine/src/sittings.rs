@@ -151,7 +151,8 @@ mod tests {
     fn the_figures_of_all_sittings_add_up() {
         let mut made = Sittings::new(None, Timestamp(0));
         let of = |fetched| {
-            let mut tally = Tally { fetched, ..Tally::default() };
+            let mut tally = Tally::default();
+            tally.fetched = fetched;
             tally.error("timeout");
             tally
         };

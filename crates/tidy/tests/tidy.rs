@@ -189,3 +189,42 @@ fn the_architecture_tells_of_every_crate() {
         ARROWS.iter().map(|(name, _)| *name).filter(missing).map(str::to_owned).collect();
     none(broken, "crates without a paragraph in ARCHITECTURE.md");
 }
+
+#[test]
+fn no_crate_names_a_dependency_that_it_does_not_use() {
+    let sources = rust();
+    let mut broken = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Ok(text) = fs::read_to_string(entry.path().join("Cargo.toml")) else { continue };
+        let manifest: toml::Table = text.parse().unwrap();
+        for (dependency, only_tests) in dependencies(&manifest) {
+            let folder = format!("crates/{name}/{}", if only_tests { "" } else { "src/" });
+            let word = dependency.replace('-', "_");
+            let own = |source: &&Source| source.path.starts_with(&folder);
+            // Tidy reads manifests in its tests.
+            let uses = |source: &Source| source.text.contains(&word) || name == "tidy";
+            if !sources.iter().filter(own).any(uses) {
+                broken.push(format!("{name} names {dependency}"));
+            }
+        }
+    }
+    none(broken, "dependencies that nothing uses");
+}
+
+/// Those of all platforms, and whether only tests have them.
+fn dependencies(manifest: &toml::Table) -> Vec<(String, bool)> {
+    let mut tables = vec![manifest];
+    if let Some(targets) = manifest.get("target").and_then(toml::Value::as_table) {
+        tables.extend(targets.values().filter_map(toml::Value::as_table));
+    }
+    let mut found = Vec::new();
+    for table in tables {
+        for (kind, only_tests) in [("dependencies", false), ("dev-dependencies", true)] {
+            let names = table.get(kind).and_then(toml::Value::as_table);
+            let names = names.into_iter().flat_map(|names| names.keys());
+            found.extend(names.map(|name| (name.clone(), only_tests)));
+        }
+    }
+    found
+}

@@ -1,8 +1,12 @@
 //! What the harvest loop counts: for the display, for `status`, and for the summary at the end.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    ops::{Deref, DerefMut},
+    time::Duration,
+};
 
-use collection::run::StageTimes;
+use collection::run::{RunFigures, StageTimes};
 use model::{Counts, CrawlUrl, PageState, PageTerms, PageUpdate, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -10,32 +14,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tally {
-    /// Pages that answered with content in this run.
-    pub fetched: u64,
-    /// Of them, those whose content had changed or was new.
-    pub versions: u64,
-    pub unchanged: u64,
-    pub redirected: u64,
-    pub failed: u64,
-    pub excluded: u64,
-    /// Parts of pages (images, styles, scripts, fonts) that answered: in none of the counts above.
-    pub requisites: u64,
-    pub requisites_failed: u64,
-    /// Sitemaps, feeds and the like that answered: no pages either.
-    pub notices: u64,
-    pub requests: u64,
-    pub robots: u64,
-    /// Bytes that came over the wire.
-    pub bytes: u64,
-    /// Failures and error statuses of pages and their parts, by class: as many as `failed` and `requisites_failed`.
-    pub errors: BTreeMap<String, u64>,
-    /// The same of what is neither: robots.txt, sitemaps, logins, requests lost with a connection.
-    pub other_errors: BTreeMap<String, u64>,
-    /// Documents that were not read for their media type, by that type.
-    pub left_out: BTreeMap<String, u64>,
+    #[serde(flatten)]
+    pub figures: RunFigures,
     pub time: StageTimes,
-    /// `harvestman pause` holds the crawl.
-    pub held: bool,
     /// Spiders that the crawl itself has paused, and why.
     #[serde(skip)]
     pub paused: BTreeMap<String, String>,
@@ -48,6 +29,21 @@ pub struct Tally {
     /// The URL that failed last, and why.
     #[serde(skip)]
     pub last_failure: Option<(CrawlUrl, String)>,
+}
+
+/// The figures are most of it: they are counted and read as if they were its own.
+impl Deref for Tally {
+    type Target = RunFigures;
+
+    fn deref(&self) -> &RunFigures {
+        &self.figures
+    }
+}
+
+impl DerefMut for Tally {
+    fn deref_mut(&mut self) -> &mut RunFigures {
+        &mut self.figures
+    }
 }
 
 impl Tally {
@@ -69,7 +65,7 @@ impl Tally {
             if is_notice { self.other_error(&class) } else { self.error(&class) }
         }
         match update.state {
-            PageState::Fetched if is_notice => self.notices += 1,
+            PageState::Fetched if is_notice => self.site_feeds += 1,
             _ if is_notice => {}
             PageState::Fetched if is_part => self.requisites += 1,
             _ if is_part => self.requisites_failed += u64::from(failed),
@@ -94,7 +90,7 @@ impl Tally {
         self.excluded += earlier.excluded;
         self.requisites += earlier.requisites;
         self.requisites_failed += earlier.requisites_failed;
-        self.notices += earlier.notices;
+        self.site_feeds += earlier.site_feeds;
         self.requests += earlier.requests;
         self.robots += earlier.robots;
         self.bytes += earlier.bytes;

@@ -43,7 +43,7 @@ fn a_blocked_host_is_asked_for_nothing_and_the_refusal_is_told_everywhere() {
     for part in
         ["blocked: ", "harvestman block", "such as http://s1.sim.test/", "found on http://s"]
     {
-        assert!(words.out.contains(part), "{part}: {words}");
+        assert!(words.flat().contains(part), "{part}: {words}");
     }
     world.run(&["decisions", "--reason", "whim"]).exits(2).says(&["robots", "blocked"]);
 }

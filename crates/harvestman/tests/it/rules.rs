@@ -247,6 +247,6 @@ fn logged_links_are_counted_with_examples_and_never_asked_for() {
     }
     assert_eq!(counts.len(), 4);
     let text = world.run(&["decisions", "--reason", "logged"]);
-    assert!(text.out.contains("logged: 6 links; only counted"), "{}", text.out);
+    assert!(text.out.contains("logged: 6 links; counted only"), "{}", text.out);
     assert!(text.out.contains("such as http://a.raw.test/x.JPG"), "{}", text.out);
 }

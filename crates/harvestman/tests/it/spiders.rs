@@ -277,7 +277,7 @@ fn what_is_wrong_with_a_spider_is_told_and_nothing_is_changed() {
         (&["add", "b", "http://"], "cannot crawl"),
         (&["edit", "nobody", "--set", "crawl.depth=1"], "there is no spider"),
         (&["edit", "a"], "nothing is to be changed"),
-        (&["edit", "a", "--unset", "crawl.depth"], "no value of its own"),
+        (&["edit", "a", "--unset", "crawl.depth"], "does not set crawl.depth"),
         (&["remove", "default"], "default"),
         (&["pause", "b"], "there is no spider"),
     ] {

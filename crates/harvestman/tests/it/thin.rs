@@ -108,7 +108,7 @@ fn a_run_of_more_than_a_day_thins_and_goes_on() {
     world.wait_for("it goes on", |world| world.number(visits) > before);
     run.signal("TERM");
     let done = run.wait(std::time::Duration::from_secs(20));
-    done.exits(4).says(&["a pause: old versions are removed now", "removed: "]);
+    done.exits(4).says(&["daily maintenance: old versions are deleted now", "removed: "]);
     let told = done.json();
     let fetched = told["pages"]["fetched"].as_i64().unwrap();
     assert_eq!(fetched, world.number(visits) - 4, "of the whole run: {told}");
