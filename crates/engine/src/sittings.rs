@@ -116,6 +116,8 @@ impl Sittings {
 
 #[cfg(test)]
 mod tests {
+    use collection::run::RunFigures;
+
     use super::*;
 
     #[test]
@@ -151,8 +153,8 @@ mod tests {
     fn the_figures_of_all_sittings_add_up() {
         let mut made = Sittings::new(None, Timestamp(0));
         let of = |fetched| {
-            let mut tally = Tally::default();
-            tally.fetched = fetched;
+            let figures = RunFigures { fetched, ..RunFigures::default() };
+            let mut tally = Tally { figures, ..Tally::default() };
             tally.error("timeout");
             tally
         };

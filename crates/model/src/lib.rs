@@ -23,6 +23,8 @@ mod printable;
 mod resolve;
 mod robots;
 mod site;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod time;
 mod trap;
 mod url;

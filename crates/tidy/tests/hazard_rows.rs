@@ -34,8 +34,9 @@ fn every_row_of_the_shared_list_is_told_of_once() {
     let unique: BTreeSet<&String> = told.iter().collect();
     assert_eq!(unique.len(), told.len(), "a row is there twice");
     let Ok(text) = fs::read_to_string(root().join("../shared/conformance/hazards.json")) else {
-        println!("skipped: the shared list is not there");
-        return;
+        let wanted = std::env::var_os("HARVESTMAN_CONFORMANCE");
+        assert!(wanted.is_none_or(|wanted| wanted != "required"), "hazards.json is not there");
+        return println!("skipped: hazards.json is not there");
     };
     let list: serde_json::Value = serde_json::from_str(&text).unwrap();
     let ids = list["hazards"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap());

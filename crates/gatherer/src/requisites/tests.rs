@@ -218,11 +218,8 @@ fn a_source_set_is_cut_at_the_right_commas() {
 /// Every candidate is taken, so at least the one a browser would choose.
 #[test]
 fn the_public_cases_of_srcset_are_found() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/conformance/html/srcset.json");
-    let Ok(data) = std::fs::read(path) else {
-        eprintln!("skipped: no srcset.json");
-        return;
-    };
+    let Some(path) = model::testing::conformance("html/srcset.json") else { return };
+    let data = std::fs::read(path).unwrap();
     let data: serde_json::Value = serde_json::from_slice(&data).unwrap();
     let cases = data["cases"].as_array().unwrap();
     for case in cases {

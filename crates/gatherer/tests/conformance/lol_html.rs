@@ -67,10 +67,7 @@ fn ours(page: &str) -> Opinion {
 
 #[test]
 fn conformance_pages_have_the_same_links_and_titles() {
-    let Some(cases) = tree_cases() else {
-        eprintln!("skipped: no conformance data");
-        return;
-    };
+    let Some(cases) = tree_cases() else { return };
     let mut compared = 0;
     for case in cases.iter().filter(|case| !case.fragment) {
         // In strict mode it gives up on a few pages that would need a tree.

@@ -48,10 +48,7 @@ pub struct TreeCase {
 
 /// All cases, or `None` when the data is not there.
 pub fn tree_cases() -> Option<Vec<TreeCase>> {
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../shared/conformance/html5lib/tree-construction"
-    );
+    let folder = model::testing::conformance("html5lib/tree-construction")?;
     let mut files: Vec<_> =
         std::fs::read_dir(folder).ok()?.filter_map(Result::ok).map(|entry| entry.path()).collect();
     files.sort();

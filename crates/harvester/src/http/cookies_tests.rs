@@ -1,8 +1,6 @@
 //! What the cookie jar promises: the public parser and date cases, and the borders between sites.
 
-use std::path::PathBuf;
-
-use model::{CrawlUrl, Headers, Timestamp};
+use model::{CrawlUrl, Headers, Timestamp, testing::conformance};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -15,15 +13,8 @@ use super::{
 const NOW: Timestamp = Timestamp(1_325_376_000_000);
 
 fn data(name: &str) -> Option<Value> {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/conformance/cookies");
-    let path = PathBuf::from(root).join(name);
-    match std::fs::read(&path) {
-        Ok(bytes) => Some(serde_json::from_slice(&bytes).unwrap()),
-        Err(_) => {
-            println!("skipped: no {name}");
-            None
-        }
-    }
+    let path = conformance(&format!("cookies/{name}"))?;
+    Some(serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap())
 }
 
 fn latin1(text: &str) -> Vec<u8> {

@@ -38,14 +38,9 @@ const MARK_INSIDE: &str = "ID_UTF8ByteOrderMarkIsSkipped/BOM mid-file";
 const DECIDED: &[(&str, bool)] = &[("g063", true), ("g065", true), ("g066", true)];
 
 fn conformance() -> Option<Value> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/conformance/robots.json");
-    match std::fs::read_to_string(path) {
-        Ok(text) => Some(serde_json::from_str(&text).expect("robots.json is JSON")),
-        Err(_) => {
-            println!("skipped: no conformance data");
-            None
-        }
-    }
+    let path = model::testing::conformance("robots.json")?;
+    let text = std::fs::read_to_string(path).unwrap();
+    Some(serde_json::from_str(&text).expect("robots.json is JSON"))
 }
 
 /// A test row's agent may be a whole User-Agent header: its first word that the file names is our token.
@@ -300,12 +295,11 @@ fn a_mark_of_an_encoding_that_the_file_is_not_in_is_passed_over() {
 #[test]
 fn whole_files_in_every_encoding_and_spelling_are_read() {
     let file = |name: &str| {
-        let folder =
-            concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/conformance/robots_files/");
-        std::fs::read(format!("{folder}{name}")).ok()
+        model::testing::conformance(&format!("robots_files/{name}"))
+            .map(|path| std::fs::read(path).unwrap())
     };
     let check = |name: &str, token: &str, path: &str, allowed: bool| match file(name) {
-        None => println!("skipped: {name}"),
+        None => {}
         Some(bytes) => assert_eq!(
             Robots::parse(&bytes).verdict(token, path).allowed,
             allowed,

@@ -34,7 +34,7 @@ impl SmallDisk {
         match mount {
             Ok(done) if done.status.success() => Some(SmallDisk(at.to_owned())),
             _ => {
-                println!("skipped: no right to mount a tmpfs");
+                model::testing::note_skipped("the right to mount a tmpfs");
                 None
             }
         }

@@ -1,7 +1,7 @@
 //! No byte of the web drives a terminal: every command that tells of crawled strings is run on a collection
 //! full of hostile ones.
 
-use std::{io::Write, path::Path};
+use std::io::Write;
 
 use simweb::WebOptions;
 
@@ -16,10 +16,8 @@ const HOSTILE: &str = "\u{1b}]0;pwned\u{7}\u{1b}[2J\u{1b}[31mred\u{9b}1m\u{202e}
 
 /// The big list of naughty strings, where it is at hand.
 fn naughty() -> Vec<String> {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance/strings/blns.json");
-    let text = std::fs::read_to_string(path).unwrap_or_else(|_| "[]".to_owned());
-    serde_json::from_str(&text).unwrap()
+    let Some(path) = model::testing::conformance("strings/blns.json") else { return Vec::new() };
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 fn server() -> Raw {

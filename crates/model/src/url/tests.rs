@@ -1,6 +1,6 @@
 //! The normal form by example, by the public suites and by property.
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -21,14 +21,8 @@ fn check_join(base: &str, reference: &str, expected: &str) {
     assert_eq!(base.base().join(reference).expect(reference).as_str(), expected, "{reference}");
 }
 
-/// A file of the shared conformance data; its absence is said, not a failure.
 fn conformance(name: &str) -> Option<String> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/conformance");
-    let found = fs::read_to_string(PathBuf::from(folder).join(name)).ok();
-    if found.is_none() {
-        println!("skipped: {name} is not there");
-    }
-    found
+    crate::testing::conformance(name).map(|path| fs::read_to_string(path).unwrap())
 }
 
 #[test]

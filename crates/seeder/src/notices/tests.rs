@@ -379,13 +379,9 @@ const PUBLIC: [(&str, usize, usize, &str); 20] = [
 
 #[test]
 fn the_public_examples_of_sitemaps_say_what_they_say() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/conformance/sitemaps");
-    if std::fs::metadata(folder).is_err() {
-        println!("skipped: the public sitemaps are not there");
-        return;
-    }
+    let Some(folder) = model::testing::conformance("sitemaps") else { return };
     for (name, pages, sitemaps, first) in PUBLIC {
-        let body = std::fs::read(format!("{folder}/{name}")).unwrap();
+        let body = std::fs::read(folder.join(name)).unwrap();
         let read = read_as(SignalSource::Sitemap, &body);
         assert_eq!(
             (read.pages.len(), read.sitemaps.len(), read.bad),

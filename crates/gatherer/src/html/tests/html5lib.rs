@@ -5,19 +5,14 @@ use serde_json::Value;
 
 use super::{Content, Token, tokens};
 
-const FOLDER: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/conformance/html5lib/tokenizer");
-
 /// Files that are not run, each with its reason.
 const EXCLUDED_FILES: [(&str, &str); 1] =
     [("xmlViolation.test", "expects an XML infoset, not HTML tokens")];
 
 #[test]
 fn html5lib_tokenizer_cases_give_the_same_tokens() {
-    let Ok(folder) = std::fs::read_dir(FOLDER) else {
-        eprintln!("skipped: no conformance data");
-        return;
-    };
+    let Some(folder) = model::testing::conformance("html5lib/tokenizer") else { return };
+    let folder = std::fs::read_dir(folder).unwrap();
     let (mut run, mut surrogates, mut failed) = (0, 0, Vec::new());
     for entry in folder {
         let path = entry.expect("the folder can be listed").path();

@@ -18,7 +18,7 @@ use super::{
 fn run(script: &str, folder: &Path) -> Option<(bool, String)> {
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     if !root.join(".venv/requirements.done").exists() {
-        println!("skipped: run tools/venv.sh to check volumes with public tools");
+        model::testing::skip_without("what tools/venv.sh installs");
         return None;
     }
     let python = root.join(".venv/bin/python");

@@ -1,6 +1,6 @@
 //! Reading takes any bytes: ours, other people's, damaged ones.
 
-use std::{fs, path::Path, sync::OnceLock};
+use std::{fs, sync::OnceLock};
 
 use model::{Archive, RecordLocation, Timestamp};
 use proptest::prelude::*;
@@ -199,11 +199,7 @@ fn in_a_batch_what_was_there_before_it_may_be_at_home_and_nothing_newer() {
 
 #[test]
 fn archives_of_other_crawlers_are_read() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/conformance/warc");
-    if !Path::new(folder).exists() {
-        println!("skipped: no public WARC samples here");
-        return;
-    }
+    let Some(folder) = model::testing::conformance("warc") else { return };
     let mut files = 0;
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
