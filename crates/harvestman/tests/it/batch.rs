@@ -168,8 +168,11 @@ fn long_lists(links: usize) -> (Raw, World) {
     let world = World::new(WebOptions::default()).variable("HARVESTMAN_ETIQUETTE_DELAY", "0");
     let rule = format!("*.list.test=127.0.0.1:{}", raw.port);
     let seeds = ["http://a.list.test/", "http://b.list.test/"];
-    let flags = ["--pages", "2", "--resolve", &rule];
+    // With the delay, a link of one site cannot take the place of the other's home page.
+    let flags = ["--pages", "2", "--delay", "2s", "--resolve", &rule];
     world.run(&[&["crawl"], &seeds[..], &flags[..]].concat()).exits(0);
+    let visited = raw.asked().iter().filter(|place| place.ends_with(".test/")).count();
+    assert_eq!(visited, 2, "{:?}", raw.asked());
     (raw, world)
 }
 
