@@ -47,7 +47,9 @@ impl Collection {
             return Err(StoreError::Missing { path: dir.to_owned() });
         }
         let reader = open_reader(&database)?;
-        schema_of(&reader, &database)?;
+        if schema_of(&reader, &database)? == 0 {
+            collection.refuse_remains()?;
+        }
         if has_files(&reader) {
             drop(reader);
             collection.put_in_place()?;
@@ -72,14 +74,14 @@ impl Collection {
         }
     }
 
-    /// Volumes or links without their database are what is left of a collection: a new database beside
-    /// them would cut the links back to nothing and number its volumes among the old.
+    /// Volumes or links without their database, or beside an empty one, are what is left of a collection: a new
+    /// database would cut the links back to nothing and number its volumes among the old.
     fn refuse_remains(&self) -> Result<(), StoreError> {
         for folder in [self.volumes(), self.links()] {
             let remains = fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some());
             if remains {
                 let detail = format!(
-                    "it is not there, but {} is not empty; bring crawl.db back from a copy, or crawl \
+                    "it is missing or empty, but {} is not; restore crawl.db from a copy, or crawl \
                      into another folder with -C",
                     folder.display()
                 );

@@ -108,6 +108,10 @@ pub(crate) fn store_error(path: &Path, error: rusqlite::Error) -> StoreError {
         return StoreError::DiskFull { path };
     }
     let detail = error.to_string();
+    // Our own statements name only what a whole database has.
+    if detail.starts_with("no such table") || detail.starts_with("no such column") {
+        return StoreError::Corrupt { path, detail };
+    }
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             StoreError::Corrupt { path, detail }

@@ -26,12 +26,21 @@ fn a_collection_without_its_database_is_refused_and_left_as_it_is() {
     let world = crawled();
     let links = world.folder.join("links/000001.links");
     let before = fs::metadata(&links).unwrap().len();
-    fs::remove_file(world.folder.join("crawl.db")).unwrap();
-    for command in [&["crawl", HOME, "--delay", "0"][..], &["status"], &["seed", HOME]] {
-        world.run(command).exits(3).says(&["crawl.db", "bring crawl.db back"]);
+    let database = world.folder.join("crawl.db");
+    fs::remove_file(&database).unwrap();
+    let commands = [&["crawl", HOME, "--delay", "0"][..], &["status"], &["check"], &["seed", HOME]];
+    for command in commands {
+        world.run(command).exits(3).says(&["crawl.db", "restore crawl.db"]);
     }
     assert_eq!(fs::metadata(&links).unwrap().len(), before);
-    assert!(!world.folder.join("crawl.db").exists());
+    assert!(!database.exists());
+    // What a full disk or a slip of the shell leaves of it is no new collection either.
+    fs::write(&database, "").unwrap();
+    for command in commands {
+        world.run(command).exits(3).says(&["crawl.db", "restore crawl.db"]);
+    }
+    assert_eq!(fs::metadata(&links).unwrap().len(), before);
+    assert_eq!(fs::metadata(&database).unwrap().len(), 0);
 }
 
 #[test]
