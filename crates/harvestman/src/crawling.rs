@@ -237,6 +237,12 @@ fn nothing_fetched(finished: &Finished<'_>, now: Timestamp) -> Option<Failure> {
     if tally.fetched > 0 || tally.redirected > 0 || !tried {
         return None;
     }
+    // A collection with pages of which the rest is refused is done.
+    let is_only_refused =
+        tally.failed == 0 && tally.other_errors.is_empty() && tally.paused.is_empty();
+    if is_only_refused && counts.pages_fetched > 0 {
+        return None;
+    }
     let when = next_due.map_or(String::new(), |at| format!(" {}", config::times::until(at, now)));
     if let Some((spider, why)) = tally.paused.first_key_value() {
         return Some(Failure::nothing_fetched(
@@ -252,7 +258,7 @@ fn nothing_fetched(finished: &Finished<'_>, now: Timestamp) -> Option<Failure> {
     }
     Some(match &tally.last_failure {
         Some((url, detail)) => Failure::nothing_fetched(
-            format!("nothing could be fetched; the last trouble was {url}: {detail}"),
+            format!("nothing could be fetched; the last error was {url}: {detail}"),
             format!("check the URL and the network; the same command tries again{when}"),
         ),
         None if tally.excluded > 0 => Failure::nothing_fetched(

@@ -305,7 +305,26 @@ impl Census {
             .map_err(|e| self.error(e))
     }
 
-    /// What the last crawl left of its plans.
+    /// Before this time nobody may visit the site.
+    pub fn clock_of(&self, site: &str) -> Result<Option<Timestamp>, StoreError> {
+        self.ask(|sql| {
+            sql.prepare_cached("SELECT pause_saved + pause_remaining FROM sites WHERE key = ?1")?
+                .query_row([site], |row| row.get(0))
+                .optional()
+        })
+        .map(|at| at.map(Timestamp))
+    }
+
+    /// The latest of these times of all sites.
+    pub fn latest_clock(&self) -> Result<Timestamp, StoreError> {
+        let latest: Option<i64> = self.ask(|sql| {
+            sql.query_row("SELECT max(pause_saved + pause_remaining) FROM sites", [], |row| {
+                row.get(0)
+            })
+        })?;
+        Ok(Timestamp(latest.unwrap_or_default()))
+    }
+
     /// Of the settings by which the last crawl reached servers, without those of its command line; `None` before
     /// the first.
     pub fn reach_kept(&self) -> Result<Option<u64>, StoreError> {

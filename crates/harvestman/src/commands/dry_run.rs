@@ -11,9 +11,11 @@ use std::{
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
-use model::{Candidate, CrawlUrl, Decision, PageState, RefusalReason};
+use harvester::clock::RealClock;
+use model::{Candidate, Clock, CrawlUrl, Decision, PageState, RefusalReason, Timestamp, limits};
 use seeder::Sorted;
 use serde_json::{Value, json};
 use store::{
@@ -29,17 +31,23 @@ use crate::{
 use config::{
     Config,
     failure::{Exit, Failure, io_advice},
+    times,
 };
 use engine::pipeline::preview::Preview;
 use model::printable;
 
 /// URLs shown of each level; JSON has them all.
 const URLS_SHOWN: usize = 20;
+/// Nobody waits longer for a dry run than the longest delay that robots.txt can ask for.
+const WAIT_MAX: Duration = limits::CRAWL_DELAY_MAX;
+const SAID_AFTER: Duration = Duration::from_secs(1);
 /// The given pages and what they redirect to, or so many of them.
 const PAGES_MAX: u32 = 10_000;
 
 pub fn run(context: &Context, config: Config, seeds: Vec<CrawlUrl>) -> Result<Exit, Failure> {
     let preview = Arc::new(preview_for(&context.folder)?);
+    wait_for_clocks(context, &seeds)?;
+    let delay = config.etiquette.delay;
     let temporary = Temporary::make()?;
     let inside = Context { folder: temporary.0.clone(), named: true, ..context.clone() };
     let wanted = Wanted { seeds, preview: Some(preview.clone()), ..Wanted::default() };
@@ -47,7 +55,8 @@ pub fn run(context: &Context, config: Config, seeds: Vec<CrawlUrl>) -> Result<Ex
     if matches!(&ended, Err(failure) if failure.code != Exit::NothingFetched) {
         return ended;
     }
-    let outlooks = outlooks(&Census::open(&Collection::open(&inside.folder)?)?, &preview)?;
+    let census = Census::open(&Collection::open(&inside.folder)?)?;
+    let outlooks = outlooks(&census, &preview)?;
     if context.json {
         let pages: Vec<Value> = outlooks.iter().map(Outlook::json).collect();
         print(&format!("{:#}\n", json!({ "pages": pages })))?;
@@ -55,7 +64,39 @@ pub fn run(context: &Context, config: Config, seeds: Vec<CrawlUrl>) -> Result<Ex
         print(&outlooks.iter().map(Outlook::text).collect::<String>())?;
         context.say("a dry run: nothing was stored");
     }
+    // Its clocks go with it: whoever asks these sites next must not come too early. After a failure, the crawl's
+    // own pause before it tries again is much longer than what the server is owed.
+    let clock = census.latest_clock()?;
+    let owed = if ended.is_err() { clock.min(RealClock::new().now().plus(delay)) } else { clock };
+    wait_until(context, owed);
     ended
+}
+
+/// What the collection has visited lately has a delay that holds for a dry run too.
+fn wait_for_clocks(context: &Context, seeds: &[CrawlUrl]) -> Result<(), Failure> {
+    let Ok(collection) = Collection::open(&context.folder) else { return Ok(()) };
+    let census = Census::open(&collection)?;
+    let mut latest = Timestamp::ZERO;
+    for seed in seeds {
+        latest = latest.max(census.clock_of(seed.site_text())?.unwrap_or_default());
+    }
+    let now = RealClock::new().now();
+    if latest > now.plus(WAIT_MAX) {
+        return Err(Failure::usage(
+            format!("a site may not be visited again before {}", times::iso(latest)),
+            "give the same command again then",
+        ));
+    }
+    wait_until(context, latest);
+    Ok(())
+}
+
+fn wait_until(context: &Context, at: Timestamp) {
+    let wait = at.since(RealClock::new().now()).min(WAIT_MAX);
+    if wait > SAID_AFTER {
+        context.say(&format!("waiting {}: the delay between requests", times::span(wait)));
+    }
+    std::thread::sleep(wait);
 }
 
 /// The collection's own seeds widen the scope, its blocks and what it has forgotten hold here too. While it is

@@ -39,6 +39,33 @@ fn several_sites_are_each_asked_politely() {
 }
 
 #[test]
+fn a_dry_run_keeps_the_delay_before_it_and_after_it() {
+    let world = World::new(WebOptions { pages: PageCount::Fixed(3), ..WebOptions::default() });
+    let home = "http://s0.sim.test/";
+    let crawl = ["crawl", home, "--delay", "900ms", "--pages", "1"];
+    let dry = ["crawl", home, "--delay", "900ms", "--dry-run"];
+    let again = ["crawl", "--delay", "900ms", "--fresh"];
+    for args in [&crawl[..], &dry, &dry, &again] {
+        world.run(args).exits(0);
+    }
+    let log = world.log();
+    assert!(log.len() >= 7, "{}", times(&log));
+    assert_eq!(checks::pauses(&log, Duration::from_millis(900), SLACK), [], "{}", times(&log));
+}
+
+#[test]
+fn a_crawl_that_is_left_with_what_robots_txt_forbids_is_done() {
+    let world = World::new(WebOptions {
+        pages: PageCount::Fixed(3),
+        robots: RobotsPlan::Disallow(vec!["/private/".to_owned()]),
+        ..WebOptions::default()
+    });
+    world.run(&["crawl", "http://s0.sim.test/", "--delay", "0"]).exits(0);
+    world.run(&["crawl", "http://s0.sim.test/private/x", "--delay", "0"]).exits(0);
+    assert_eq!(checks::disallowed(&world.log(), &world.web), []);
+}
+
+#[test]
 fn many_hosts_on_one_address_keep_the_pause_of_the_address() {
     let world =
         World::new(WebOptions { sites: 8, pages: PageCount::Fixed(2), ..WebOptions::default() });
