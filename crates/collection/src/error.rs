@@ -183,6 +183,11 @@ pub enum Error {
     NotRunning {
         collection: PathBuf,
     },
+    /// A rule keeps the page from being visited.
+    NotVisited {
+        url: String,
+        rule: String,
+    },
     /// It makes no sense as things are.
     Refused {
         why: String,

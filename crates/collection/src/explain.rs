@@ -187,6 +187,15 @@ pub struct Mirror {
     pub since: Timestamp,
 }
 
+impl Explanation {
+    /// Only until a robots.txt can be read.
+    pub fn is_refused_for_now(&self) -> bool {
+        let rules = self.spiders.iter().flat_map(|opinion| &opinion.rules);
+        let mut refused = rules.filter(|step| step.verdict == StepWord::Refused).peekable();
+        refused.peek().is_some() && refused.all(|step| step.why.starts_with(steps::UNREADABLE))
+    }
+}
+
 pub fn explain(census: &Census, question: &Question<'_>) -> Result<Explanation, Error> {
     let config = question.config;
     let (url, story) = page::known_as(census, &setup::form(config)?, question.url.clone())?;

@@ -96,7 +96,8 @@ fn order(
         let no_cursor = || Error::NoCursor { given: text.clone() };
         let cursor = Cursor::read(text, 2)?;
         let found = PageSort::from_word(&cursor.sort).ok_or_else(no_cursor)?;
-        if sort.is_some_and(|sort| sort != found) {
+        let is_reversed = query.reverse && !cursor.reverse;
+        if sort.is_some_and(|sort| sort != found) || is_reversed {
             return Err(no_cursor());
         }
         let [site, fp] = cursor.ids[..] else { return Err(no_cursor()) };

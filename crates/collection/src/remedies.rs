@@ -59,7 +59,9 @@ pub fn remedy_of(reason: RefusalReason) -> &'static str {
         }
         RefusalReason::TooLarge => "raise fetch.body_bytes_max to fetch it",
         RefusalReason::Logged => "counted only, by crawl.log_extensions or parse.log_tags",
-        RefusalReason::Port => "name the port in crawl.ports, or seed a URL with it",
+        RefusalReason::Port => {
+            "name the port in crawl.ports or seed it; fetch.allow_ports for ports that browsers refuse"
+        }
         RefusalReason::Address => "allow the address with --allow-address (fetch.allow_address)",
     }
 }

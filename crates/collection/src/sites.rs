@@ -83,7 +83,8 @@ fn order(
         let no_cursor = || Error::NoCursor { given: text.clone() };
         let cursor = Cursor::read(text, 1)?;
         let found = SiteSort::from_word(&cursor.sort).ok_or_else(no_cursor)?;
-        if sort.is_some_and(|sort| sort != found) {
+        let is_reversed = query.reverse && !cursor.reverse;
+        if sort.is_some_and(|sort| sort != found) || is_reversed {
             return Err(no_cursor());
         }
         let id = cursor.ids.first().copied().ok_or_else(no_cursor)?;

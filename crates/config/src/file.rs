@@ -246,7 +246,12 @@ pub fn meant(section: &str, name: &str) -> String {
         let elsewhere = KEYS.iter().find(|key| key.short() == near);
         return format!("did you mean {:?} in [{}]?", near, elsewhere.map_or("", Key::section));
     }
-    format!("`harvestman config` lists every key; [{section}] has {}", names_in(section))
+    match names_in(section) {
+        names if names.is_empty() => {
+            format!("`harvestman config` lists every key; the sections are {}", section_list())
+        }
+        names => format!("`harvestman config` lists every key; [{section}] has {names}"),
+    }
 }
 
 fn names_in(section: &str) -> String {

@@ -6,7 +6,8 @@ use config::{
     Config,
     setup::{self, network},
 };
-use model::{CrawlUrl, UrlTraps};
+use harvester::clock::RealClock;
+use model::{Clock, CrawlUrl, UrlTraps};
 use seeder::{Block, Blocks, Seed, UrlForm, parse_seed};
 use store::{
     census::Census,
@@ -17,7 +18,11 @@ use store::{
 };
 
 use super::{SeedRules, spider_named};
-use crate::{Error, sites};
+use crate::{
+    Error,
+    explain::{Question, Verdict, explain},
+    sites,
+};
 
 type Settings = BTreeMap<String, String>;
 
@@ -56,7 +61,9 @@ pub fn check(collection: &Collection, command: Command) -> Result<Checked, Error
             Command::Replicas { change: ReplicaChange::Lift { site } }
         }
         Command::VisitNow { url, due } => {
-            Command::VisitNow { url: known_as(collection, &url)?, due }
+            let url = known_as(collection, &url)?;
+            check_visit(collection, &url)?;
+            Command::VisitNow { url, due }
         }
         command => command,
     };
@@ -173,6 +180,31 @@ fn known_as(collection: &Collection, text: &str) -> Result<String, Error> {
     let url = setup::form(&config)?.apply(&typed);
     let as_typed = census.page(&url)?.is_none() && census.page(&typed)?.is_some();
     Ok(if as_typed { typed } else { url }.as_str().to_owned())
+}
+
+/// What a rule keeps out is not visited, however due it is. A robots.txt that cannot be read is asked for again.
+fn check_visit(collection: &Collection, url: &str) -> Result<(), Error> {
+    let url = parse_url(url)?;
+    let census = Census::open(collection)?;
+    if census.page(&url)?.is_none() {
+        return Ok(());
+    }
+    let (config, mistakes) = Config::examine(collection.dir(), Vec::new());
+    let question = Question {
+        url: &url,
+        spider: None,
+        folder: collection.dir(),
+        config: &config,
+        mistakes,
+        now: RealClock::new().now(),
+    };
+    let explanation = explain(&census, &question)?;
+    match &explanation.verdict {
+        Verdict::Refused { rule } if !explanation.is_refused_for_now() => {
+            Err(Error::NotVisited { url: url.as_str().to_owned(), rule: rule.clone() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What is to be lifted must be there: a mistyped name lifts nothing, and who lifts what is stopped does not mean to

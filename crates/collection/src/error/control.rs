@@ -50,6 +50,10 @@ pub fn advice(error: &Error) -> Failure {
             format!("no crawl is running in {}", collection.display()),
             "start one with: harvestman crawl, or name another folder with -C",
         ),
+        Error::NotVisited { url, rule } => Failure::usage(
+            format!("{url} is refused: {rule}"),
+            format!("see how to allow it with: harvestman explain {url}"),
+        ),
         Error::Refused { why } => {
             Failure::usage(why, "nothing was changed; see how things are with: harvestman status")
         }

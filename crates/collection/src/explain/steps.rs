@@ -67,7 +67,7 @@ pub(super) fn wildcard(url: &CrawlUrl) -> RuleStep {
 }
 
 /// How the step of a robots.txt begins that says neither yes nor no.
-const UNREADABLE: &str = "it cannot be read for now";
+pub(super) const UNREADABLE: &str = "it cannot be read for now";
 
 /// It refuses only until the server answers.
 pub(super) fn is_for_now(step: &RuleStep) -> bool {

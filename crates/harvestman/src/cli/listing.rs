@@ -61,7 +61,7 @@ pub struct PagesArgs {
     pub sort: Option<String>,
 
     /// Reverse the order
-    #[arg(long, conflicts_with = "after")]
+    #[arg(long)]
     pub reverse: bool,
 
     /// Maximum number of pages
@@ -102,7 +102,7 @@ pub struct SitesArgs {
     pub sort: Option<String>,
 
     /// Reverse the order
-    #[arg(long, conflicts_with = "after")]
+    #[arg(long)]
     pub reverse: bool,
 
     /// Maximum number of sites

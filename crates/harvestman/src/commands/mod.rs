@@ -2,14 +2,16 @@
 //!
 //! [`main`] reads the command line, [`run`] hands it to its command, and a failure is printed in one place.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{borrow::Cow, path::PathBuf, process::ExitCode};
 
+use clap::CommandFactory;
 use model::CrawlUrl;
 use seeder::UrlForm;
 use store::census::{Census, PageStory};
 
 use crate::{
     cli::{Cli, Command},
+    crawling::shell_word,
     terminal::{LogWriter, say, stderr_is_terminal, tame_panics},
 };
 use collection::page::Duplicate;
@@ -132,9 +134,40 @@ impl Context {
     /// A remark for people: nothing with `--quiet`.
     pub fn say(&self, line: &str) {
         if !self.quiet {
-            say(line);
+            say(&self.advised(line));
         }
     }
+
+    /// Commands named in a text, for the folder that the user named.
+    pub fn advised<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.named {
+            true => for_folder(text, &self.folder.display().to_string()),
+            false => Cow::Borrowed(text),
+        }
+    }
+}
+
+/// `harvestman status` becomes `harvestman -C FOLDER status`, so that advice can be typed as it is.
+fn for_folder<'t>(text: &'t str, folder: &str) -> Cow<'t, str> {
+    const PROGRAM: &str = "harvestman ";
+    if !text.contains(PROGRAM) {
+        return Cow::Borrowed(text);
+    }
+    let cli = Cli::command();
+    let is_command = |rest: &str| {
+        let word = rest.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
+        cli.find_subcommand(word).is_some()
+    };
+    let mut parts = text.split(PROGRAM);
+    let mut advised = parts.next().unwrap_or_default().to_owned();
+    for rest in parts {
+        advised.push_str(PROGRAM);
+        if is_command(rest) {
+            advised.push_str(&format!("-C {} ", shell_word(folder)));
+        }
+        advised.push_str(rest);
+    }
+    Cow::Owned(advised)
 }
 
 /// A URL as the collection writes it, and what is known of it.
@@ -161,10 +194,13 @@ fn duplicate_words(duplicate: &Duplicate) -> String {
 pub fn main() -> ExitCode {
     tame_panics();
     let cli = Cli::typed();
-    let json = cli.json;
+    let (json, folder) = (cli.json, cli.collection.clone());
     match run(cli) {
         Ok(exit) => exit.into(),
-        Err(failure) => {
+        Err(mut failure) => {
+            if let Some(folder) = folder {
+                failure.what_to_do = for_folder(&failure.what_to_do, &folder).into_owned();
+            }
             match json {
                 true => remark(&failure.json()),
                 false => say(&failure.to_string()),
@@ -256,7 +292,7 @@ fn start_log(verbose: u8) {
 
 #[cfg(test)]
 mod tests {
-    use clap::{CommandFactory, Parser};
+    use clap::Parser;
 
     use super::*;
 
@@ -269,6 +305,18 @@ mod tests {
         let failure = typed(&["harvestman", "-C", "postgres://db/x", "config"]).unwrap_err();
         assert_eq!(failure.code, Exit::Usage);
         assert!(failure.sentence.contains("folders only"), "{failure}");
+    }
+
+    #[test]
+    fn advice_names_the_folder_that_the_user_named() {
+        let advice = "see why with: harvestman explain URL; harvestman is a crawler";
+        let advised = for_folder(advice, "my news");
+        assert_eq!(
+            advised,
+            "see why with: harvestman -C 'my news' explain URL; harvestman is a crawler"
+        );
+        let once = "harvestman -C news status";
+        assert_eq!(for_folder(once, "news"), once);
     }
 
     #[test]

@@ -165,5 +165,6 @@ fn say(context: &Context, seeded: &Seeded) {
         true => format!("the running crawl visits {them}"),
         false => format!("the next crawl begins with {them}"),
     };
-    say(&format!("{} taken{asides}; {when}", some(seeded.taken, "seed")));
+    let when = if seeded.taken == 0 { String::new() } else { format!("; {when}") };
+    say(&format!("{} taken{asides}{when}", some(seeded.taken, "seed")));
 }

@@ -10,6 +10,7 @@ use crate::{
     terminal::{print, print_bytes, print_json, stdout_is_terminal},
 };
 use collection::{
+    archived::Kept,
     page::Duplicate,
     versions::{Version, Which, version},
 };
@@ -40,6 +41,15 @@ pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
         facts.map(|facts| Duplicate::of(&story.census, &story.url, facts)).transpose()?;
     if let Some(duplicate) = duplicate.flatten() {
         context.say(&duplicate_words(&duplicate));
+    }
+    let is_plain = !(context.json || args.html || args.headers);
+    if is_plain && version.text.trim().is_empty() && version.kept != Kept::Nothing {
+        context.say(&format!(
+            "version {} of {} is {}, which has no visible text; get its bytes with: \
+             harvestman show {} --version {} --html",
+            version.version, version.url, version.media_type, version.url, version.version
+        ));
+        return Ok(Exit::Done);
     }
     match (context.json, args.html) {
         (true, true) => print_json(&version.with_source())?,

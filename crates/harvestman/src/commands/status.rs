@@ -32,7 +32,7 @@ pub fn run(context: &Context) -> Result<Exit, Failure> {
     let status = status(&collection, &census, now)?;
     match context.json {
         true => print_json(&status)?,
-        false => print(&text(&status, now))?,
+        false => print(&context.advised(&text(&status, now)))?,
     }
     Ok(Exit::Done)
 }

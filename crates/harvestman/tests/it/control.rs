@@ -134,6 +134,23 @@ fn without_a_crawl_a_visit_is_for_the_next_one_and_there_is_nothing_to_pause() {
 }
 
 #[test]
+fn what_is_refused_is_not_visited_and_says_by_what() {
+    let world = world();
+    world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
+    world.run(&["block", "s0.sim.test"]).exits(0);
+    let due = "SELECT due FROM pages WHERE level = 0";
+    let before = world.number(due);
+    world.run(&["visit", HOME]).exits(2).says(&[
+        HOME,
+        "is refused: block: s0.sim.test",
+        "harvestman explain",
+    ]);
+    assert_eq!(world.number(due), before, "it waits for nothing");
+    world.run(&["block", "s0.sim.test", "--remove"]).exits(0);
+    world.run(&["visit", HOME]).exits(0);
+}
+
+#[test]
 fn a_stop_that_came_too_late_for_its_crawl_does_not_end_the_next() {
     let world = world();
     world.run(&["seed", HOME]).exits(0);

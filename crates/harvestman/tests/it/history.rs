@@ -463,6 +463,9 @@ fn what_is_no_text_is_shown_byte_by_byte_and_not_compared() {
         world.run(&[&["diff", &url], args].concat()).exits(2).says(&["not text", "show"]);
     }
     world.run(&["show", &url, "--version", "1", "--html"]).exits(0);
+    let shown = world.run(&["show", &url]);
+    shown.exits(0).says(&["no visible text", " --version 2 --html"]);
+    assert_eq!(shown.out, "", "{shown}");
 }
 
 #[test]

@@ -164,6 +164,9 @@ fn a_cursor_covers_every_page_once_in_every_order() {
             let found = pages(&world, &[&["--sort", sort, "--reverse"], more].concat());
             let backward: Vec<String> = urls(&found).into_iter().rev().collect();
             assert_eq!(forward, backward, "{sort}");
+            let pieces =
+                in_pieces(&world, &[&["--sort", sort, "--reverse"], more].concat(), |_| {});
+            assert_eq!(pieces, urls(&found), "{sort}, in pieces");
         }
     }
     let sorted = |sort: &str, field: &str| {

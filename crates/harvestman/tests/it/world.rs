@@ -180,6 +180,8 @@ fn warm(web: &SimWeb) {
 /// A command under way. Dropped, it is killed.
 pub struct Running {
     child: Child,
+    /// How its advice begins: with the folder that it was given.
+    advised: Option<String>,
     began: Instant,
     out: Option<JoinHandle<Vec<u8>>>,
     err: Option<JoinHandle<Vec<u8>>>,
@@ -190,7 +192,7 @@ impl Running {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = child.stdout.take().map(read_all);
         let err = child.stderr.take().map(read_all);
-        Running { child, began: Instant::now(), out, err }
+        Running { child, advised: advised(command), began: Instant::now(), out, err }
     }
 
     pub fn is_running(&mut self) -> bool {
@@ -237,7 +239,11 @@ impl Running {
         let took = self.began.elapsed();
         let text = |reader: Option<JoinHandle<Vec<u8>>>| {
             let bytes = reader.map(|reader| reader.join().unwrap()).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).into_owned()
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            match &self.advised {
+                Some(advised) => text.replace(advised, "harvestman "),
+                None => text,
+            }
         };
         let done = Done { status, took, out: text(self.out.take()), err: text(self.err.take()) };
         assert!(!late, "still running after {patience:?}\n{done}");
@@ -251,6 +257,13 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Advice repeats the `-C` of the command line, which is another folder in every test.
+fn advised(command: &Command) -> Option<String> {
+    let mut args = command.get_args();
+    let folder = args.next().filter(|first| *first == "-C").and(args.next())?;
+    Some(format!("harvestman -C {} ", folder.to_str()?))
 }
 
 fn read_all(mut stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
