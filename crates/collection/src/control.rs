@@ -72,7 +72,9 @@ impl Control {
         }
         let Some((_lock, mut frontier)) = self.locked()? else { return Ok(None) };
         self.carry_out_left(&mut frontier)?;
-        Ok(Some(apply_to(&mut frontier, command, RealClock::new().now())?))
+        let outcome = apply_to(&mut frontier, command, RealClock::new().now())?;
+        frontier.save_state()?;
+        Ok(Some(outcome))
     }
 
     /// What was asked of a crawl that ended before it came to it goes before what is asked now.
@@ -81,6 +83,7 @@ impl Control {
         loop {
             let left = frontier.requests(LEFT_MAX, clock.now())?;
             if left.is_empty() {
+                frontier.save_state()?;
                 return Ok(());
             }
             for request in left {

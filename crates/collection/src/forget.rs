@@ -93,7 +93,9 @@ pub fn undo(
     let key = frontier.tombstones()?.map(|(key, _)| key).unwrap_or_default();
     let hashed = |grave: &Grave| (grave.kind().to_owned(), grave.hash(key));
     let which: Vec<_> = graves.iter().map(hashed).collect();
-    Ok(Lifted { lifted: frontier.lift_tombstones(&which, now)? })
+    let lifted = frontier.lift_tombstones(&which, now)?;
+    frontier.write_state()?;
+    Ok(Lifted { lifted })
 }
 
 /// What was forgotten: kind and time, the names are not kept.

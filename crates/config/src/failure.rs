@@ -147,10 +147,13 @@ impl From<&StoreError> for Failure {
                 sentence,
                 "make room there and give the same command again; everything settled is safe",
             ),
-            StoreError::Corrupt { .. } => Failure::fault(
+            StoreError::Corrupt { path, .. } if path.ends_with("crawl.db") => Failure::fault(
                 sentence,
-                "bring it back from a copy; sealed volumes were not touched",
+                "make it again from the volumes with: harvestman rebuild; or restore crawl.db from a copy",
             ),
+            StoreError::Corrupt { .. } => {
+                Failure::fault(sentence, "restore it from a copy; sealed volumes were not touched")
+            }
             StoreError::Io { source, .. } => Failure::fault(sentence, io_advice(source.kind())),
             StoreError::Refused { .. } => Failure::usage(
                 sentence,

@@ -17,14 +17,15 @@ use store::{
     readings::Readings,
     replicas::{ReplicaChange, ReplicaState},
     spiders::DEFAULT_SPIDER,
+    state::Flags,
     thin,
-    warc::{RecordIds, Recovery, WarcArchive},
+    warc::{RecordIds, Recovery, Volumes, WarcArchive},
 };
 
 use crate::{
     crawl::Crawl,
     pipeline::{
-        adopt::{self, Adopter, Adoptions},
+        adopt::{self, Adopter, Adoptions, Unknown},
         desk::Desk,
         gather::{self, GatherStage},
         guards::Guards,
@@ -39,7 +40,7 @@ use crate::{
     upkeep::{finish_forgetting, thin_at_start},
 };
 use config::{
-    Replicas,
+    FlagValues, Replicas,
     amounts::some,
     failure::Failure,
     setup::{self, Setup},
@@ -53,7 +54,7 @@ pub struct House {
     pub archive: Arc<dyn Archive>,
     pub links: LinkWriter,
     pub stage: Arc<GatherStage>,
-    recovery: Option<Recovery>,
+    pub recovery: Option<Recovery>,
     pub body_bytes_max: u64,
 }
 
@@ -80,6 +81,17 @@ impl House {
             true => leave_versions(crawl, &collection, clock.now())?,
             false => {}
         }
+        House::over(crawl, setup, steering, clock, (collection, lock))
+    }
+
+    /// What is opened is in order: nothing is left of takedowns, and its moments are those of the clock.
+    pub fn over(
+        crawl: &Crawl,
+        setup: &Setup,
+        steering: &mut Steering,
+        clock: &Arc<dyn Clock>,
+        (collection, lock): (Collection, CrawlLock),
+    ) -> Result<House, Failure> {
         let mut frontier = SqliteFrontier::open(&collection.database())?;
         frontier.set_sites_max(crawl.config.crawl.sites);
         let hazards = &crawl.config.hazards;
@@ -168,9 +180,12 @@ impl House {
             crawl.say(&format!("recovery: {warning}"));
         }
         let saved = self.frontier.planner_state()?;
+        let prices = adopt::prices(saved.as_deref(), &self.stage.spiders, clock.now());
+        let volumes = Volumes::new(self.collection.volumes());
         let mut adopter = Adopter {
-            prices: adopt::prices(saved.as_deref(), &self.stage.spiders, clock.now()),
+            prices: &prices,
             frontier: &mut self.frontier,
+            volumes: &volumes,
             archive: &self.archive,
             links: &mut self.links,
             stage: &self.stage,
@@ -178,6 +193,7 @@ impl House {
             holder: "recovery",
             body_bytes_max: self.body_bytes_max,
             together: 0,
+            unknown: Unknown::Leave,
         };
         let mut told = false;
         let done = adopter.adopt_all(recovery, |done| {
@@ -247,6 +263,11 @@ impl House {
         {
             taken += entered as usize;
         }
+        self.frontier.keep_flags(&rules_of(&crawl.flags), clock.now())?;
+        // Also of a collection that comes from a time before there was such a file.
+        if let Err(error) = self.frontier.write_state() {
+            tracing::warn!(%error, "cannot write state.jsonl");
+        }
         Ok(taken)
     }
 
@@ -314,6 +335,16 @@ impl House {
             Some(name) => self.stage.spiders.named(name),
         }
     }
+}
+
+/// What the command line says of what is crawled. How servers are reached, and secrets with it, is not kept.
+fn rules_of(flags: &FlagValues) -> Flags {
+    let is_rule = |name: &&str| {
+        let section = name.split_once('.').map_or("", |(section, _)| section);
+        !matches!(section, "fetch" | "etiquette")
+    };
+    let rules = flags.iter().filter(|(name, values)| is_rule(name) && !values.is_empty());
+    rules.map(|(name, values)| ((*name).to_owned(), values.clone())).collect()
 }
 
 /// What an earlier process was reading when it ended is counted against it; and the file for what is read now.

@@ -11,6 +11,7 @@ pub mod house;
 pub mod network;
 pub mod observe;
 pub mod pipeline;
+pub mod rebuild;
 mod remark;
 pub mod signals;
 mod sittings;

@@ -22,12 +22,26 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Collection {
     dir: PathBuf,
+    /// Where the database and the links are: all that can be made again from the volumes.
+    derived: PathBuf,
 }
 
 impl Collection {
+    pub(crate) fn at(dir: &Path) -> Collection {
+        Collection { dir: dir.to_owned(), derived: dir.to_owned() }
+    }
+
+    /// The same volumes with a database and links of their own in `derived`, which is made.
+    pub(crate) fn derived_in(dir: &Path, derived: PathBuf) -> Result<Collection, StoreError> {
+        let collection = Collection { dir: dir.to_owned(), derived };
+        let links = collection.links();
+        fs::create_dir_all(&links).map_err(|e| StoreError::io("create", &links, e))?;
+        Ok(collection)
+    }
+
     /// Makes the folder and an empty database; a collection that is there already stays as it is.
     pub fn create(dir: &Path) -> Result<Collection, StoreError> {
-        let collection = Collection { dir: dir.to_owned() };
+        let collection = Collection::at(dir);
         for folder in [dir.to_owned(), collection.volumes(), collection.links()] {
             fs::create_dir_all(&folder).map_err(|e| StoreError::io("create", &folder, e))?;
         }
@@ -40,7 +54,7 @@ impl Collection {
 
     /// A collection that must be there, of a version that this program can read.
     pub fn open(dir: &Path) -> Result<Collection, StoreError> {
-        let collection = Collection { dir: dir.to_owned() };
+        let collection = Collection::at(dir);
         let database = collection.database();
         if !database.is_file() {
             collection.refuse_remains()?;
@@ -80,11 +94,7 @@ impl Collection {
         for folder in [self.volumes(), self.links()] {
             let remains = fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some());
             if remains {
-                let detail = format!(
-                    "it is missing or empty, but {} is not; restore crawl.db from a copy, or crawl \
-                     into another folder with -C",
-                    folder.display()
-                );
+                let detail = format!("it is missing or empty, but {} is not", folder.display());
                 return Err(StoreError::Corrupt { path: self.database(), detail });
             }
         }
@@ -127,7 +137,7 @@ impl Collection {
     }
 
     pub fn database(&self) -> PathBuf {
-        self.dir.join("crawl.db")
+        self.derived.join("crawl.db")
     }
 
     pub fn volumes(&self) -> PathBuf {
@@ -135,12 +145,12 @@ impl Collection {
     }
 
     pub fn links(&self) -> PathBuf {
-        self.dir.join("links")
+        self.derived.join("links")
     }
 
     /// Which pages are being read right now.
     pub fn readings(&self) -> PathBuf {
-        self.dir.join("crawl.readings")
+        self.derived.join("crawl.readings")
     }
 
     /// Pages as files, where that was asked for.

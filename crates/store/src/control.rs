@@ -83,6 +83,17 @@ impl Command {
         use Command::{MaxFetches, Pause, Resume, Stop};
         matches!(self, Pause | Resume | Stop | MaxFetches { .. })
     }
+
+    /// It changes what only people know, which is kept in `state.jsonl` too.
+    pub(crate) fn is_state(&self) -> bool {
+        use Command::{Block, LiftTrap, Replicas, Seed, Spider, WatchTrap};
+        let lift = |change: &ReplicaChange| matches!(change, ReplicaChange::Lift { .. });
+        match self {
+            Seed { .. } | Spider { .. } | Block { .. } | LiftTrap { .. } | WatchTrap { .. } => true,
+            Replicas { change } => lift(change),
+            _ => false,
+        }
+    }
 }
 
 /// A seed with wishes of its own.

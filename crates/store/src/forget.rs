@@ -40,6 +40,7 @@ use crate::{
     collection::{Collection, CrawlLock},
     frontier::SqliteFrontier,
     links::LinkWriter,
+    rebuild::{self, Workshop},
     thin::captures_of,
     tombstones::Tombstone,
     warc::{Volumes, WarcArchive, WarcOptions},
@@ -225,6 +226,11 @@ impl<'a> Work<'a> {
     /// Step 4. What is told is what was removed in all.
     fn sweep(mut self) -> Result<Removed, StoreError> {
         (self.progress)(Step::Sweeping)?;
+        self.frontier.write_state()?;
+        if let Some(dir) = self.frontier.path().parent() {
+            Workshop::of(dir).discard()?;
+            self.removed.warnings.extend(moved_aside(dir));
+        }
         let busy = journal::sweep(&mut self.frontier, self.now)?;
         if busy {
             self.removed.warnings.push(
@@ -235,6 +241,16 @@ impl<'a> Work<'a> {
         }
         Ok(self.removed)
     }
+}
+
+/// Files that rebuilds have replaced.
+fn moved_aside(dir: &Path) -> Vec<String> {
+    let aside = rebuild::moved_aside(dir).into_iter();
+    aside
+        .map(|path| {
+            format!("{} was kept by a rebuild and was not searched: delete it", path.display())
+        })
+        .collect()
 }
 
 /// Pieces of damaged volumes that recovery kept aside cannot be read record by record.

@@ -19,7 +19,7 @@ pub struct Tombstone {
     pub created: Timestamp,
 }
 
-const KEY: &str = "tombstone-key";
+pub(crate) const KEY: &str = "tombstone-key";
 
 impl SqliteFrontier {
     /// The collection's key; made when first asked for.
@@ -79,7 +79,7 @@ pub(crate) fn bury(sql: &Connection, tombstones: &[Tombstone]) -> rusqlite::Resu
     Ok(())
 }
 
-fn read(sql: &Connection) -> rusqlite::Result<Option<(TombstoneKey, Vec<Tombstone>)>> {
+pub(crate) fn read(sql: &Connection) -> rusqlite::Result<Option<(TombstoneKey, Vec<Tombstone>)>> {
     let Some(key) = key_text(sql)?.and_then(|text| parse_key(&text)) else { return Ok(None) };
     let mut statement =
         sql.prepare("SELECT kind, hash, created FROM tombstones ORDER BY created, kind, hash")?;

@@ -63,7 +63,9 @@ pub fn settle_findings(
 ) -> Result<u64, StoreError> {
     let change = look(collection, hazards, now)?;
     let mut frontier = SqliteFrontier::open(&collection.database())?;
-    match apply_to(&mut frontier, &Command::Replicas { change }, now)? {
+    let outcome = apply_to(&mut frontier, &Command::Replicas { change }, now)?;
+    frontier.save_state()?;
+    match outcome {
         Outcome::Mirrors { changed } => Ok(changed),
         _ => Ok(0),
     }

@@ -29,7 +29,7 @@ use store::{
 use super::{Home, Moment, file::Header, outpost, reach::Reach};
 use crate::{
     observe::Observer,
-    pipeline::adopt::{self, Adopter, Adoptions},
+    pipeline::adopt::{Adopter, Adoptions, Aids, Unknown},
 };
 use config::{amounts::some, failure::Failure};
 
@@ -223,6 +223,7 @@ struct Importer<'a> {
     /// How far an earlier import has come, and how far this one has.
     before: Option<Timestamp>,
     newest: Option<Timestamp>,
+    aids: Aids,
 }
 
 impl<'a> Importer<'a> {
@@ -249,7 +250,8 @@ impl<'a> Importer<'a> {
         failed.values_mut().for_each(|visits| visits.sort_by_key(|visit| visit.at));
         let (taken, left) = (Vec::new(), HashSet::new());
         let (before, newest) = (row.taken, None);
-        Ok(Importer { home, moment, away, done, taken, failed, left, before, newest })
+        let aids = Aids::new(&home.house.stage, &home.house.collection, moment.now());
+        Ok(Importer { aids, home, moment, away, done, taken, failed, left, before, newest })
     }
 
     /// The newest visit there is.
@@ -307,7 +309,7 @@ impl<'a> Importer<'a> {
     fn fail(&mut self, visit: &FailedVisit) -> Result<(), Failure> {
         if self.is_news(&visit.url, visit.at)? {
             self.moment.set(visit.at.plus(visit.elapsed));
-            let settled = adopter(self.home, self.moment).fail(visit)?;
+            let settled = adopter(self.home, self.moment, &self.aids).fail(visit)?;
             self.done.failed += u64::from(settled);
         }
         Ok(())
@@ -389,7 +391,7 @@ impl<'a> Importer<'a> {
         for adopted in self.taken.drain(..) {
             let exchange = &adopted.exchange;
             self.moment.set(exchange.started.plus(exchange.timing.total));
-            adopter(self.home, self.moment).adopt(adopted, &mut adoptions)?;
+            adopter(self.home, self.moment, &self.aids).adopt(adopted, &mut adoptions)?;
         }
         self.done.pages += adoptions.pages - adoptions.failed;
         self.done.failed += adoptions.failed;
@@ -398,12 +400,12 @@ impl<'a> Importer<'a> {
     }
 }
 
-fn adopter<'a>(home: &'a mut Home, moment: &'a Moment) -> Adopter<'a> {
+fn adopter<'a>(home: &'a mut Home, moment: &'a Moment, aids: &'a Aids) -> Adopter<'a> {
     let house = &mut home.house;
-    let prices = adopt::prices(None, &house.stage.spiders, moment.now());
     Adopter {
-        prices,
+        prices: &aids.prices,
         frontier: &mut house.frontier,
+        volumes: &aids.volumes,
         archive: &house.archive,
         links: &mut house.links,
         stage: &house.stage,
@@ -411,5 +413,6 @@ fn adopter<'a>(home: &'a mut Home, moment: &'a Moment) -> Adopter<'a> {
         holder: "import",
         body_bytes_max: house.body_bytes_max,
         together: 0,
+        unknown: Unknown::Leave,
     }
 }

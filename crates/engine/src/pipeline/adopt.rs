@@ -15,15 +15,17 @@ use harvester::{
 };
 use manager::{Budget, Planner, PlannerOptions};
 use model::{
-    Archive, Candidate, CheckOut, Clock, CrawlUrl, EntryKind, FetchFailure, Frontier, Page,
-    PageState, Refill, Release, Settlement, SiteClock, SiteDelta, SiteLease, Stopped, StoreError,
-    Timestamp, Timing, limits,
+    Archive, Candidate, CheckOut, Clock, CrawlUrl, EntryKind, Exchange, FetchFailure, Frontier,
+    Page, PageState, PageTerms, Purpose, Refill, Release, Settlement, SiteAddress, SiteClock,
+    SiteDelta, SiteLease, Stopped, StoreError, Timestamp, Timing, limits,
 };
+use seeder::traps::is_probe;
 use store::{
-    frontier::FailedVisit,
+    collection::Collection,
+    frontier::{FailedVisit, SqliteFrontier},
     links::LinkWriter,
     spiders::DEFAULT_SPIDER,
-    warc::{Adopted, Recovery},
+    warc::{Adopted, Pair, Recovery, Volumes},
 };
 
 use collection::planner::PlannerSnapshot;
@@ -47,8 +49,10 @@ const ADOPTING: usize = 0;
 
 pub struct Adopter<'a> {
     /// What visits cost when the process died.
-    pub prices: Planner,
-    pub frontier: &'a mut dyn Frontier,
+    pub prices: &'a Planner,
+    pub frontier: &'a mut SqliteFrontier,
+    /// For the payloads that revisits refer to.
+    pub volumes: &'a Volumes,
     pub archive: &'a Arc<dyn Archive>,
     pub links: &'a mut LinkWriter,
     pub stage: &'a GatherStage,
@@ -57,6 +61,29 @@ pub struct Adopter<'a> {
     pub body_bytes_max: u64,
     /// Records that are settled and not committed.
     pub together: usize,
+    pub unknown: Unknown,
+}
+
+/// What every adoption needs and none changes, where there are no saved prices.
+pub struct Aids {
+    pub prices: Planner,
+    pub volumes: Volumes,
+}
+
+impl Aids {
+    pub fn new(stage: &GatherStage, collection: &Collection, now: Timestamp) -> Aids {
+        let prices = prices(None, &stage.spiders, now);
+        Aids { prices, volumes: Volumes::new(collection.volumes()) }
+    }
+}
+
+/// What becomes of a record whose page nobody knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// It stays in the archive.
+    Leave,
+    /// The archive is all there is: its page is let in.
+    Admit,
 }
 
 /// The prices that an earlier process wrote down (`saved`); where it did not, those at which a usual page is seen
@@ -81,6 +108,8 @@ pub struct Adoptions {
     pub robots: u64,
     /// Records whose page nobody knows: they stay in the archive.
     pub strays: u64,
+    /// Pages that were let in because there is a record of them.
+    pub admitted: u64,
     /// Records that cannot be read: they stay where they are, their pages are fetched again.
     pub damage: Vec<String>,
 }
@@ -125,9 +154,9 @@ impl Adopter<'_> {
     }
 
     pub fn adopt(&mut self, mut adopted: Adopted, done: &mut Adoptions) -> Result<(), StoreError> {
-        let exchange = &mut adopted.exchange;
-        decode_body(exchange, self.body_bytes_max);
-        let lease = self.lease(&adopted.exchange.url)?;
+        self.complete(&mut adopted)?;
+        decode_body(&mut adopted.exchange, self.body_bytes_max);
+        let lease = self.lease_of(&adopted, done)?;
         let Some(lease) = lease else {
             done.strays += 1;
             return self.settle(&adopted, None, Settlement::default());
@@ -136,9 +165,9 @@ impl Adopter<'_> {
             done.robots += 1;
             return self.adopt_robots(&adopted, &lease);
         }
-        let page = match self.is_cut(&adopted) {
+        let page = match self.is_cut(&adopted) && self.unknown == Unknown::Leave {
             true => None,
-            false => self.page(&adopted.exchange.url, &lease)?,
+            false => self.page_of(&adopted, &lease, done)?,
         };
         match page {
             Some(page) => {
@@ -158,6 +187,22 @@ impl Adopter<'_> {
         }
     }
 
+    /// The answer was read whole when it came; of a payload that was archived before there is only the head.
+    fn complete(&self, adopted: &mut Adopted) -> Result<(), StoreError> {
+        let EntryKind::SamePayload(refers) = &adopted.kind else { return Ok(()) };
+        let Ok(url) = CrawlUrl::stored(&refers.target_uri) else { return Ok(()) };
+        let Some(place) = self.frontier.record_of(&url, refers.date)? else { return Ok(()) };
+        // One that is damaged or gone says no more than its head.
+        let Ok(response) = self.volumes.read_at(place) else { return Ok(()) };
+        let pair = Pair { request: None, response };
+        if let Ok(original) = Adopted::from_pair(place.volume, &pair) {
+            let exchange = &mut adopted.exchange;
+            exchange.wire_body = original.exchange.wire_body;
+            (exchange.entity, exchange.body) = (original.exchange.entity, original.exchange.body);
+        }
+        Ok(())
+    }
+
     /// Only the beginning of what came was archived: the links behind it are to be had from the site alone.
     fn is_cut(&self, adopted: &Adopted) -> bool {
         let exchange = &adopted.exchange;
@@ -165,6 +210,46 @@ impl Adopter<'_> {
         let kept = exchange.wire_body.len() as u64;
         let is_long = self.stage.stored_bytes_max.is_some_and(|max| kept >= max);
         !whole && is_long && exchange.stopped == Some(Stopped::Length)
+    }
+
+    fn lease_of(
+        &mut self,
+        adopted: &Adopted,
+        done: &mut Adoptions,
+    ) -> Result<Option<SiteLease>, StoreError> {
+        let url = &adopted.exchange.url;
+        match self.lease(url)? {
+            None if self.admit(adopted, done)? => self.lease(url),
+            lease => Ok(lease),
+        }
+    }
+
+    fn page_of(
+        &mut self,
+        adopted: &Adopted,
+        lease: &SiteLease,
+        done: &mut Adoptions,
+    ) -> Result<Option<Page>, StoreError> {
+        let url = &adopted.exchange.url;
+        match self.page(url, lease)? {
+            None if self.admit(adopted, done)? => self.page(url, lease),
+            page => Ok(page),
+        }
+    }
+
+    /// Lets the page of a record in, where that is wanted. What was forgotten stays out.
+    fn admit(&mut self, adopted: &Adopted, done: &mut Adoptions) -> Result<bool, StoreError> {
+        let Exchange { url, purpose, started, .. } = &adopted.exchange;
+        let wanted = self.unknown == Unknown::Admit && *purpose == Purpose::Page;
+        if !wanted || self.stage.spiders.blocks.is_forgotten(url) {
+            return Ok(false);
+        }
+        let terms = PageTerms { requisite: is_probe(url), ..PageTerms::default() };
+        let (url, spider) = (url.clone(), self.spider_at(url).id);
+        let candidate =
+            Candidate { url, spider, level: 0, hops: 0, seed: false, terms, referrer: None };
+        done.admitted += self.frontier.admit(&[candidate], *started)?;
+        Ok(true)
     }
 
     fn lease(&mut self, url: &CrawlUrl) -> Result<Option<SiteLease>, StoreError> {
@@ -241,7 +326,7 @@ impl Adopter<'_> {
         let (stake, turn) = (spider.stake_of(&page), spider.turn_of(&page));
         let price = self.prices.price(stake.purse);
         let mut site = lease.site.habit.clone();
-        let before = page.habit;
+        let (before, is_known) = (page.habit, page.last.is_some());
         let stakes = Stakes { stake, price, site: site.clone() };
         // Nobody watches this bench, so nobody gives it up.
         let bench = Bench::new(ADOPTING);
@@ -254,6 +339,10 @@ impl Adopter<'_> {
         report.lesson.learn(&mut site, now);
         let mut delta = SiteDelta { habit: Some(site), ..self.delta(adopted, lease) };
         let mut update = report.update.clone();
+        // Of a payload that could not be read, what is known stays.
+        if !matches!(adopted.kind, EntryKind::Response) && exchange.body.is_empty() {
+            update.facts = update.facts.filter(|_| !is_known);
+        }
         // What was like no other before the crash is forgotten; families are not.
         if let (Some(like), Some(facts)) = (report.near, &mut update.facts) {
             facts.near_of = seeder::family_of(&lease.site.traps.families, like, update.fp);
@@ -310,9 +399,16 @@ impl Adopter<'_> {
         SiteDelta::empty(lease.site.id, lease.site.key.clone(), lease.fence, release)
     }
 
-    /// Gives the site back at once; that its pause is owed in full was noted when its lease was released.
+    /// Gives the site back at once; that its pause is owed in full was noted when its lease was released, or is now, in
+    /// a database that has never lent it.
     fn delta(&self, adopted: &Adopted, lease: &SiteLease) -> SiteDelta {
-        SiteDelta { clock: told(adopted, &lease.site.clock, self.clock.now()), ..self.back(lease) }
+        let Exchange { address, started, .. } = &adopted.exchange;
+        let address = address.map(|address| SiteAddress { address, resolved: *started });
+        let now = self.clock.now();
+        let owed = SiteClock { interrupted: true, saved: now, ..lease.site.clock };
+        let is_rebuilt = self.unknown == Unknown::Admit;
+        let clock = told(adopted, &lease.site.clock, now).or(is_rebuilt.then_some(owed));
+        SiteDelta { clock, address, ..self.back(lease) }
     }
 
     fn settle(

@@ -57,6 +57,9 @@ pub trait Desk: Frontier {
         now: Timestamp,
     ) -> Result<(), StoreError>;
 
+    /// Brings `state.jsonl` up to date: not at every call, but in any case at the end, when there is no moment.
+    fn save_state(&mut self, now: Option<Timestamp>) -> Result<(), StoreError>;
+
     /// What the last crawl left of its plans, and what this one leaves.
     fn planner_state(&mut self) -> Result<Option<String>, StoreError>;
 
@@ -98,6 +101,13 @@ impl Desk for SqliteFrontier {
 
     fn apply(&mut self, command: &Command, now: Timestamp) -> Result<Outcome, StoreError> {
         control::apply_to(self, command, now)
+    }
+
+    fn save_state(&mut self, now: Option<Timestamp>) -> Result<(), StoreError> {
+        match now {
+            Some(now) => self.save_state_when_due(now),
+            None => SqliteFrontier::save_state(self),
+        }
     }
 
     fn suspects(&mut self, now: Timestamp) -> Result<Vec<Suspect>, StoreError> {

@@ -111,6 +111,7 @@ impl Writer {
         if let Err(error) = self.commit(&mut batch) {
             self.say(Event::Fault(error));
         }
+        self.save_state(None);
         self.desk
     }
 
@@ -304,6 +305,7 @@ impl Writer {
             let now = writer.clock.now();
             writer.desk.apply(&command, now)
         })?;
+        self.save_state(Some(self.clock.now()));
         match (&command, &outcome) {
             (Command::Spider { .. }, _) => {
                 let rows = self.desk.spiders()?;
@@ -361,7 +363,15 @@ impl Writer {
             Ok(requests) => self.say(Event::Requests(requests)),
             Err(error) => tracing::warn!(%error, "cannot read commands of other processes"),
         }
+        self.save_state(Some(self.clock.now()));
         now
+    }
+
+    /// The database has it all: without the file only a rebuild would know less.
+    fn save_state(&mut self, now: Option<Timestamp>) {
+        if let Err(error) = self.desk.save_state(now) {
+            tracing::warn!(%error, "cannot write state.jsonl");
+        }
     }
 
     fn say(&self, event: Event) {

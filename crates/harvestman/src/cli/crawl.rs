@@ -56,6 +56,12 @@ pub struct ConfigCheckArgs {
     pub flags: CrawlFlags,
 }
 
+#[derive(Clone, Debug, Args)]
+pub struct RebuildArgs {
+    #[command(flatten)]
+    pub flags: CrawlFlags,
+}
+
 /// Flags of `crawl` and `run`, each standing for a key of the configuration.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Options that set a key of harvest.toml")]

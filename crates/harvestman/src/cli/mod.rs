@@ -420,6 +420,17 @@ again. See docs/batch.md.")]
   harvestman -C news check --json")]
     Check(CheckArgs),
 
+    /// Make database and links again from the volumes
+    #[command(after_help = "Examples:
+  harvestman rebuild
+  harvestman -C news rebuild --json
+  harvestman rebuild --scope domain         as the crawls were that filled it
+
+For a collection whose crawl.db or links are lost or damaged. What a rebuild that was
+stopped has done is kept: the same command continues. The old files are moved aside.
+See docs/rebuild.md.")]
+    Rebuild(Box<RebuildArgs>),
+
     /// Serve a simulated web on loopback
     #[command(after_help = "Examples:
   harvestman simweb

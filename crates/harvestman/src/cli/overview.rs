@@ -45,7 +45,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "batch",
         ],
     ),
-    ("Maintain", &["check", "export", "forget", "thin", "completions", "man"]),
+    ("Maintain", &["check", "rebuild", "export", "forget", "thin", "completions", "man"]),
     ("Laboratory", &["simulate", "simweb"]),
 ];
 

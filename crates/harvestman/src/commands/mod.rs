@@ -48,6 +48,7 @@ mod next_visit;
 mod outlook;
 mod pages;
 mod quarantine;
+mod rebuild;
 mod replicas;
 mod report;
 mod seed;
@@ -247,6 +248,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Export(args) => export::run(&context, &args),
         Command::Batch(args) => batch::run(&context, args.command.as_ref()),
         Command::Check(args) => check::run(&context, &args),
+        Command::Rebuild(args) => rebuild::run(&context, &args),
         Command::Simweb(args) => simweb::run(&context, &args),
         Command::Simulate(args) => simulate::run(&context, &args),
         Command::Demo(args) => demo::run(&context, &args),

@@ -52,6 +52,7 @@ mod proxy;
 mod raw;
 mod reach;
 mod reading;
+mod rebuild;
 mod redirects;
 mod replay;
 mod replicas;

@@ -21,6 +21,9 @@ pub fn apply_to(
     command: &Command,
     now: Timestamp,
 ) -> Result<Outcome, StoreError> {
+    if command.is_state() {
+        frontier.state.changed();
+    }
     match carry_out(frontier, command, now) {
         Err(StoreError::Refused { why }) => Ok(Outcome::refused(why)),
         other => other,

@@ -26,7 +26,7 @@ use super::{
 use crate::warc::draw;
 
 /// Where the collection's own name is kept.
-const COLLECTION_ID: &str = "collection-id";
+pub(crate) const COLLECTION_ID: &str = "collection-id";
 /// Where a folder that harvests a batch keeps what the batch says of itself.
 pub(crate) const HARVESTED: &str = "batch";
 /// Of the first line of a batch's file: it names all blocks of the collection.

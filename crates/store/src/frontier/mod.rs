@@ -27,6 +27,7 @@ mod memory;
 mod notices;
 mod parts;
 mod reach;
+mod records;
 mod replicas;
 mod returning;
 mod rows;
@@ -58,7 +59,7 @@ pub use traps::LiftedTraps;
 pub use verify::{Finding, Topic};
 pub use visit::Called;
 
-pub(crate) use batches::{HARVESTED, collection_id, list_batches};
+pub(crate) use batches::{COLLECTION_ID, HARVESTED, collection_id, list_batches};
 pub(crate) use due::earliest_due;
 pub(crate) use forget::{FILES, LINKS_REWRITTEN};
 pub(crate) use habits::outlook;
@@ -68,3 +69,4 @@ pub(crate) use rows::{
 };
 pub(crate) use start::{list_seeds, list_seeds_near};
 pub(crate) use tally::load_totals;
+pub(crate) use traps::lifted_traps;

@@ -34,6 +34,7 @@ use crate::{
     },
     links::LinkPosition,
     migrate::migrate,
+    state::StateFile,
 };
 
 pub struct SqliteFrontier {
@@ -64,6 +65,7 @@ pub struct SqliteFrontier {
     /// What would be transactions of their own are one, which was begun.
     together: bool,
     poisoned: Option<String>,
+    pub(crate) state: StateFile,
 }
 
 impl SqliteFrontier {
@@ -102,6 +104,7 @@ impl SqliteFrontier {
             wal_next: 2 * WAL_BYTES_MAX,
             together: false,
             poisoned: None,
+            state: StateFile::default(),
         })
     }
 

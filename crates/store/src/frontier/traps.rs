@@ -3,7 +3,7 @@
 //! refused.
 
 use model::{RefusalReason, SiteId, SiteTraps, Stop, StoreError, Timestamp, UrlTraps};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     admit, habits, hazards,
@@ -47,6 +47,23 @@ impl SqliteFrontier {
         })
     }
 
+    /// Restores what [`lifted_traps`] told of: nothing is held against it from now on.
+    pub fn leave_alone(
+        &mut self,
+        site: &str,
+        pattern: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.transact(now, |work| {
+            let Some((site, mut traps)) = taught(work, site)? else { return Ok(()) };
+            if !traps.urls.lifted.iter().any(|lifted| lifted == pattern) {
+                traps.urls.lifted.push(pattern.to_owned());
+                hazards::save_traps(work, site, &traps)?;
+            }
+            Ok(())
+        })
+    }
+
     /// The holder of the site has taken these back by itself: as if they were lifted, but for what the site has
     /// taught, which comes with its check-ins. What is read again is due since `due`: a crawl of one pass visits again
     /// what was due when it began.
@@ -82,6 +99,20 @@ impl SqliteFrontier {
             Noted::Same | Noted::First => Ok(()),
         })
     }
+}
+
+/// What users lifted: site and pattern.
+pub(crate) fn lifted_traps(sql: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    let text = "SELECT key, traps FROM sites WHERE traps LIKE '%\"lifted\":%' ORDER BY key";
+    let mut statement = sql.prepare(text)?;
+    let mut rows = statement.query([])?;
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        let site: String = row.get(0)?;
+        let lifted = site_traps_from_row(row, 1)?.urls.lifted;
+        all.extend(lifted.into_iter().map(|pattern| (site.clone(), pattern)));
+    }
+    Ok(all)
 }
 
 /// Due since ever: also in a pass that visits again only what was due when it began.
