@@ -22,4 +22,5 @@ pub mod warc;
 pub mod webhooks;
 
 mod database;
+mod in_place;
 mod migrate;

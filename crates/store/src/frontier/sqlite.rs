@@ -32,6 +32,7 @@ use crate::{
         CHECKPOINT_PAGES, WAL_BYTES_MAX, is_disk_full, open_writer, prepare_writer, store_error,
         wal_path,
     },
+    in_place::DatabaseFiles,
     links::LinkPosition,
     migrate::migrate,
 };
@@ -64,6 +65,7 @@ pub struct SqliteFrontier {
     /// What would be transactions of their own are one, which was begun.
     together: bool,
     poisoned: Option<String>,
+    files: DatabaseFiles,
 }
 
 impl SqliteFrontier {
@@ -102,7 +104,13 @@ impl SqliteFrontier {
             wal_next: 2 * WAL_BYTES_MAX,
             together: false,
             poisoned: None,
+            files: DatabaseFiles::of(path),
         })
+    }
+
+    /// An error when the database was deleted or replaced since it was opened.
+    pub fn in_place(&mut self) -> Result<(), StoreError> {
+        self.files.look()
     }
 
     /// Before crawling: all leases but those of batches are of a process that is dead (the caller holds the
