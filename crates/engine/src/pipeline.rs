@@ -186,6 +186,7 @@ pub async fn crawl(
         plan,
         workbench: parts.workbench,
         clock: parts.clock,
+        archive: archive.clone(),
         spawner,
         jobs,
         orders,

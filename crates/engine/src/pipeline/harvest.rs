@@ -19,8 +19,8 @@ use harvester::{
     workbench::{LimitInAll, Step, Workbench},
 };
 use model::{
-    Clock, Counts, FetchLimits, Fingerprint, Purpose, Release, SiteAddress, SiteKey, SpiderId,
-    StoreError, Timestamp, limits,
+    Archive, Clock, Counts, FetchLimits, Fingerprint, Purpose, Release, SiteAddress, SiteKey,
+    SpiderId, StoreError, Timestamp, limits,
 };
 use store::{control::Request, spiders::SpiderRow};
 use tokio::sync::{mpsc::Receiver, watch};
@@ -132,6 +132,8 @@ pub struct Harvest {
     pub plan: Plan,
     pub workbench: Workbench,
     pub clock: Arc<dyn Clock>,
+    /// For looking what it still has.
+    pub archive: Arc<dyn Archive>,
     pub spawner: Spawner,
     pub jobs: SyncSender<GatherJob>,
     pub orders: SyncSender<Box<Order>>,

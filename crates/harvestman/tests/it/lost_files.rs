@@ -56,7 +56,8 @@ fn a_database_that_is_deleted_or_replaced_under_a_crawl_stops_it_with_everything
         fs::write(folder.join("empty"), "").unwrap();
         fs::rename(folder.join("empty"), folder.join("crawl.db")).unwrap();
     };
-    let ways: [(&str, &dyn Fn(&Path)); 4] = [
+    type Way<'a> = (&'static str, &'a dyn Fn(&Path));
+    let ways: [Way<'_>; 4] = [
         ("was deleted", &|folder| fs::remove_file(folder.join("crawl.db")).unwrap()),
         ("was replaced", &copy),
         ("was replaced", &empty),

@@ -57,7 +57,7 @@ pub use pairs::{Pair, Pairs};
 pub use reader::{BLOCK_BYTES_MAX, ReadError, Record, WarcReader};
 pub use rebuild::Adopted;
 pub use recover::{Adoption, Cut, Recovery};
-pub use verify::{Problem, Report, Verifier, verify_volume};
+pub use verify::{Problem, Report, Verifier, verify_record, verify_volume};
 
 pub(crate) use date::date_text;
 pub(crate) use edit::{Edit, Moved, Moves, record_at, rewrite};
