@@ -134,6 +134,7 @@ fn visit(fp: Fingerprint) -> Visit {
         status: 200,
         failure: None,
         change: Change::First,
+        lost_before: false,
         record: Some(RecordLocation { volume: 1, offset: fp.0 >> 20, length: 7_000 }),
         record_id: Some(RecordId(u128::from(fp.0) << 64)),
         wire_bytes: 7_000,

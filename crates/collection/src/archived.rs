@@ -1,13 +1,15 @@
 //! What was said on the wire, read back from the volumes: bodies decoded, and the payload of a revisit taken
 //! from the record it refers to. A body may have been archived in part, or not at all ([`Kept`]).
 
+use std::path::PathBuf;
+
 use gatherer::{GatherOptions, Gathered, gather};
 use harvester::http::decode_body;
-use model::{CrawlUrl, EntryKind, Exchange, RecordLocation, RefersTo, Stopped};
+use model::{CrawlUrl, EntryKind, Exchange, RecordLocation, RefersTo, Stopped, StoreError};
 use store::{
-    census::Census,
+    census::{Census, VisitEntry},
     collection::Collection,
-    warc::{Adopted, Pair, Volumes},
+    warc::{Adopted, Pair, Record, VolumeLengths, Volumes, verify_record},
 };
 
 use serde::{Serialize, Serializer};
@@ -16,6 +18,7 @@ use crate::Error;
 
 pub struct Archived<'a> {
     census: &'a Census,
+    folder: PathBuf,
     volumes: Volumes,
     /// No body is decoded further: a small one may unpack to a very large one.
     bytes_max: u64,
@@ -23,7 +26,12 @@ pub struct Archived<'a> {
 
 impl<'a> Archived<'a> {
     pub fn new(collection: &Collection, census: &'a Census, bytes_max: u64) -> Archived<'a> {
-        Archived { census, volumes: Volumes::new(collection.volumes()), bytes_max }
+        let folder = collection.volumes();
+        Archived { census, volumes: Volumes::new(&folder), folder, bytes_max }
+    }
+
+    pub fn volume_lengths(&self) -> Result<VolumeLengths, Error> {
+        Ok(VolumeLengths::read(&self.folder)?)
     }
 
     /// The exchange with its body decoded.
@@ -49,24 +57,77 @@ impl<'a> Archived<'a> {
         Some(exchange.url.join(written).map_or_else(|_| written.to_owned(), |url| url.to_string()))
     }
 
-    fn read(&self, at: RecordLocation) -> Result<Adopted, Error> {
-        let response = self.volumes.read_at(at)?;
-        let pair = Pair { request: None, response };
-        Adopted::from_pair(at.volume, &pair)
-            .map_err(|what| Error::RecordUnreadable { volume: at.volume, why: what.to_string() })
+    /// Whether the record at this place, and the one it refers to if it is a revisit, can be read and have the bytes
+    /// that their digests say.
+    pub fn is_intact(&self, at: RecordLocation) -> Result<bool, Error> {
+        match self.referred(at) {
+            Ok(None) => Ok(true),
+            Ok(Some(refers)) => {
+                let original = self.original(&refers, at).and_then(|at| self.referred(at));
+                is_readable(original.map(|refers| refers.is_none()))
+            }
+            Err(error) => is_readable(Err(error)),
+        }
     }
 
-    /// The record that holds the payload of the revisit at `at`.
+    /// What the intact record at this place refers to, if it is a revisit.
+    fn referred(&self, at: RecordLocation) -> Result<Option<RefersTo>, Error> {
+        Ok(match self.read(at)?.kind {
+            EntryKind::Response => None,
+            EntryKind::SamePayload(refers) | EntryKind::NotModified(refers) => Some(refers),
+        })
+    }
+
+    fn read(&self, at: RecordLocation) -> Result<Adopted, Error> {
+        adopted(at, self.record(at)?)
+    }
+
+    /// With the bytes that its digests say: damage that can be unpacked must not be taken for content.
+    fn record(&self, at: RecordLocation) -> Result<Record, Error> {
+        let record = self.volumes.read_at(at).map_err(|error| match error {
+            error @ StoreError::Corrupt { .. } => lost(error.to_string()),
+            error => error.into(),
+        })?;
+        match verify_record(&record) {
+            true => Ok(record),
+            false => Err(lost(format!("the record in volume {} is not what it was", at.volume))),
+        }
+    }
+
+    /// The record that holds the payload of the revisit at `at`. Where that one is lost, another of its page with the
+    /// same bytes.
     fn original(&self, refers: &RefersTo, at: RecordLocation) -> Result<RecordLocation, Error> {
         let url = CrawlUrl::stored(&refers.target_uri).ok();
         let story = url.map(|url| self.census.page(&url)).transpose()?.flatten();
-        let found = story.iter().flat_map(|story| &story.visits).find(|visit| {
-            visit.record_date == Some(refers.date)
-                && visit.record.is_some_and(|record| record != at)
+        let visits = story.map(|story| story.visits).unwrap_or_default();
+        let other = |visit: &&VisitEntry| visit.record.is_some_and(|record| record != at);
+        let dated = |visit: &&VisitEntry| visit.record_date == Some(refers.date);
+        let found = visits.iter().filter(other).find(dated);
+        let again = found.filter(|found| found.lost).and_then(|found| {
+            let is_same = |visit: &&VisitEntry| {
+                !visit.lost && visit.content_hash == found.content_hash && found.content_hash != 0
+            };
+            visits.iter().filter(other).find(is_same)
         });
-        found
-            .and_then(|visit| visit.record)
-            .ok_or_else(|| Error::ContentNotKept { url: refers.target_uri.clone() })
+        let record = again.or(found).and_then(|visit| visit.record);
+        record.ok_or_else(|| Error::ContentNotKept { url: refers.target_uri.clone() })
+    }
+}
+
+fn adopted(at: RecordLocation, response: Record) -> Result<Adopted, Error> {
+    Adopted::from_pair(at.volume, &Pair { request: None, response })
+        .map_err(|what| lost(format!("the record in volume {} is damaged: {what}", at.volume)))
+}
+
+fn lost(why: String) -> Error {
+    Error::ContentLost { version: None, why }
+}
+
+/// What cannot be read because of its bytes is no error here; trouble of the machine is.
+fn is_readable(outcome: Result<bool, Error>) -> Result<bool, Error> {
+    match outcome {
+        Err(Error::ContentLost { .. } | Error::ContentNotKept { .. }) => Ok(false),
+        other => other,
     }
 }
 

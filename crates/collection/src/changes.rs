@@ -205,6 +205,7 @@ fn readable(exchange: Result<Exchange, Error>) -> Result<Option<Gathered>, Error
         Ok(exchange) => Ok(Some(gathered(&exchange))),
         Err(
             Error::ContentNotKept { .. }
+            | Error::ContentLost { .. }
             | Error::Store { source: StoreError::Missing { .. } | StoreError::Removing { .. } },
         ) => Ok(None),
         Err(error) => Err(error),

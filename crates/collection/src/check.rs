@@ -1,7 +1,9 @@
 //! Whether database, volumes and link segments are whole and agree. Changes nothing unless asked to
 //! repair.
 
-use std::path::PathBuf;
+mod lost;
+
+use std::{collections::BTreeSet, path::PathBuf};
 
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,6 +14,8 @@ use store::{
     links::LinkReader,
     warc::{Verifier, Volumes},
 };
+
+pub use lost::LostContent;
 
 use crate::Error;
 
@@ -32,6 +36,8 @@ pub struct CheckReport {
     pub rewritten_revisits: u64,
     /// … in so many volumes.
     pub rewritten_volumes: u64,
+    /// Content that cannot be read from the volumes.
+    pub lost: LostContent,
     /// A takedown that was interrupted was completed first.
     pub takedown_completed: bool,
     /// What was left as it is.
@@ -74,7 +80,8 @@ pub fn check(
     let takedown_completed = forget::finish(collection, lock, now, &mut |_| Ok(()))?;
     let report = CheckReport { takedown_completed, ..CheckReport::default() };
     let mut frontier = SqliteFrontier::open(&collection.database())?;
-    let mut check = Check { collection, report, old_volumes: Vec::new() };
+    let mut check =
+        Check { collection, report, old_volumes: Vec::new(), suspects: BTreeSet::new() };
     for finding in frontier.verify(true)? {
         check.found(Part::Database, None, finding.text);
     }
@@ -82,6 +89,9 @@ pub fn check(
     check.volumes(verifier(&frontier)?, progress)?;
     check.records(&frontier)?;
     check.links(&frontier)?;
+    let follow = frontier.harvested_batch()?.is_none();
+    let marked = repair.then_some(now);
+    check.report.lost = lost::look(collection, &mut frontier, &check.suspects, follow, marked)?;
     if repair && broken_counters {
         frontier.repair_counters(now)?;
         check.report.repaired = true;
@@ -111,6 +121,8 @@ struct Check<'a> {
     report: CheckReport,
     /// Volumes with revisits of the old form.
     old_volumes: Vec<u32>,
+    /// Volumes whose records may not all be readable.
+    suspects: BTreeSet<u32>,
 }
 
 impl Check<'_> {
@@ -132,6 +144,9 @@ impl Check<'_> {
             self.report.old_revisits += read.old_form;
             if read.old_form > 0 {
                 self.old_volumes.push(volume.number);
+            }
+            if read.problem_count > 0 {
+                self.suspects.insert(volume.number);
             }
             for problem in &read.problems {
                 self.found(Part::Volumes, Some(volume.path.clone()), problem.to_string());
@@ -159,6 +174,7 @@ impl Check<'_> {
                 }
                 Some(_) => continue,
             };
+            self.suspects.insert(volume);
             self.found(Part::Volumes, None, text);
         }
         Ok(())

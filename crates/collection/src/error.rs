@@ -88,8 +88,9 @@ pub enum Error {
         #[serde(serialize_with = "as_stopped")]
         stopped: Stopped,
     },
-    RecordUnreadable {
-        volume: u32,
+    /// Its record is missing from the volumes, or damaged.
+    ContentLost {
+        version: Option<usize>,
         why: String,
     },
     /// There is nothing to compare it with.
@@ -314,9 +315,13 @@ impl Error {
                     "see its headers with: harvestman show {url} --version {version} --headers"
                 ),
             ),
-            Error::RecordUnreadable { volume, why } => Failure::fault(
-                format!("the record in volume {volume} cannot be read: {why}"),
-                "run harvestman check",
+            Error::ContentLost { version, why } => Failure::fault(
+                match version {
+                    Some(version) => format!("the content of version {version} is lost: {why}"),
+                    None => format!("the content is lost: {why}"),
+                },
+                "have it fetched again by the next crawl with: harvestman check --repair; \
+                 other versions may be readable: see harvestman history",
             ),
             Error::OneVersion { url } => Failure::usage(
                 format!("{url} has one version: there is nothing to compare it with"),

@@ -60,6 +60,9 @@ pub fn history(
     let mut rows = versions.runs(&targets(archived, story));
     let total = rows.len();
     rows.drain(..total.saturating_sub(limit.unwrap_or(usize::MAX)));
+    // Also where no check has found it yet.
+    let lengths = archived.volume_lengths()?;
+    rows.iter_mut().for_each(|run| run.lost |= run.record.is_some_and(|at| !lengths.holds(at)));
     let batch = census.batch_of(&page.site, now)?;
     Ok(History {
         url: page.url.clone(),

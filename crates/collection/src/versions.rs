@@ -101,7 +101,7 @@ impl<'a> Versions<'a> {
         };
         let number = self.numbers[at];
         // Other bytes that were no change may be kept no more where the version is.
-        let record = self.visits[at].record.or(self.kept_in(at).record);
+        let record = self.record_of(at).or(self.record_of(self.kept_in(at)));
         let record = record.ok_or(Error::VersionNotKept { version: number })?;
         let found = rows().max().filter(|(time, other)| *other != at && *time >= seen);
         let found = found.map(|(_, other)| &self.visits[other]);
@@ -111,16 +111,37 @@ impl<'a> Versions<'a> {
     fn row(&self, at: usize) -> Option<Picked<'a>> {
         let visit = &self.visits[at];
         let seen = visit.times.first().copied().unwrap_or_default();
-        Some(Picked { number: self.numbers[at], seen, record: visit.record?, found: None })
+        Some(Picked { number: self.numbers[at], seen, record: self.record_of(at)?, found: None })
     }
 
     /// The row that speaks of what the visits of this one found: of content, that of the version, for what
     /// was archived since is the same by what is called a change.
-    fn kept_in(&self, at: usize) -> &'a VisitEntry {
+    fn kept_in(&self, at: usize) -> usize {
         match has_content(&self.visits[at]) && self.numbers[at] > 0 {
-            true => &self.visits[self.first_of(at)],
-            false => &self.visits[at],
+            true => self.first_of(at),
+            false => at,
         }
+    }
+
+    /// Where the content of a row is: when its own record is lost, the record of a later visit that found the same
+    /// bytes and archived them again.
+    fn record_of(&self, at: usize) -> Option<RecordLocation> {
+        let visit = &self.visits[at];
+        let again = || self.archived_again(at).and_then(|other| other.record);
+        visit.record.map(|own| again().filter(|_| visit.lost).unwrap_or(own))
+    }
+
+    /// The content of a row is lost and nowhere else.
+    fn is_lost(&self, at: usize) -> bool {
+        self.visits[at].lost && self.archived_again(at).is_none()
+    }
+
+    fn archived_again(&self, at: usize) -> Option<&'a VisitEntry> {
+        let hash = self.visits[at].content_hash;
+        let is_same = |other: &&VisitEntry| {
+            !other.lost && other.record.is_some() && other.content_hash == hash && hash != 0
+        };
+        self.visits[at + 1..].iter().find(is_same)
     }
 
     /// The row that made the version which this one has; numbers never fall.

@@ -154,6 +154,16 @@ impl From<&StoreError> for Failure {
             StoreError::Corrupt { .. } => {
                 Failure::fault(sentence, "restore it from a copy; sealed volumes were not touched")
             }
+            StoreError::DatabaseLost { .. } => Failure::fault(
+                sentence,
+                "the crawl has stopped, and the volumes hold everything that was fetched; restore \
+                 crawl.db from a copy, or make it again with: harvestman rebuild",
+            ),
+            StoreError::VolumesLost { .. } => Failure::fault(
+                sentence,
+                "the crawl has stopped; restore the volumes from a copy, then run: harvestman \
+                 check --repair, which has pages that are lost fetched again",
+            ),
             StoreError::Io { source, .. } => Failure::fault(sentence, io_advice(source.kind())),
             StoreError::Refused { .. } => Failure::usage(
                 sentence,

@@ -186,6 +186,7 @@ pub async fn crawl(
         plan,
         workbench: parts.workbench,
         clock: parts.clock,
+        archive: archive.clone(),
         spawner,
         jobs,
         orders,
@@ -202,7 +203,8 @@ pub async fn crawl(
     // The loop has hung up on the other stages; closing the inbox frees whoever still wants to report.
     drop(inbox);
     // Beside the runtime, which goes on listening: whoever asks twice may leave a disk that hangs.
-    let whole = !matches!(ended, Ended::Fault(_));
+    let whole = matches!(&ended, Ended::Fault(StoreError::DatabaseLost { .. }))
+        || !matches!(&ended, Ended::Fault(_));
     let closing = tokio::task::spawn_blocking(move || close(&crew, writer, &*archive, whole));
     let Ok(closed) = closing.await else {
         return Err(StoreError::Poisoned { detail: "closing the collection panicked".to_owned() });
@@ -211,8 +213,9 @@ pub async fn crawl(
     drop(watchdog);
     let Closed { desk, sealed } = closed?;
     let ended = match sealed {
-        Ok(()) => ended,
-        Err(error) => Ended::Fault(error),
+        Err(error) if !matches!(&ended, Ended::Fault(_)) => Ended::Fault(error),
+        // Where all of the folder is gone there is no name to be given, and the bytes are on disk.
+        _ => ended,
     };
     Ok(Outcome { ended, tally, counts, desk })
 }

@@ -27,6 +27,13 @@ pub enum StoreError {
     Removing { path: PathBuf },
     #[error("there is no collection at {path}")]
     Missing { path: PathBuf },
+    /// The database was deleted or replaced while a crawl had it open: what is committed is in no file that has a
+    /// name. `how`: "was deleted".
+    #[error("{path} {how} while the crawl was running")]
+    DatabaseLost { path: PathBuf, how: &'static str },
+    /// The same of the volumes: of their folder, or of the one that is being written.
+    #[error("{path} {how} while the crawl was running")]
+    VolumesLost { path: PathBuf, how: &'static str },
     /// The lease was taken over by somebody else: the delta was refused.
     #[error("the lease on site {site} is no longer ours")]
     Fenced { site: String },

@@ -130,6 +130,7 @@ fn update(url: &CrawlUrl, n: usize) -> PageUpdate {
         record: None,
         record_id: None,
         revisit: false,
+        lost_before: false,
         wire_bytes: 4_000 + (n % 5_000) as u64,
         body_bytes: 12_000 + (n % 9_000) as u64,
         payload_digest: [0; 20],

@@ -137,6 +137,7 @@ fn visit(
         record: Some(record),
         record_id: Some(record_id),
         revisit: false,
+        lost_before: false,
         wire_bytes: exchange.wire_body.len() as u64,
         body_bytes: exchange.body.len() as u64,
         payload_digest: digest,

@@ -177,6 +177,7 @@ fn visited(fp: model::Fingerprint, now: Timestamp) -> PageUpdate {
         failures: 0,
         visit: Some(Visit {
             revisit: false,
+            lost_before: false,
             at: now,
             status: 200,
             failure: None,

@@ -144,6 +144,7 @@ fn seen_again(lease: &SiteLease, now: Timestamp) -> SiteDelta {
 fn unchanged(fp: u64, now: Timestamp) -> Visit {
     Visit {
         revisit: false,
+        lost_before: false,
         at: now,
         status: 200,
         failure: None,

@@ -95,6 +95,8 @@ pub struct VisitEntry {
     pub simhash: u64,
     pub record: Option<RecordLocation>,
     pub record_date: Option<Timestamp>,
+    /// The record was found to be missing or damaged.
+    pub lost: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -534,7 +536,7 @@ impl Census {
         let mut statement = self.sql.prepare_cached(
             "SELECT seq, change, status, failure, first, times, wire_bytes, body_bytes, latency, \
              elapsed, content_hash, text_hash, simhash, record_volume, record_offset, \
-             record_length, record_date FROM visits WHERE site = ?1 AND fp = ?2 ORDER BY seq",
+             record_length, record_date, lost IS NOT NULL FROM visits WHERE site = ?1 AND fp = ?2 ORDER BY seq",
         )?;
         let visits = statement.query_map(params![site, fp], visit_entry)?;
         visits.collect()
@@ -605,6 +607,7 @@ fn visit_entry(row: &Row<'_>) -> rusqlite::Result<VisitEntry> {
         record_date: record
             .map(|_| row.get::<_, Option<i64>>(16).map(|at| at.map_or(first, Timestamp)))
             .transpose()?,
+        lost: row.get(17)?,
     })
 }
 

@@ -24,4 +24,5 @@ pub mod warc;
 pub mod webhooks;
 
 mod database;
+mod in_place;
 mod migrate;

@@ -151,7 +151,12 @@ pub(crate) struct Opened {
 
 impl Opened {
     pub fn read(archived: &Archived<'_>, picked: &Picked<'_>) -> Result<Opened, Error> {
-        let exchange = archived.exchange(picked.record)?;
+        let exchange = archived.exchange(picked.record).map_err(|error| match error {
+            Error::ContentLost { why, .. } => {
+                Error::ContentLost { version: Some(picked.number), why }
+            }
+            error => error,
+        })?;
         let gathered = gathered(&exchange);
         Ok(Opened { exchange, gathered })
     }

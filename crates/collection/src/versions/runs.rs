@@ -50,6 +50,8 @@ pub struct Run {
     pub bytes: u64,
     /// The same; `None` where it is no longer kept.
     pub record: Option<RecordLocation>,
+    /// The record is missing or damaged.
+    pub lost: bool,
     /// Of the row it begins with.
     pub seq: i64,
 }
@@ -82,10 +84,30 @@ impl Versions<'_> {
             let found = self.found(at, targets, &mut shown);
             match runs.last_mut() {
                 Some(run) if run.is_of(&found) => run.extend(&self.visits[at], time),
-                _ => runs.push(Run::begin(&self.visits[at], self.kept_in(at), time, found)),
+                _ => runs.push(self.begin(at, time, found)),
             }
         }
         runs
+    }
+
+    fn begin(&self, at: usize, time: Timestamp, found: Found) -> Run {
+        let (visit, kept) = (&self.visits[at], self.kept_in(at));
+        Run {
+            kind: found.kind,
+            version: found.version,
+            same_as: found.same_as,
+            target: found.target,
+            failure: found.failure,
+            status: visit.status,
+            first: time,
+            last: time,
+            lasted: Duration::ZERO,
+            visits: 1,
+            bytes: self.visits[kept].body_bytes,
+            record: self.record_of(kept),
+            lost: self.is_lost(kept),
+            seq: visit.seq,
+        }
     }
 
     /// What a visit of this row found. `shown`: the newest version of the runs so far.
@@ -129,25 +151,6 @@ impl Versions<'_> {
 }
 
 impl Run {
-    /// `kept`: the row whose content it is.
-    fn begin(visit: &VisitEntry, kept: &VisitEntry, time: Timestamp, found: Found) -> Run {
-        Run {
-            kind: found.kind,
-            version: found.version,
-            same_as: found.same_as,
-            target: found.target,
-            failure: found.failure,
-            status: visit.status,
-            first: time,
-            last: time,
-            lasted: Duration::ZERO,
-            visits: 1,
-            bytes: kept.body_bytes,
-            record: kept.record,
-            seq: visit.seq,
-        }
-    }
-
     /// The page had content.
     pub fn has_content(&self) -> bool {
         !matches!(self.kind, RunKind::Gone | RunKind::Redirected | RunKind::Failed)

@@ -22,6 +22,7 @@ fn visit(seq: i64, change: Change, status: u16, times: &[i64]) -> VisitEntry {
         text_hash: 0,
         simhash: 0,
         record: (status != 0).then_some(record),
+        lost: false,
         record_date: None,
     }
 }

@@ -291,6 +291,7 @@ fn visit(last: &LastLine) -> Visit {
         record: None,
         record_id: None,
         revisit: !last.whole,
+        lost_before: false,
         wire_bytes: 0,
         body_bytes: last.body_bytes,
         payload_digest: last.payload_sha1,

@@ -31,7 +31,7 @@ use store::{
 use collection::planner::PlannerSnapshot;
 
 use super::{
-    gather::{Filed, GatherStage},
+    gather::{Filed, GatherStage, is_lost},
     marks::Bench,
     messages::PageReport,
     notices,
@@ -321,6 +321,7 @@ impl Adopter<'_> {
             digest: adopted.payload_digest,
             seen,
             revisit: !matches!(adopted.kind, EntryKind::Response),
+            lost: page.last.as_ref().is_some_and(|last| is_lost(&**self.archive, last)),
         };
         let spider = self.stage.spiders.of(page.spider);
         let (stake, turn) = (spider.stake_of(&page), spider.turn_of(&page));

@@ -12,6 +12,11 @@ use store::{
 use super::course::Fingerprints;
 
 pub trait Desk: Frontier {
+    /// An error when the database was deleted or replaced since it was opened.
+    fn in_place(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// What other processes ask of this crawl, oldest first.
     fn requests(&mut self, now: Timestamp) -> Result<Vec<Request>, StoreError>;
 
@@ -86,6 +91,10 @@ pub trait Desk: Frontier {
 const REQUESTS_MAX: usize = 100;
 
 impl Desk for SqliteFrontier {
+    fn in_place(&mut self) -> Result<(), StoreError> {
+        SqliteFrontier::in_place(self)
+    }
+
     fn requests(&mut self, now: Timestamp) -> Result<Vec<Request>, StoreError> {
         SqliteFrontier::requests(self, REQUESTS_MAX, now)
     }

@@ -14,8 +14,8 @@ use gatherer::{Gathered, gather, gather_part, has_words};
 use harvester::failure::PageAfter;
 use model::{
     Archive, ArchiveEntry, Candidate, Clock, CrawlUrl, Decision, EntryKind, Exchange, Hazard,
-    Looks, Measure, Page, PageState, PageUpdate, RecordId, RecordLocation, RefersTo, Refusal,
-    Sighting, Stopped, StoreError, Verdict,
+    LastVersion, Looks, Measure, Page, PageState, PageUpdate, RecordId, RecordLocation, RefersTo,
+    Refusal, Sighting, Stopped, StoreError, Verdict,
 };
 use seeder::{
     Blocks, FAMILY_WORDS_MIN, Gist, Likeness, Requisites, Sorted, SortedNotice, feeds_of,
@@ -33,7 +33,7 @@ use super::{
     marks::{Bench, Unread, Watch},
     messages::{Content, Event, GatherJob, PageReport, Report, ReportSubject, Subject},
     notices,
-    payloads::Payloads,
+    payloads::{Original, Payloads},
     poison,
     preview::Preview,
     quarantine,
@@ -187,7 +187,9 @@ impl GatherStage {
     ) -> Result<Filed, StoreError> {
         let cut = self.cut(exchange, page);
         let digests = Digests::of(exchange, cut.as_ref(), page);
-        let (kind, seen) = self.kind_of(exchange, page, &digests);
+        let last = page.and_then(|page| page.last.as_ref());
+        let lost = last.is_some_and(|last| is_lost(&*self.archive, last));
+        let (kind, seen) = self.kind_of(exchange, last, lost, &digests);
         let revisit = !matches!(kind, EntryKind::Response);
         let record_id = self.ids.make();
         let entry = ArchiveEntry {
@@ -202,9 +204,10 @@ impl GatherStage {
         let is_first = matches!(seen, Seen::New | Seen::Elsewhere(None));
         if is_first && exchange.status == 200 && exchange.stopped.is_none() {
             let mut payloads = self.payloads.lock().unwrap_or_else(PoisonError::into_inner);
-            payloads.remember(&digest, &exchange.url, exchange.started, exchange.entity.len());
+            let original = Original { url: exchange.url.clone(), date: exchange.started, location };
+            payloads.remember(&digest, original, exchange.entity.len());
         }
-        Ok(Filed { location, record_id, digest, seen, revisit })
+        Ok(Filed { location, record_id, digest, seen, revisit, lost })
     }
 
     /// The exchange as it is archived, when it is longer than what is to be kept of a page.
@@ -226,12 +229,12 @@ impl GatherStage {
     fn kind_of(
         &self,
         exchange: &Exchange,
-        page: Option<&Page>,
+        last: Option<&LastVersion>,
+        lost: bool,
         &Digests { whole: ref digest, stored, .. }: &Digests,
     ) -> (EntryKind, Seen) {
-        let last = page.and_then(|page| page.last.as_ref());
         if exchange.status == 304
-            && let Some(last) = last.filter(|last| last.whole)
+            && let Some(last) = last.filter(|last| last.whole && !lost)
         {
             let refers = RefersTo {
                 target_uri: exchange.url.as_str().to_owned(),
@@ -244,21 +247,22 @@ impl GatherStage {
             return (EntryKind::Response, Seen::New);
         }
         let before = last.filter(|last| last.payload_digest == *digest);
-        if let Some(last) = before.filter(|last| last.whole) {
+        if let Some(last) = before.filter(|last| last.whole && !lost) {
             let target_uri = exchange.url.as_str().to_owned();
             let refers = RefersTo { target_uri, date: last.record_date, payload_digest: stored };
             return (EntryKind::SamePayload(refers), Seen::Before);
         }
         let payloads = self.payloads.lock().unwrap_or_else(PoisonError::into_inner);
         match payloads.recall(digest) {
-            Some((url, date))
-                if exchange.entity.len() >= Payloads::BYTES_MIN && before.is_none() =>
-            {
+            Some(original) if exchange.entity.len() >= Payloads::BYTES_MIN && before.is_none() => {
                 let first = payloads.recall_on_site(digest, &exchange.url);
-                let duplicate_of = first.map(CrawlUrl::fingerprint);
-                let refers =
-                    RefersTo { target_uri: url.as_str().to_owned(), date, payload_digest: stored };
-                (EntryKind::SamePayload(refers), Seen::Elsewhere(duplicate_of))
+                let seen = Seen::Elsewhere(first.map(CrawlUrl::fingerprint));
+                if !self.archive.holds(original.location) {
+                    return (EntryKind::Response, seen);
+                }
+                let (target_uri, date) = (original.url.as_str().to_owned(), original.date);
+                let refers = RefersTo { target_uri, date, payload_digest: stored };
+                (EntryKind::SamePayload(refers), seen)
             }
             _ if before.is_some() => (EntryKind::Response, Seen::Before),
             _ => (EntryKind::Response, Seen::New),
@@ -479,6 +483,14 @@ pub struct Filed {
     pub seen: Seen,
     /// The record is a revisit.
     pub revisit: bool,
+    /// The record of the version before it is lost.
+    pub lost: bool,
+}
+
+/// The record of a version is not where it was written. (In the folder of a batch there is none to look for: it is at
+/// home.)
+pub fn is_lost(archive: &dyn Archive, last: &LastVersion) -> bool {
+    last.record.is_some_and(|record| !archive.holds(record))
 }
 
 /// The redirect of a page is a link; that of a part says where the part is, and links of a part are none.

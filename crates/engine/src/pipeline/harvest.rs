@@ -19,8 +19,8 @@ use harvester::{
     workbench::{LimitInAll, Step, Workbench},
 };
 use model::{
-    Clock, Counts, FetchLimits, Fingerprint, Purpose, Release, SiteAddress, SiteKey, SpiderId,
-    StoreError, Timestamp, limits,
+    Archive, Clock, Counts, FetchLimits, Fingerprint, Purpose, Release, SiteAddress, SiteKey,
+    SpiderId, StoreError, Timestamp, limits,
 };
 use store::{control::Request, spiders::SpiderRow};
 use tokio::sync::{mpsc::Receiver, watch};
@@ -68,6 +68,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub const UNSETTLED_MAX: usize = limits::SETTLE_PAGES_MAX + limits::SETTLE_PAGES;
 /// How often leases are looked over, and the display and the run's row are refreshed, where somebody looks.
 pub const BEAT: Duration = Duration::from_millis(500);
+/// For how long answers are awaited that can be archived and not be settled.
+const ANSWERS_AWAITED: Duration = Duration::from_secs(5);
 /// What the display says of a crawl that the user holds.
 const HELD: &str = "harvestman resume continues it";
 const DAY: Duration = Duration::from_secs(86_400);
@@ -130,6 +132,8 @@ pub struct Harvest {
     pub plan: Plan,
     pub workbench: Workbench,
     pub clock: Arc<dyn Clock>,
+    /// For looking what it still has.
+    pub archive: Arc<dyn Archive>,
     pub spawner: Spawner,
     pub jobs: SyncSender<GatherJob>,
     pub orders: SyncSender<Box<Order>>,
@@ -264,9 +268,30 @@ impl Harvest {
             }
         };
         drop(awake);
+        if let Ended::Fault(StoreError::DatabaseLost { .. }) = &ended {
+            self.await_answers(events).await;
+        }
         self.watch.harvest.turns.end();
         self.beat(true);
         (ended, self.state.tally, self.state.counts)
+    }
+
+    /// The database is lost and the volumes are not: answers that are under way are archived still, so that nobody has
+    /// to be asked again for them.
+    async fn await_answers(&mut self, events: &mut Receiver<Event>) {
+        self.stop(Stopping::Asked);
+        let until = self.clock.now().plus(ANSWERS_AWAITED);
+        while self.state.in_flight > 0 && self.clock.now() < until {
+            self.watch.harvest.turn(Waits::Idle);
+            let (event, _awake) = tokio::select! {
+                biased;
+                event = events.recv() => (event, self.clock.busy()),
+                guard = self.clock.wake_at(until) => (None, guard),
+            };
+            if let Some(event @ Event::Fetched { .. }) = event {
+                self.handle(event);
+            }
+        }
     }
 
     /// Handles the event that woke us and all that came with it.

@@ -400,7 +400,7 @@ impl Archive for SlowSeal {
 }
 
 /// Panics whatever it is asked.
-struct Broken;
+pub struct Broken;
 
 impl Fetch for Broken {
     fn fetch(&self, _: FetchRequest) -> BoxFuture<'_, Result<Exchange, FetchFailure>> {

@@ -102,11 +102,13 @@ impl Writer {
                 true => self.go_on_with_survey(&mut batch),
                 false => Ok(()),
             });
+            let outcome = outcome.and_then(|()| self.look_around(&mut looked));
             if let Err(error) = outcome {
+                // Where the files are gone, that is what other errors come from.
+                let error = self.in_place().err().unwrap_or(error);
                 self.say(Event::Fault(error));
                 return self.desk;
             }
-            looked = self.look_for_requests(looked);
         }
         if let Err(error) = self.commit(&mut batch) {
             self.say(Event::Fault(error));
@@ -254,6 +256,7 @@ impl Writer {
         }
         self.watch.writer.turn("committing check-ins");
         super::poison::taste("writer:commit");
+        self.in_place()?;
         let begun = self.clock.micros();
         batch.settlement.now = self.clock.now();
         self.until_there_is_room(|writer| {
@@ -353,18 +356,34 @@ impl Writer {
         }
     }
 
-    fn look_for_requests(&mut self, looked: Timestamp) -> Timestamp {
+    /// Every second: whether the files are still where they were, and what other processes ask for.
+    fn look_around(&mut self, looked: &mut Timestamp) -> Result<(), StoreError> {
         let now = self.clock.now();
-        if now.since(looked) < CONTROL_EVERY {
-            return looked;
+        if now.since(*looked) < CONTROL_EVERY {
+            return Ok(());
         }
+        *looked = now;
+        self.in_place()?;
         match self.desk.requests(now) {
             Ok(requests) if requests.is_empty() => {}
             Ok(requests) => self.say(Event::Requests(requests)),
             Err(error) => tracing::warn!(%error, "cannot read commands of other processes"),
         }
         self.save_state(Some(self.clock.now()));
-        now
+        Ok(())
+    }
+
+    /// A commit into a database that was deleted would succeed and be lost with the process. What was archived is put
+    /// on disk before the crawl ends over it.
+    fn in_place(&mut self) -> Result<(), StoreError> {
+        let found = self.desk.in_place().and_then(|()| self.archive.look());
+        if found.is_err() {
+            let synced = self.archive.sync().and_then(|()| self.links.sync());
+            if let Err(error) = synced {
+                tracing::warn!(%error, "what was archived last may not be on disk");
+            }
+        }
+        found
     }
 
     /// The database has it all: without the file only a rebuild would know less.

@@ -9,7 +9,7 @@ use crate::{
     cli::CheckArgs,
     terminal::{print, print_json},
 };
-use collection::check::{CheckReport, CheckStep, Finding, Part, check};
+use collection::check::{CheckReport, CheckStep, Finding, LostContent, Part, check};
 use config::{
     amounts::some,
     failure::{Exit, Failure},
@@ -33,18 +33,19 @@ pub fn run(context: &Context, args: &CheckArgs) -> Result<Exit, Failure> {
     }
     match context.json {
         true => print_json(&report)?,
-        false => print(&text(&report))?,
+        false => print(&text(&report, args.repair))?,
     }
     Ok(if report.sound { Exit::Done } else { Exit::Fault })
 }
 
-fn text(report: &CheckReport) -> String {
+fn text(report: &CheckReport, repair: bool) -> String {
     let mut text = String::new();
     for finding in &report.findings {
         text.push_str(&format!("{}\n", printable(&line(finding))));
     }
     text.push_str(&home_lines(report.references_home));
     text.push_str(&revisit_lines(report));
+    text.push_str(&lost_lines(report, repair));
     let findings = report.findings.len() as u64;
     text.push_str(&match (findings, report.repaired) {
         (0, _) => format!(
@@ -58,8 +59,10 @@ fn text(report: &CheckReport) -> String {
                 some(n, "finding")
             )
         }
+        (n, false) if repair && report.lost.records > 0 => format!("{}\n", some(n, "finding")),
         (n, false) => format!(
-            "{}; nothing was changed (--repair sets counters right, damaged files need a copy)\n",
+            "{}; nothing was changed (--repair sets counters right and has lost pages fetched \
+             again, damaged files need a copy)\n",
             some(n, "finding")
         ),
     });
@@ -73,6 +76,33 @@ fn line(finding: &Finding) -> String {
         (None, Part::Volumes) => format!("volumes: {}", finding.text),
         (None, Part::Links) => format!("links: {}", finding.text),
     }
+}
+
+/// What cannot be read, and how it comes back.
+fn lost_lines(report: &CheckReport, repair: bool) -> String {
+    let LostContent { records, pages, known, restored } = report.lost;
+    let mut text = String::new();
+    if records > 0 {
+        let (records, pages) = (some(records, "record"), some(pages, "page"));
+        text.push_str(&match repair {
+            true => format!(
+                "lost: {records}, marked; {pages} to be fetched again by the next crawl\n"
+            ),
+            false => format!(
+                "lost: {records}; harvestman check --repair has {pages} fetched again by the next crawl\n"
+            ),
+        });
+    }
+    if known > 0 {
+        let records = some(known, "record");
+        text.push_str(&format!("lost: {records} that an earlier check has marked\n"));
+    }
+    if restored > 0 {
+        let records = some(restored, "record");
+        let done = if repair { "" } else { " (--repair takes the mark off)" };
+        text.push_str(&format!("readable again: {records} that were marked as lost{done}\n"));
+    }
+    text
 }
 
 /// No damage: this program reads both forms.

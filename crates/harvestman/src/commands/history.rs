@@ -81,6 +81,7 @@ fn write_run(text: &mut String, run: &Run) {
         "{version:>3}  {first:<20}  {last:<20}  {visits:>6}  {status:>6}  {size:>9}",
     );
     let place = match run.record {
+        Some(_) if run.lost => " (its content is lost)".to_owned(),
         Some(record) => format!(" (volume {} at {})", record.volume, record.offset),
         None if run.has_content() => " (its content is no longer kept)".to_owned(),
         None => String::new(),
@@ -148,6 +149,7 @@ mod tests {
             visits,
             bytes: 5,
             record: None,
+            lost: false,
             seq: 1,
         }
     }

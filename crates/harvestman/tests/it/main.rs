@@ -45,6 +45,8 @@ mod limits;
 mod links;
 mod log;
 mod login;
+mod lost_content;
+mod lost_files;
 mod notices;
 mod pages;
 mod politeness;

@@ -336,6 +336,7 @@ pub(crate) fn delta(
         record: Some(record),
         record_id: Some(id),
         revisit,
+        lost_before: false,
         wire_bytes: 100,
         body_bytes: 100,
         payload_digest: sha1(&[&exchange.entity]),

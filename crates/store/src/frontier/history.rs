@@ -34,7 +34,8 @@ const INTO: &str = "visits (site, fp, change, status, failure, first, last, wire
      body_bytes, payload_digest, content_hash, text_hash, simhash, latency, elapsed, \
      record_volume, record_offset, record_length, record_id, revisit)";
 const COLUMNS: usize = 20;
-const LOAD: &str = "SELECT last, times, payload_digest, revisit FROM visits WHERE seq = ?1";
+const LOAD: &str = "SELECT last, times, payload_digest, revisit, lost IS NOT NULL FROM visits \
+     WHERE seq = ?1";
 const EXTEND: &str = "UPDATE visits SET last = ?2, count = count + 1, times = ?3, \
      wire_bytes = wire_bytes + ?4 WHERE seq = ?1";
 const KEEP_TITLE: &str = "UPDATE visits SET title = f.title FROM page_facts f \
@@ -67,6 +68,9 @@ impl<'a> History<'a> {
         work.counts.visits += 1;
         work.counts.versions += u64::from(visit.change.is_version());
         work.counts.bytes += visit.wire_bytes;
+        if let Some(seq) = at_hand.filter(|_| visit.lost_before) {
+            self.lose(seq, visit.at)?;
+        }
         if visit.change.folds()
             && let Some(seq) = at_hand
             && let Some(run) = self.load(seq)?
@@ -92,6 +96,13 @@ impl<'a> History<'a> {
         Ok(())
     }
 
+    /// The record of this row can no longer be read.
+    fn lose(&mut self, seq: i64, now: Timestamp) -> Result<(), Fault> {
+        let text = "UPDATE visits SET lost = ?2 WHERE seq = ?1 AND lost IS NULL";
+        self.sql.prepare_cached(text)?.execute(params![seq, now.0])?;
+        Ok(())
+    }
+
     fn load(&mut self, seq: i64) -> Result<Option<Run>, Fault> {
         let run = self
             .load
@@ -102,6 +113,7 @@ impl<'a> History<'a> {
                     times: row.get::<_, Option<Vec<u8>>>(1)?.unwrap_or_default(),
                     payload_digest: row.get(2)?,
                     revisit: row.get(3)?,
+                    lost: row.get(4)?,
                 })
             })
             .optional()?;
@@ -153,10 +165,10 @@ impl<'a> History<'a> {
             .prepare_cached(
                 "INSERT INTO visits (site, fp, change, status, first, last, wire_bytes, \
                  body_bytes, payload_digest, content_hash, text_hash, simhash, latency, elapsed, \
-                 record_volume, record_offset, record_length, record_id, record_date, revisit) \
+                 record_volume, record_offset, record_length, record_id, record_date, revisit, lost) \
                  SELECT site, fp, ?2, ?3, ?4, ?4, ?5, body_bytes, payload_digest, content_hash, \
                  text_hash, simhash, ?6, ?7, record_volume, record_offset, record_length, \
-                 record_id, coalesce(record_date, first), revisit FROM visits WHERE seq = ?1",
+                 record_id, coalesce(record_date, first), revisit, lost FROM visits WHERE seq = ?1",
             )?
             .insert(params![
                 run.seq,
@@ -282,13 +294,16 @@ struct Run {
     times: Vec<u8>,
     payload_digest: Option<[u8; 20]>,
     revisit: bool,
+    /// Its record can no longer be read.
+    lost: bool,
 }
 
 impl Run {
     /// A 304 has no payload of its own: the server says it is this one. A visit that archived the payload
-    /// whole, where the row has but a revisit, gets a row of its own: later ones may refer to it.
+    /// whole, where the row has but a revisit or a record that is lost, gets a row of its own: later ones may refer
+    /// to it.
     fn shows(&self, visit: &Visit) -> bool {
-        let better = self.revisit && !visit.revisit;
+        let better = (self.revisit || self.lost) && !visit.revisit;
         visit.change == Change::NotModified || (self.payload_digest == digest(visit) && !better)
     }
 }

@@ -32,6 +32,7 @@ use crate::{
         CHECKPOINT_PAGES, WAL_BYTES_MAX, is_disk_full, open_writer, prepare_writer, store_error,
         wal_path,
     },
+    in_place::DatabaseFiles,
     links::LinkPosition,
     migrate::migrate,
     state::StateFile,
@@ -66,6 +67,7 @@ pub struct SqliteFrontier {
     together: bool,
     poisoned: Option<String>,
     pub(crate) state: StateFile,
+    files: DatabaseFiles,
 }
 
 impl SqliteFrontier {
@@ -105,7 +107,13 @@ impl SqliteFrontier {
             together: false,
             poisoned: None,
             state: StateFile::default(),
+            files: DatabaseFiles::of(path),
         })
+    }
+
+    /// An error when the database was deleted or replaced since it was opened.
+    pub fn in_place(&mut self) -> Result<(), StoreError> {
+        self.files.look()
     }
 
     /// Before crawling: all leases but those of batches are of a process that is dead (the caller holds the

@@ -11,12 +11,13 @@ impl SqliteFrontier {
         list_seeds(&self.connection).map_err(|e| self.error(e))
     }
 
-    /// For each volume that visits name: how far their records reach in it, and how many they are.
+    /// For each volume that visits name: how far their records reach in it, and how many they are. Those that are known
+    /// to be lost are not among them.
     pub fn record_extents(&self) -> Result<Vec<RecordExtent>, StoreError> {
         let read = || -> rusqlite::Result<Vec<RecordExtent>> {
             let mut statement = self.connection.prepare(
                 "SELECT record_volume, max(record_offset + record_length), count(*) FROM visits \
-                 WHERE record_volume IS NOT NULL GROUP BY record_volume",
+                 WHERE record_volume IS NOT NULL AND lost IS NULL GROUP BY record_volume",
             )?;
             let extents = statement.query_map([], |row| {
                 let (end, records) = (row.get::<_, i64>(1)? as u64, row.get::<_, i64>(2)? as u64);

@@ -168,6 +168,7 @@ pub fn verdict(fp: Fingerprint, state: PageState, due: Option<i64>) -> PageUpdat
 pub fn visit(at: i64, change: Change) -> Visit {
     Visit {
         revisit: false,
+        lost_before: false,
         at: Timestamp(at),
         status: if change == Change::Failed { 0 } else { 200 },
         failure: None,

@@ -20,6 +20,7 @@ use super::{
     disk::{Disk, RealDisk, is_full},
     encode::{self, Packed},
     ids::RecordIds,
+    kept::KeptVolumes,
     ledger::Ledger,
     names::{self, Volumes},
     press::Press,
@@ -27,6 +28,7 @@ use super::{
     train::{BYTES_WANTED, PAIRS_WANTED, train},
     volume::{Volume, WriteTrouble},
 };
+use crate::in_place::is_gone;
 
 /// What every volume says of itself, and how large it may grow.
 #[derive(Clone, Debug)]
@@ -68,6 +70,7 @@ pub struct WarcArchive {
     state: Mutex<State>,
     ledger: Arc<Mutex<Ledger>>,
     ids: RecordIds,
+    kept: KeptVolumes,
 }
 
 struct State {
@@ -125,6 +128,7 @@ impl WarcArchive {
             state: Mutex::new(state),
             ledger,
             ids: RecordIds::from_system(),
+            kept: KeptVolumes::of(folder, next_number)?,
         };
         Ok((archive, recovery))
     }
@@ -309,6 +313,23 @@ impl Archive for WarcArchive {
 
     fn mark(&self) -> Mark {
         self.ledger().mark()
+    }
+
+    fn holds(&self, location: RecordLocation) -> bool {
+        self.kept.holds(location)
+    }
+
+    fn look(&self) -> Result<(), StoreError> {
+        let state = self.locked();
+        if let Some(volume) = &state.volume
+            && fs::symlink_metadata(volume.path()).is_err_and(|e| is_gone(&e))
+        {
+            let (path, how) = (volume.path().to_owned(), "was deleted");
+            return Err(StoreError::VolumesLost { path, how });
+        }
+        let begun = state.next_number;
+        drop(state);
+        self.kept.look(begun)
     }
 
     fn seal(&self) -> Result<(), StoreError> {

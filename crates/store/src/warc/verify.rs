@@ -68,6 +68,13 @@ pub fn verify_volume(path: &Path) -> Result<Report, StoreError> {
     Verifier::default().volume(path)
 }
 
+/// Whether a record has the bytes that its digests say.
+pub fn verify_record(record: &Record) -> bool {
+    let mut report = Report::default();
+    digests(record, &mut report);
+    report.is_sound()
+}
+
 impl Verifier {
     /// Of a folder that harvests a batch made then: what its revisits refer to may be older, and at home.
     pub fn of_batch(made: Timestamp) -> Verifier {

@@ -20,6 +20,7 @@ use super::{
     login::login_limits,
 };
 use crate::pipeline::{
+    gather::is_lost,
     messages::{GatherJob, Order, PageLinks, PageReport, Report, ReportSubject, Settle, Subject},
     returning,
     sessions::Judgement,
@@ -48,9 +49,11 @@ impl Harvest {
             None if assignment.purpose == Purpose::Login => &login_limits(&spider),
             None => &self.robots_limits,
         };
-        // Where "not modified" was a lie too often, pages are asked for whole.
+        // Where "not modified" was a lie too often, or what has not been modified is lost, pages are asked for whole.
+        let last = assignment.page.as_ref().and_then(|page| page.last.as_ref());
         let believed =
             assignment.page.is_none() || manager::may_ask_conditionally(&held.habit, now);
+        let believed = believed && !last.is_some_and(|last| is_lost(&*self.archive, last));
         let jar = held.jar(&spider, &self.state.sessions, now);
         let withhold_cookies = jar.as_ref().is_some_and(|jar| jar.withholds(&assignment.url, now));
         let cookies = jar.and_then(|jar| jar.header_for(&assignment.url, now));

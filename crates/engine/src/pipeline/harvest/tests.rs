@@ -428,6 +428,7 @@ fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Box<Order>>) {
         plan: crate::pipeline::tests::plan(),
         workbench: Workbench::new(workbench::Options::default(), Default::default()),
         clock,
+        archive: Arc::new(crate::pipeline::tests::Broken),
         spawner,
         jobs: sync_channel(1).0,
         orders,
