@@ -3,14 +3,14 @@
 
 use std::path::PathBuf;
 
-use model::Timestamp;
+use model::{StoreError, Timestamp};
 use serde::{Deserialize, Serialize};
 use store::{
     collection::{Collection, CrawlLock},
     forget::{self, Rewritten, rewrite_revisits},
     frontier::{RecordExtent, SqliteFrontier},
     links::LinkReader,
-    warc::{Verifier, Volumes},
+    warc::{IndexState, Report, Verifier, VolumeFileName, Volumes, index_state, make_index},
 };
 
 use crate::Error;
@@ -34,6 +34,10 @@ pub struct CheckReport {
     pub rewritten_volumes: u64,
     /// A takedown that was interrupted was completed first.
     pub takedown_completed: bool,
+    /// Indexes of volumes that are damaged or do not fit; they are not used.
+    pub damaged_indexes: u64,
+    /// Indexes that were made, for volumes without one or with a damaged one.
+    pub made_indexes: u64,
     /// What was left as it is.
     pub warnings: Vec<String>,
 }
@@ -74,7 +78,7 @@ pub fn check(
     let takedown_completed = forget::finish(collection, lock, now, &mut |_| Ok(()))?;
     let report = CheckReport { takedown_completed, ..CheckReport::default() };
     let mut frontier = SqliteFrontier::open(&collection.database())?;
-    let mut check = Check { collection, report, old_volumes: Vec::new() };
+    let mut check = Check { collection, report, repair, old_volumes: Vec::new() };
     for finding in frontier.verify(true)? {
         check.found(Part::Database, None, finding.text);
     }
@@ -109,6 +113,7 @@ fn verifier(frontier: &SqliteFrontier) -> Result<Verifier, Error> {
 struct Check<'a> {
     collection: &'a Collection,
     report: CheckReport,
+    repair: bool,
     /// Volumes with revisits of the old form.
     old_volumes: Vec<u32>,
 }
@@ -133,6 +138,7 @@ impl Check<'_> {
             if read.old_form > 0 {
                 self.old_volumes.push(volume.number);
             }
+            self.index(&volume, &read)?;
             for problem in &read.problems {
                 self.found(Part::Volumes, Some(volume.path.clone()), problem.to_string());
             }
@@ -140,6 +146,21 @@ impl Check<'_> {
             if more > 0 {
                 self.found(Part::Volumes, Some(volume.path), format!("{more} more"));
             }
+        }
+        Ok(())
+    }
+
+    /// An index is made from its volume: one that is missing or does not fit is no damage.
+    fn index(&mut self, volume: &VolumeFileName, read: &Report) -> Result<(), Error> {
+        let path = &volume.path;
+        if !volume.sealed || !read.is_sound() {
+            return Ok(());
+        }
+        let state = index_state(path, &read.digest, read.records)
+            .map_err(|e| StoreError::io("read the index of", path, e))?;
+        self.report.damaged_indexes += u64::from(state == IndexState::Unfit);
+        if self.repair && state != IndexState::Fit {
+            self.report.made_indexes += u64::from(make_index(path)?);
         }
         Ok(())
     }

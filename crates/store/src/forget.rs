@@ -3,7 +3,7 @@
 //! In this order, so that a crash anywhere leaves a collection that is whole, and giving the same command
 //! again (or the next crawl's start, [`finish`]) brings it to the same end:
 //!
-//! 1. All volumes are read. Revisit records of others that refer to a payload that will go are made whole
+//! 1. The indexes of all volumes are read. Revisit records of others that refer to a payload that will go are made whole
 //!    ([`volumes`]): nobody else loses a readable version.
 //! 2. One transaction removes the rows, leaves the tombstones and writes the [`journal`]. From here on it is
 //!    forgotten for everybody who asks; what follows is about its bytes.
@@ -88,6 +88,19 @@ pub struct Removed {
     pub made_whole: u64,
     /// For people: what could not be looked into.
     pub warnings: Vec<String>,
+    /// What finding it took.
+    #[serde(skip)]
+    pub read: BytesRead,
+}
+
+/// What of the archive was read, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BytesRead {
+    pub indexes: u64,
+    /// Records that were looked at.
+    pub volumes: u64,
+    /// Volumes that hold something of it, as they were copied without it.
+    pub rewritten: u64,
 }
 
 /// Removes everything of the targets. Whoever calls holds the collection's lock.

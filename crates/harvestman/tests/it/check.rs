@@ -78,3 +78,20 @@ fn counters_are_set_right_only_when_asked_to() {
     check(&world, &["--repair"], 3, "were set to what the rows say");
     check(&world, &[], 0, "sound");
 }
+
+#[test]
+fn an_index_of_a_volume_that_is_missing_or_damaged_is_no_finding_and_is_made_again() {
+    let world = crawled();
+    let index = world.folder.join("volumes/harvest-000001.warc.gz.idx");
+    let whole = fs::read(&index).unwrap();
+    fs::write(&index, &whole[..whole.len() - 1]).unwrap();
+    check(&world, &[], 0, "the index of 1 volume cannot be used; harvestman check --repair");
+    check(&world, &["--repair"], 0, "made the index of 1 volume");
+    assert_eq!(fs::read(&index).unwrap(), whole);
+    fs::remove_file(&index).unwrap();
+    let report = world.run(&["check", "--json"]).exits(0).json();
+    assert_eq!((&report["damaged_indexes"], &report["made_indexes"]), (&0.into(), &0.into()));
+    let report = world.run(&["check", "--repair", "--json"]).exits(0).json();
+    assert_eq!((&report["damaged_indexes"], &report["made_indexes"]), (&0.into(), &1.into()));
+    assert_eq!(fs::read(&index).unwrap(), whole);
+}

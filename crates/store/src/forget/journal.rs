@@ -16,6 +16,7 @@ use crate::{
     collection::Collection,
     database::{open_writer, store_error},
     frontier::{FILES, SqliteFrontier},
+    warc::index::remove_stray_indexes,
 };
 
 /// Not finished yet.
@@ -110,7 +111,8 @@ pub(super) fn remove_strays(collection: &Collection) -> Result<(), StoreError> {
             fs::remove_file(&path).map_err(|e| StoreError::io("remove", path, e))?;
         }
     }
-    Ok(())
+    let removed = remove_stray_indexes(&collection.volumes());
+    removed.map_err(|e| StoreError::io("remove an index in", collection.volumes(), e))
 }
 
 /// Writes the database anew without its free space and empties its journal; says whether a reader kept us

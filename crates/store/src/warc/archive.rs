@@ -20,6 +20,7 @@ use super::{
     disk::{Disk, RealDisk, is_full},
     encode::{self, Packed},
     ids::RecordIds,
+    index::{self, Entry, Identity},
     ledger::Ledger,
     names::{self, Volumes},
     press::Press,
@@ -144,8 +145,9 @@ impl WarcArchive {
         &self,
         press: &Arc<Press>,
         packed: &Packed<'_>,
-        now: Timestamp,
+        entry: &ArchiveEntry<'_>,
     ) -> Result<Placed, StoreError> {
+        let now = entry.exchange.started;
         let mut state = self.state()?;
         if state.volume.is_none() {
             let volume = self.begin_volume(&mut state, now)?;
@@ -171,6 +173,9 @@ impl WarcArchive {
                 let offset = start + packed.response_at as u64;
                 let location = RecordLocation { volume: number, offset, length };
                 self.ledger().appended(location, start);
+                for record in Entry::of_pair(entry, start, packed) {
+                    volume.note(&record);
+                }
                 let learn = state.begin_lesson();
                 Ok(if learn { Placed::AndLearn(location) } else { Placed::At(location) })
             }
@@ -196,7 +201,8 @@ impl WarcArchive {
             return Err(state.trouble("sync", &self.folder, e.into()));
         }
         let head = encode::pack_head(&state.press, &self.options, &name, self.ids.make(), now);
-        Ok(Volume::new(number, path, file, &head))
+        let info = Entry::of_info(&state.press, head.len(), now);
+        Ok(Volume::new(number, path, file, &head, &info))
     }
 
     /// Trains a dictionary for the next volume on what is written of this one. Nobody waits for it but the
@@ -213,7 +219,7 @@ impl WarcArchive {
     fn seal_volume(&self, meant: Option<u32>) -> Result<(), StoreError> {
         let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(volume) = self.take_written(meant)? else { return Ok(()) };
-        let path = volume.path();
+        let path = &volume.path().to_owned();
         let result = volume.file.sync().map_err(|e| ("sync", e));
         let result = result.and_then(|()| {
             let renamed = self.disk.rename(path, &names::final_path(path));
@@ -222,7 +228,9 @@ impl WarcArchive {
         let result = result
             .and_then(|()| self.disk.sync_folder(&self.folder).map_err(|e| ("sync folder of", e)));
         // Here a full disk is no exception: after a failed sync nobody knows what the file holds.
-        result.map_err(|(doing, e)| self.locked().poison(doing, path, e))
+        result.map_err(|(doing, e)| self.locked().poison(doing, path, e))?;
+        write_index(volume);
+        Ok(())
     }
 
     /// Takes the volume out when all its bytes could be written.
@@ -261,7 +269,7 @@ impl Archive for WarcArchive {
     fn append(&self, entry: &ArchiveEntry<'_>) -> Result<RecordLocation, StoreError> {
         loop {
             let press = self.state()?.press.clone();
-            let place = |packed: Packed<'_>| self.place(&press, &packed, entry.exchange.started);
+            let place = |packed: Packed<'_>| self.place(&press, &packed, entry);
             match encode::pack(&press, entry, place)? {
                 Placed::At(location) => return Ok(location),
                 Placed::AndLearn(location) => {
@@ -374,6 +382,19 @@ fn first_press(folder: &Path, compression: Compression) -> Result<Arc<Press>, St
         Some(Arc::new(Press::Zstd(Some(train(volume)?))))
     });
     Ok(pressed.unwrap_or(none))
+}
+
+/// Beside a volume that was just sealed. Without an index it is as good: who needs one makes it.
+fn write_index(volume: Volume) {
+    let sealed = names::final_path(volume.path());
+    let (writer, digest) = volume.into_index();
+    let written = Identity::of(&sealed, digest).and_then(|identity| {
+        let index = writer.finish(&identity);
+        index.map_or(Ok(()), |index| index::write_file(&sealed, &index))
+    });
+    if let Err(error) = written {
+        tracing::warn!(volume = %sealed.display(), %error, "its index could not be written");
+    }
 }
 
 fn too_large() -> io::Error {
