@@ -22,8 +22,12 @@ pub struct Archived<'a> {
 }
 
 impl<'a> Archived<'a> {
-    pub fn new(collection: &Collection, census: &'a Census, bytes_max: u64) -> Archived<'a> {
-        Archived { census, volumes: Volumes::new(collection.volumes()), bytes_max }
+    pub fn new(
+        collection: &Collection,
+        census: &'a Census,
+        bytes_max: u64,
+    ) -> Result<Archived<'a>, Error> {
+        Ok(Archived { census, volumes: collection.archive()?, bytes_max })
     }
 
     /// The exchange with its body decoded.

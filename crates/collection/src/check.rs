@@ -1,7 +1,7 @@
 //! Whether database, volumes and link segments are whole and agree. Changes nothing unless asked to
 //! repair.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use model::{StoreError, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,8 @@ use store::{
     forget::{self, Rewritten, rewrite_revisits},
     frontier::{RecordExtent, SqliteFrontier},
     links::LinkReader,
-    warc::{IndexState, Report, Verifier, VolumeFileName, Volumes, index_state, make_index},
+    volumes::{self, VolumeRow, VolumeState},
+    warc::{IndexState, Report, Verifier, VolumeFileName, hex, index_state, make_index},
 };
 
 use crate::Error;
@@ -67,6 +68,9 @@ pub enum CheckStep {
     Rewriting(usize, usize),
 }
 
+/// Of a folder that volumes lie in.
+const AWAY: &str = "this folder of volumes cannot be reached; is its disk mounted?";
+
 /// Who calls holds the lock: counters can be compared only while nobody changes them.
 pub fn check(
     collection: &Collection,
@@ -76,6 +80,7 @@ pub fn check(
     progress: &mut dyn FnMut(CheckStep),
 ) -> Result<CheckReport, Error> {
     let takedown_completed = forget::finish(collection, lock, now, &mut |_| Ok(()))?;
+    volumes::follow(collection)?;
     let report = CheckReport { takedown_completed, ..CheckReport::default() };
     let mut frontier = SqliteFrontier::open(&collection.database())?;
     let mut check = Check { collection, report, repair, old_volumes: Vec::new() };
@@ -83,7 +88,8 @@ pub fn check(
         check.found(Part::Database, None, finding.text);
     }
     let broken_counters = !check.report.findings.is_empty();
-    check.volumes(verifier(&frontier)?, progress)?;
+    let verifier = verifier(&frontier)?;
+    check.volumes(&mut frontier, verifier, now, progress)?;
     check.records(&frontier)?;
     check.links(&frontier)?;
     if repair && broken_counters {
@@ -125,10 +131,19 @@ impl Check<'_> {
 
     fn volumes(
         &mut self,
+        frontier: &mut SqliteFrontier,
         mut verifier: Verifier,
+        now: Timestamp,
         progress: &mut dyn FnMut(CheckStep),
     ) -> Result<(), Error> {
-        for volume in Volumes::new(self.collection.volumes()).list()? {
+        let volumes = self.collection.archive()?;
+        for folder in volumes.away() {
+            self.found(Part::Volumes, Some(folder.clone()), AWAY.to_owned());
+        }
+        let rows = frontier.volume_rows(self.collection)?;
+        let mut rows: BTreeMap<u32, VolumeRow> =
+            rows.into_iter().map(|row| (row.number, row)).collect();
+        for volume in volumes.list()? {
             progress(CheckStep::Reading(volume.path.clone()));
             let read = verifier.volume(&volume.path)?;
             self.report.volumes += 1;
@@ -139,6 +154,9 @@ impl Check<'_> {
                 self.old_volumes.push(volume.number);
             }
             self.index(&volume, &read)?;
+            if let Some(row) = rows.remove(&volume.number) {
+                self.row(&volume, &read, &row, frontier, now)?;
+            }
             for problem in &read.problems {
                 self.found(Part::Volumes, Some(volume.path.clone()), problem.to_string());
             }
@@ -146,6 +164,51 @@ impl Check<'_> {
             if more > 0 {
                 self.found(Part::Volumes, Some(volume.path), format!("{more} more"));
             }
+        }
+        self.missing(rows.into_values(), frontier)
+    }
+
+    /// The file is the one that was sealed, or rewritten since by this program.
+    fn row(
+        &mut self,
+        volume: &VolumeFileName,
+        read: &Report,
+        row: &VolumeRow,
+        frontier: &mut SqliteFrontier,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let path = &volume.path;
+        let bytes = path.metadata().map_err(|e| StoreError::io("read", path, e))?.len();
+        let text = match (row.bytes, row.digest) {
+            (Some(known), _) if known != bytes => {
+                format!("it has {bytes} bytes; when it was sealed it had {known}")
+            }
+            // Where a record cannot be read, the rest was not.
+            (_, Some(known)) if known != read.digest && read.is_sound() => {
+                let known = hex(&known);
+                format!("its content has changed: when it was sealed its SHA-256 was {known}")
+            }
+            (Some(_), None) if self.repair && read.is_sound() => {
+                frontier.note_digest(row.number, &read.digest, now)?;
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        self.found(Part::Volumes, Some(path.clone()), text);
+        Ok(())
+    }
+
+    /// Volumes that were sealed and are not there. Those that visits name are found by their records.
+    fn missing(
+        &mut self,
+        rows: impl Iterator<Item = VolumeRow>,
+        frontier: &SqliteFrontier,
+    ) -> Result<(), Error> {
+        let extents = frontier.record_extents()?;
+        let is_named = |row: &VolumeRow| extents.iter().any(|extent| extent.volume == row.number);
+        for row in rows.filter(|row| row.state == VolumeState::Sealed && !is_named(row)) {
+            let path = row.folder.join(&row.name);
+            self.found(Part::Volumes, Some(path), "it is missing".to_owned());
         }
         Ok(())
     }
@@ -167,7 +230,7 @@ impl Check<'_> {
 
     /// Every record that a visit names lies in a volume that is there and long enough.
     fn records(&mut self, frontier: &SqliteFrontier) -> Result<(), Error> {
-        let volumes = Volumes::new(self.collection.volumes());
+        let volumes = self.collection.archive()?;
         for extent in frontier.record_extents()? {
             let RecordExtent { volume, end, records } = extent;
             let length = volumes.find(volume)?.and_then(|found| found.path.metadata().ok());

@@ -18,6 +18,7 @@ use store::{
     replicas::{ReplicaChange, ReplicaState},
     spiders::DEFAULT_SPIDER,
     thin,
+    volumes::{self, Registrar},
     warc::{RecordIds, Recovery, WarcArchive},
 };
 
@@ -103,6 +104,8 @@ impl House {
             setup.warc.clone(),
             marks.archive.unwrap_or_default(),
         )?;
+        volumes::follow(&collection)?;
+        let archive = archive.registered(Arc::new(Registrar::open(&collection)?));
         let archive: Arc<dyn Archive> = Arc::new(archive);
         let course = steering.set(&frontier.spiders()?)?;
         // Before everything is made due: it may have to be read whole.

@@ -42,7 +42,8 @@ use crate::{
     links::LinkWriter,
     thin::captures_of,
     tombstones::Tombstone,
-    warc::{Volumes, WarcArchive, WarcOptions},
+    volumes::follow,
+    warc::{WarcArchive, WarcOptions},
 };
 
 /// What is to be done, and who is told how far it is.
@@ -205,16 +206,19 @@ impl<'a> Work<'a> {
             .map_err(|e| frontier.error(e))?;
         let marks = frontier.marks()?;
         let mut removed = Removed::default();
-        let volumes = Volumes::new(collection.volumes());
+        let volumes = collection.archive()?;
         if volumes.list()?.iter().any(|volume| !volume.sealed) {
             let (options, mark) = (WarcOptions::default(), marks.archive.unwrap_or_default());
             let (_, recovery) = WarcArchive::open(&collection.volumes(), options, mark)?;
             removed.warnings.extend(recovery.warnings);
         }
+        follow(collection)?;
         if marks.links.is_some() {
             drop(LinkWriter::open(&collection.links(), marks.links)?);
         }
-        removed.warnings.extend(saved_tails(&collection.volumes()));
+        for folder in volumes.folders() {
+            removed.warnings.extend(saved_tails(folder));
+        }
         Ok(Work { collection, frontier, targets, captures: None, now, progress, removed })
     }
 

@@ -18,6 +18,7 @@ pub mod runs;
 pub mod spiders;
 pub mod thin;
 pub mod tombstones;
+pub mod volumes;
 pub mod warc;
 pub mod webhooks;
 

@@ -23,7 +23,7 @@ use serde::Serialize;
 use store::{
     collection::Collection,
     frontier::{BatchRow, BatchState, FailedVisit, SqliteFrontier},
-    warc::{Adopted, Pairs, ReadError, VolumeFileName, Volumes},
+    warc::{Adopted, Pairs, ReadError, VolumeFileName},
 };
 
 use super::{Home, Moment, file::Header, outpost, reach::Reach};
@@ -254,7 +254,7 @@ impl<'a> Importer<'a> {
 
     /// The newest visit there is.
     fn run(mut self) -> Result<Option<Timestamp>, Failure> {
-        for volume in Volumes::new(self.away.collection.volumes()).list()? {
+        for volume in self.away.collection.archive()?.list()? {
             self.volume(&volume)?;
         }
         self.settle()?;

@@ -95,3 +95,21 @@ fn an_index_of_a_volume_that_is_missing_or_damaged_is_no_finding_and_is_made_aga
     assert_eq!((&report["damaged_indexes"], &report["made_indexes"]), (&0.into(), &1.into()));
     assert_eq!(fs::read(&index).unwrap(), whole);
 }
+
+#[test]
+fn a_volume_that_was_changed_or_deleted_is_named_and_its_number_is_not_used_again() {
+    let world = crawled();
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    let volume = |number: u32| world.folder.join(format!("volumes/harvest-{number:06}.warc.gz"));
+    let whole = fs::read(volume(2)).unwrap();
+    // Whole records only, so that nothing but the register knows.
+    fs::write(volume(2), [&whole[..], &whole[..]].concat()).unwrap();
+    check(&world, &[], 3, "; when it was sealed it had ");
+    fs::write(volume(2), &whole).unwrap();
+    check(&world, &[], 0, "sound");
+    fs::remove_file(volume(2)).unwrap();
+    // Its visits folded into those of the first: no row of history names it.
+    check(&world, &[], 3, "harvest-000002.warc.gz: it is missing");
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    assert!(volume(3).exists() && !volume(2).exists());
+}

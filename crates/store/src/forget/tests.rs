@@ -13,7 +13,7 @@ use super::*;
 use crate::{
     links::LinkReader,
     warc::{
-        IndexState,
+        IndexState, Volumes,
         index::{IndexReader, index_path},
         index_state, sha1,
         tests::in_turn,

@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Step, Work, journal};
 use crate::warc::{
-    Edit, Moved, Moves, Press, Record, VolumeFileName, Volumes,
+    Edit, Moved, Moves, Press, Record, VolumeFileName,
     index::{self, Entry, IndexReader, Kind, index_path},
     made_whole, record_at, referring_to, rewrite,
 };
@@ -62,7 +62,7 @@ const TOLD_EVERY: u64 = 16 << 20;
 
 impl Work<'_> {
     pub(crate) fn look(&mut self) -> Result<Found, StoreError> {
-        let volumes = Volumes::new(self.collection.volumes()).list()?;
+        let volumes = self.collection.archive()?.list()?;
         self.miss(&volumes)?;
         let mut sizes = Vec::new();
         for volume in &volumes {
@@ -263,7 +263,7 @@ impl Work<'_> {
         for (path, moves) in files.iter().zip(moves.values()) {
             names.extend(self.names(&[write_index(path, moves)?]));
         }
-        journal::sync(&self.collection.volumes())?;
+        journal::sync_folders(files)?;
         self.frontier.move_records(moves, whole, &names, self.now)?;
         (self.progress)(Step::Named)?;
         journal::put_in_place(self.collection)

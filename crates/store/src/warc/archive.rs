@@ -61,6 +61,20 @@ impl Default for WarcOptions {
     }
 }
 
+/// Gives volumes their numbers, and is told what became of them.
+pub trait Register: Send + Sync {
+    /// The number of a volume that is about to be begun in this folder: no smaller than `at_least`, and never given
+    /// before. `name` says what its file will be called.
+    fn begin(
+        &self,
+        at_least: u32,
+        folder: &Path,
+        name: &dyn Fn(u32) -> String,
+    ) -> Result<u32, StoreError>;
+
+    fn sealed(&self, number: u32, file: &Identity, at: Timestamp) -> Result<(), StoreError>;
+}
+
 pub struct WarcArchive {
     folder: PathBuf,
     options: WarcOptions,
@@ -69,6 +83,7 @@ pub struct WarcArchive {
     state: Mutex<State>,
     ledger: Arc<Mutex<Ledger>>,
     ids: RecordIds,
+    register: Option<Arc<dyn Register>>,
 }
 
 struct State {
@@ -126,8 +141,16 @@ impl WarcArchive {
             state: Mutex::new(state),
             ledger,
             ids: RecordIds::from_system(),
+            register: None,
         };
         Ok((archive, recovery))
+    }
+
+    /// Numbers come from there from now on.
+    #[must_use]
+    pub fn registered(mut self, register: Arc<dyn Register>) -> WarcArchive {
+        self.register = Some(register);
+        self
     }
 
     /// Packs so from the next volume on.
@@ -176,6 +199,7 @@ impl WarcArchive {
                 for record in Entry::of_pair(entry, start, packed) {
                     volume.note(&record);
                 }
+                volume.met(now);
                 let learn = state.begin_lesson();
                 Ok(if learn { Placed::AndLearn(location) } else { Placed::At(location) })
             }
@@ -187,9 +211,9 @@ impl WarcArchive {
         if let Some(next) = state.next_press.take() {
             state.press = next;
         }
-        let number = state.next_number;
+        let number = self.next_number(state)?;
         // Never tried twice, whatever becomes of it: a number stands for one file for ever.
-        state.next_number += 1;
+        state.next_number = number + 1;
         let compression = state.press.compression();
         let name = names::sealed_name(&self.options.prefix, number, compression);
         let path = names::open_path(&self.folder.join(&name));
@@ -203,6 +227,13 @@ impl WarcArchive {
         let head = encode::pack_head(&state.press, &self.options, &name, self.ids.make(), now);
         let info = Entry::of_info(&state.press, head.len(), now);
         Ok(Volume::new(number, path, file, &head, &info))
+    }
+
+    fn next_number(&self, state: &State) -> Result<u32, StoreError> {
+        let Some(register) = &self.register else { return Ok(state.next_number) };
+        let (prefix, compression) = (&self.options.prefix, state.press.compression());
+        let name = |number| names::sealed_name(prefix, number, compression);
+        register.begin(state.next_number, &self.folder, &name)
     }
 
     /// Trains a dictionary for the next volume on what is written of this one. Nobody waits for it but the
@@ -229,8 +260,25 @@ impl WarcArchive {
             .and_then(|()| self.disk.sync_folder(&self.folder).map_err(|e| ("sync folder of", e)));
         // Here a full disk is no exception: after a failed sync nobody knows what the file holds.
         result.map_err(|(doing, e)| self.locked().poison(doing, path, e))?;
-        write_index(volume);
+        self.write_down(volume);
         Ok(())
+    }
+
+    /// What a volume is that was just sealed: in the register, and in an index beside it. Both can be made from the
+    /// volume by who misses them.
+    fn write_down(&self, volume: Volume) {
+        let (number, last) = (volume.number, volume.last());
+        let sealed = names::final_path(volume.path());
+        let (writer, digest) = volume.into_index();
+        let written = Identity::of(&sealed, digest).and_then(|identity| {
+            let index = writer.finish(&identity);
+            let written = index.map_or(Ok(()), |index| index::write_file(&sealed, &index));
+            let registered = self.register.as_ref().map(|to| to.sealed(number, &identity, last));
+            written.and(registered.unwrap_or(Ok(())).map_err(io::Error::other))
+        });
+        if let Err(error) = written {
+            tracing::warn!(volume = %sealed.display(), %error, "its index or row could not be written");
+        }
     }
 
     /// Takes the volume out when all its bytes could be written.
@@ -382,19 +430,6 @@ fn first_press(folder: &Path, compression: Compression) -> Result<Arc<Press>, St
         Some(Arc::new(Press::Zstd(Some(train(volume)?))))
     });
     Ok(pressed.unwrap_or(none))
-}
-
-/// Beside a volume that was just sealed. Without an index it is as good: who needs one makes it.
-fn write_index(volume: Volume) {
-    let sealed = names::final_path(volume.path());
-    let (writer, digest) = volume.into_index();
-    let written = Identity::of(&sealed, digest).and_then(|identity| {
-        let index = writer.finish(&identity);
-        index.map_or(Ok(()), |index| index::write_file(&sealed, &index))
-    });
-    if let Err(error) = written {
-        tracing::warn!(volume = %sealed.display(), %error, "its index could not be written");
-    }
 }
 
 fn too_large() -> io::Error {

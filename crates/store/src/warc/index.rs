@@ -17,7 +17,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use make::{IndexState, index_state, make_index};
+pub use make::{IndexState, index_state, make_index, sealed_identity};
 pub(crate) use make::{confirms, make, rewritten};
 pub(crate) use read::IndexReader;
 pub(super) use write::{IndexWriter, write_file};

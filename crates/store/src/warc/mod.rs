@@ -46,14 +46,14 @@ mod verify;
 mod volume;
 mod whole;
 
-pub use archive::{WarcArchive, WarcOptions};
+pub use archive::{Register, WarcArchive, WarcOptions};
 pub use compression::Compression;
 pub use digest::{digest_text, parse_digest, sha1};
 pub use digest_pair::sha1_pair;
 pub use hashed::hex;
 pub use http::{HttpParts, dechunk};
 pub use ids::{RecordIds, parse_record_id, record_id_text};
-pub use index::{Identity, IndexState, index_state, make_index};
+pub use index::{Identity, IndexState, index_state, make_index, sealed_identity};
 pub use names::{VolumeFileName, Volumes};
 pub use pairs::{Pair, Pairs};
 pub use reader::{BLOCK_BYTES_MAX, ReadError, Record, WarcReader};

@@ -10,6 +10,7 @@ use std::{
     sync::Arc,
 };
 
+use model::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -35,6 +36,8 @@ pub(super) struct Volume {
     /// The last write found no room: only try again when asked to sync or out of space for waiting.
     full: bool,
     pairs: u64,
+    /// When the newest exchange in it began.
+    last: Timestamp,
     index: IndexWriter,
     /// Of the bytes in the file.
     hash: Sha256,
@@ -62,7 +65,8 @@ impl Volume {
         let mut index = IndexWriter::new();
         index.push(info);
         let (written, synced, full, pairs, hash) = (0, 0, false, 0, Sha256::new());
-        Volume { number, path, file, written, synced, buffer, full, pairs, index, hash }
+        let last = Timestamp(0);
+        Volume { number, path, file, written, synced, buffer, full, pairs, last, index, hash }
     }
 
     /// Where the next pair will begin.
@@ -96,6 +100,14 @@ impl Volume {
     /// Notes a record of a pair that was taken.
     pub(super) fn note(&mut self, entry: &Entry) {
         self.index.push(entry);
+    }
+
+    pub(super) fn met(&mut self, at: Timestamp) {
+        self.last = self.last.max(at);
+    }
+
+    pub(super) fn last(&self) -> Timestamp {
+        self.last
     }
 
     /// What was noted, and the digest of the file; when all is written.

@@ -64,6 +64,11 @@ pub fn index_state(volume: &Path, digest: &[u8; 32], records: u64) -> io::Result
     Ok(if fits { IndexState::Fit } else { IndexState::Unfit })
 }
 
+/// Size and digest of the volume, as its index says; `None` without one that fits.
+pub fn sealed_identity(volume: &Path) -> io::Result<Option<Identity>> {
+    Ok(IndexReader::open(volume)?.map(|reader| *reader.identity()))
+}
+
 /// Whether these records stand in the volume as its index says. Only they are read.
 pub(crate) fn confirms(volume: &Path, entries: &[Entry]) -> Result<bool, StoreError> {
     let error = |e| StoreError::io("read", volume, e);
