@@ -25,9 +25,13 @@ pub struct Archived<'a> {
 }
 
 impl<'a> Archived<'a> {
-    pub fn new(collection: &Collection, census: &'a Census, bytes_max: u64) -> Archived<'a> {
+    pub fn new(
+        collection: &Collection,
+        census: &'a Census,
+        bytes_max: u64,
+    ) -> Result<Archived<'a>, Error> {
         let folder = collection.volumes();
-        Archived { census, volumes: Volumes::new(&folder), folder, bytes_max }
+        Ok(Archived { census, volumes: collection.archive()?, folder, bytes_max })
     }
 
     pub fn volume_lengths(&self) -> Result<VolumeLengths, Error> {

@@ -3,16 +3,20 @@
 
 mod lost;
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
-use model::Timestamp;
+use model::{StoreError, Timestamp};
 use serde::{Deserialize, Serialize};
 use store::{
     collection::{Collection, CrawlLock},
     forget::{self, Rewritten, rewrite_revisits},
     frontier::{RecordExtent, SqliteFrontier},
     links::LinkReader,
-    warc::{Verifier, Volumes},
+    volumes::{self, VolumeRow, VolumeState},
+    warc::{IndexState, Report, Verifier, VolumeFileName, hex, index_state, make_index},
 };
 
 pub use lost::LostContent;
@@ -40,6 +44,10 @@ pub struct CheckReport {
     pub lost: LostContent,
     /// A takedown that was interrupted was completed first.
     pub takedown_completed: bool,
+    /// Indexes of volumes that are damaged or do not fit; they are not used.
+    pub damaged_indexes: u64,
+    /// Indexes that were made, for volumes without one or with a damaged one.
+    pub made_indexes: u64,
     /// What was left as it is.
     pub warnings: Vec<String>,
 }
@@ -69,6 +77,9 @@ pub enum CheckStep {
     Rewriting(usize, usize),
 }
 
+/// Of a folder that volumes lie in.
+const AWAY: &str = "this folder of volumes cannot be reached; is its disk mounted?";
+
 /// Who calls holds the lock: counters can be compared only while nobody changes them.
 pub fn check(
     collection: &Collection,
@@ -78,15 +89,17 @@ pub fn check(
     progress: &mut dyn FnMut(CheckStep),
 ) -> Result<CheckReport, Error> {
     let takedown_completed = forget::finish(collection, lock, now, &mut |_| Ok(()))?;
+    volumes::follow(collection)?;
     let report = CheckReport { takedown_completed, ..CheckReport::default() };
     let mut frontier = SqliteFrontier::open(&collection.database())?;
-    let mut check =
-        Check { collection, report, old_volumes: Vec::new(), suspects: BTreeSet::new() };
+    let (old_volumes, suspects) = (Vec::new(), BTreeSet::new());
+    let mut check = Check { collection, report, repair, old_volumes, suspects };
     for finding in frontier.verify(true)? {
         check.found(Part::Database, None, finding.text);
     }
     let broken_counters = !check.report.findings.is_empty();
-    check.volumes(verifier(&frontier)?, progress)?;
+    let verifier = verifier(&frontier)?;
+    check.volumes(&mut frontier, verifier, now, progress)?;
     check.records(&frontier)?;
     check.links(&frontier)?;
     let follow = frontier.harvested_batch()?.is_none();
@@ -119,6 +132,7 @@ fn verifier(frontier: &SqliteFrontier) -> Result<Verifier, Error> {
 struct Check<'a> {
     collection: &'a Collection,
     report: CheckReport,
+    repair: bool,
     /// Volumes with revisits of the old form.
     old_volumes: Vec<u32>,
     /// Volumes whose records may not all be readable.
@@ -132,10 +146,19 @@ impl Check<'_> {
 
     fn volumes(
         &mut self,
+        frontier: &mut SqliteFrontier,
         mut verifier: Verifier,
+        now: Timestamp,
         progress: &mut dyn FnMut(CheckStep),
     ) -> Result<(), Error> {
-        for volume in Volumes::new(self.collection.volumes()).list()? {
+        let volumes = self.collection.archive()?;
+        for folder in volumes.away() {
+            self.found(Part::Volumes, Some(folder.clone()), AWAY.to_owned());
+        }
+        let rows = frontier.volume_rows(self.collection)?;
+        let mut rows: BTreeMap<u32, VolumeRow> =
+            rows.into_iter().map(|row| (row.number, row)).collect();
+        for volume in volumes.list()? {
             progress(CheckStep::Reading(volume.path.clone()));
             let read = verifier.volume(&volume.path)?;
             self.report.volumes += 1;
@@ -148,6 +171,10 @@ impl Check<'_> {
             if read.problem_count > 0 {
                 self.suspects.insert(volume.number);
             }
+            self.index(&volume, &read)?;
+            if let Some(row) = rows.remove(&volume.number) {
+                self.row(&volume, &read, &row, frontier, now)?;
+            }
             for problem in &read.problems {
                 self.found(Part::Volumes, Some(volume.path.clone()), problem.to_string());
             }
@@ -156,12 +183,76 @@ impl Check<'_> {
                 self.found(Part::Volumes, Some(volume.path), format!("{more} more"));
             }
         }
+        self.missing(rows.into_values(), frontier)
+    }
+
+    /// The file is the one that was sealed, or rewritten since by this program.
+    fn row(
+        &mut self,
+        volume: &VolumeFileName,
+        read: &Report,
+        row: &VolumeRow,
+        frontier: &mut SqliteFrontier,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let path = &volume.path;
+        let bytes = path.metadata().map_err(|e| StoreError::io("read", path, e))?.len();
+        let text = match (row.bytes, row.digest) {
+            (Some(known), _) if known != bytes => {
+                format!("it has {bytes} bytes; when it was sealed it had {known}")
+            }
+            // Where a record cannot be read, the rest was not.
+            (_, Some(known)) if known != read.digest && read.is_sound() => {
+                let known = hex(&known);
+                format!("its content has changed: when it was sealed its SHA-256 was {known}")
+            }
+            (Some(_), None) if self.repair && read.is_sound() => {
+                frontier.note_digest(row.number, &read.digest, now)?;
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        self.found(Part::Volumes, Some(path.clone()), text);
+        Ok(())
+    }
+
+    /// Volumes that were sealed and are not there. Those that visits name are found by their records; of what is known
+    /// to be lost there is nothing more to say.
+    fn missing(
+        &mut self,
+        rows: impl Iterator<Item = VolumeRow>,
+        frontier: &SqliteFrontier,
+    ) -> Result<(), Error> {
+        let extents = frontier.record_extents()?;
+        let named = extents.iter().map(|extent| extent.volume);
+        let lost = frontier.lost_records()?.into_iter().map(|record| record.at.volume);
+        let named: BTreeSet<u32> = named.chain(lost).collect();
+        let is_found = |row: &VolumeRow| named.contains(&row.number);
+        for row in rows.filter(|row| row.state == VolumeState::Sealed && !is_found(row)) {
+            let path = row.folder.join(&row.name);
+            self.found(Part::Volumes, Some(path), "it is missing".to_owned());
+        }
+        Ok(())
+    }
+
+    /// An index is made from its volume: one that is missing or does not fit is no damage.
+    fn index(&mut self, volume: &VolumeFileName, read: &Report) -> Result<(), Error> {
+        let path = &volume.path;
+        if !volume.sealed || !read.is_sound() {
+            return Ok(());
+        }
+        let state = index_state(path, &read.digest, read.records)
+            .map_err(|e| StoreError::io("read the index of", path, e))?;
+        self.report.damaged_indexes += u64::from(state == IndexState::Unfit);
+        if self.repair && state != IndexState::Fit {
+            self.report.made_indexes += u64::from(make_index(path)?);
+        }
         Ok(())
     }
 
     /// Every record that a visit names lies in a volume that is there and long enough.
     fn records(&mut self, frontier: &SqliteFrontier) -> Result<(), Error> {
-        let volumes = Volumes::new(self.collection.volumes());
+        let volumes = self.collection.archive()?;
         for extent in frontier.record_extents()? {
             let RecordExtent { volume, end, records } = extent;
             let length = volumes.find(volume)?.and_then(|found| found.path.metadata().ok());

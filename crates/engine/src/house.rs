@@ -19,7 +19,8 @@ use store::{
     spiders::DEFAULT_SPIDER,
     state::Flags,
     thin,
-    warc::{RecordIds, Recovery, Volumes, WarcArchive},
+    volumes::{self, Registrar},
+    warc::{RecordIds, Recovery, WarcArchive},
 };
 
 use crate::{
@@ -115,6 +116,8 @@ impl House {
             setup.warc.clone(),
             marks.archive.unwrap_or_default(),
         )?;
+        volumes::follow(&collection)?;
+        let archive = archive.registered(Arc::new(Registrar::open(&collection)?));
         let archive: Arc<dyn Archive> = Arc::new(archive);
         let course = steering.set(&frontier.spiders()?)?;
         // Before everything is made due: it may have to be read whole.
@@ -181,7 +184,7 @@ impl House {
         }
         let saved = self.frontier.planner_state()?;
         let prices = adopt::prices(saved.as_deref(), &self.stage.spiders, clock.now());
-        let volumes = Volumes::new(self.collection.volumes());
+        let volumes = self.collection.archive()?;
         let mut adopter = Adopter {
             prices: &prices,
             frontier: &mut self.frontier,

@@ -285,7 +285,7 @@ impl<'a> Reading<'a> {
         let Some(recovery) = house.recovery.take() else { return Ok(()) };
         done.damage.extend(recovery.warnings.iter().cloned());
         let mut adoptions = Adoptions::default();
-        let aids = Aids::new(&house.stage, &house.collection, moment.now());
+        let aids = Aids::new(&house.stage, &house.collection, moment.now())?;
         let mut together = 0;
         for record in recovery.adopt {
             let adopted = match record {

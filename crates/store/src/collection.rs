@@ -13,10 +13,12 @@ use std::{
 use model::StoreError;
 
 use crate::{
-    database::open_reader,
+    database::{open_reader, store_error},
     forget::{has_files, put_in_place},
     frontier::SqliteFrontier,
     migrate::schema_of,
+    volumes::other_folders,
+    warc::Volumes,
 };
 
 #[derive(Clone, Debug)]
@@ -142,6 +144,14 @@ impl Collection {
 
     pub fn volumes(&self) -> PathBuf {
         self.dir.join("volumes")
+    }
+
+    /// Its volumes, wherever they lie.
+    pub fn archive(&self) -> Result<Volumes, StoreError> {
+        let database = self.database();
+        let sql = open_reader(&database)?;
+        let others = other_folders(&sql).map_err(|e| store_error(&database, e))?;
+        Ok(Volumes::new(self.volumes()).and_in(others))
     }
 
     pub fn links(&self) -> PathBuf {

@@ -3,7 +3,7 @@
 //! In this order, so that a crash anywhere leaves a collection that is whole, and giving the same command
 //! again (or the next crawl's start, [`finish`]) brings it to the same end:
 //!
-//! 1. All volumes are read. Revisit records of others that refer to a payload that will go are made whole
+//! 1. The indexes of all volumes are read. Revisit records of others that refer to a payload that will go are made whole
 //!    ([`volumes`]): nobody else loses a readable version.
 //! 2. One transaction removes the rows, leaves the tombstones and writes the [`journal`]. From here on it is
 //!    forgotten for everybody who asks; what follows is about its bytes.
@@ -43,7 +43,8 @@ use crate::{
     rebuild::{self, Workshop},
     thin::captures_of,
     tombstones::Tombstone,
-    warc::{Volumes, WarcArchive, WarcOptions},
+    volumes::follow,
+    warc::{WarcArchive, WarcOptions},
 };
 
 /// What is to be done, and who is told how far it is.
@@ -89,6 +90,19 @@ pub struct Removed {
     pub made_whole: u64,
     /// For people: what could not be looked into.
     pub warnings: Vec<String>,
+    /// What finding it took.
+    #[serde(skip)]
+    pub read: BytesRead,
+}
+
+/// What of the archive was read, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BytesRead {
+    pub indexes: u64,
+    /// Records that were looked at.
+    pub volumes: u64,
+    /// Volumes that hold something of it, as they were copied without it.
+    pub rewritten: u64,
 }
 
 /// Removes everything of the targets. Whoever calls holds the collection's lock.
@@ -193,16 +207,19 @@ impl<'a> Work<'a> {
             .map_err(|e| frontier.error(e))?;
         let marks = frontier.marks()?;
         let mut removed = Removed::default();
-        let volumes = Volumes::new(collection.volumes());
+        let volumes = collection.archive()?;
         if volumes.list()?.iter().any(|volume| !volume.sealed) {
             let (options, mark) = (WarcOptions::default(), marks.archive.unwrap_or_default());
             let (_, recovery) = WarcArchive::open(&collection.volumes(), options, mark)?;
             removed.warnings.extend(recovery.warnings);
         }
+        follow(collection)?;
         if marks.links.is_some() {
             drop(LinkWriter::open(&collection.links(), marks.links)?);
         }
-        removed.warnings.extend(saved_tails(&collection.volumes()));
+        for folder in volumes.folders() {
+            removed.warnings.extend(saved_tails(folder));
+        }
         Ok(Work { collection, frontier, targets, captures: None, now, progress, removed })
     }
 

@@ -20,6 +20,7 @@ pub mod spiders;
 pub mod state;
 pub mod thin;
 pub mod tombstones;
+pub mod volumes;
 pub mod warc;
 pub mod webhooks;
 

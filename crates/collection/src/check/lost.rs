@@ -38,7 +38,7 @@ pub(super) fn look(
 ) -> Result<LostContent, Error> {
     let census = Census::open(collection)?;
     // Nothing is decoded here.
-    let archived = Archived::new(collection, &census, 0);
+    let archived = Archived::new(collection, &census, 0)?;
     let (restored, known) = split(&archived, frontier.lost_records()?)?;
     let mut lost = Vec::new();
     if !suspects.is_empty() {

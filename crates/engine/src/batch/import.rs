@@ -23,7 +23,7 @@ use serde::Serialize;
 use store::{
     collection::Collection,
     frontier::{BatchRow, BatchState, FailedVisit, SqliteFrontier},
-    warc::{Adopted, Pairs, ReadError, VolumeFileName, Volumes},
+    warc::{Adopted, Pairs, ReadError, VolumeFileName},
 };
 
 use super::{Home, Moment, file::Header, outpost, reach::Reach};
@@ -250,13 +250,13 @@ impl<'a> Importer<'a> {
         failed.values_mut().for_each(|visits| visits.sort_by_key(|visit| visit.at));
         let (taken, left) = (Vec::new(), HashSet::new());
         let (before, newest) = (row.taken, None);
-        let aids = Aids::new(&home.house.stage, &home.house.collection, moment.now());
+        let aids = Aids::new(&home.house.stage, &home.house.collection, moment.now())?;
         Ok(Importer { aids, home, moment, away, done, taken, failed, left, before, newest })
     }
 
     /// The newest visit there is.
     fn run(mut self) -> Result<Option<Timestamp>, Failure> {
-        for volume in Volumes::new(self.away.collection.volumes()).list()? {
+        for volume in self.away.collection.archive()?.list()? {
             self.volume(&volume)?;
         }
         self.settle()?;

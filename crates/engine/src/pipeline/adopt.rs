@@ -71,9 +71,13 @@ pub struct Aids {
 }
 
 impl Aids {
-    pub fn new(stage: &GatherStage, collection: &Collection, now: Timestamp) -> Aids {
+    pub fn new(
+        stage: &GatherStage,
+        collection: &Collection,
+        now: Timestamp,
+    ) -> Result<Aids, StoreError> {
         let prices = prices(None, &stage.spiders, now);
-        Aids { prices, volumes: Volumes::new(collection.volumes()) }
+        Ok(Aids { prices, volumes: collection.archive()? })
     }
 }
 

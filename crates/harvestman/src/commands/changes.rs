@@ -38,7 +38,7 @@ pub fn run(context: &Context, args: &ChangesArgs) -> Result<Exit, Failure> {
     let census = Census::open(&collection)?;
     let filter = filter(&census, args)?;
     let bytes_max = context.config_to_read().0.fetch.body_bytes_max;
-    let archived = Archived::new(&collection, &census, bytes_max);
+    let archived = Archived::new(&collection, &census, bytes_max)?;
     let changes = Changes::new(&census, &archived, filter, args.after, args.words)?;
     match &args.atom {
         Some(path) => {

@@ -46,6 +46,7 @@ fn text(report: &CheckReport, repair: bool) -> String {
     text.push_str(&home_lines(report.references_home));
     text.push_str(&revisit_lines(report));
     text.push_str(&lost_lines(report, repair));
+    text.push_str(&index_lines(report));
     let findings = report.findings.len() as u64;
     text.push_str(&match (findings, report.repaired) {
         (0, _) => format!(
@@ -124,6 +125,21 @@ fn revisit_lines(report: &CheckReport) -> String {
         ));
     }
     text
+}
+
+/// No damage either: they are made again from the volumes.
+fn index_lines(report: &CheckReport) -> String {
+    let indexes = |count| match count {
+        1 => "the index of 1 volume".to_owned(),
+        n => format!("the indexes of {n} volumes"),
+    };
+    match (report.made_indexes, report.damaged_indexes) {
+        (0, 0) => String::new(),
+        (0, n) => {
+            format!("{} cannot be used; harvestman check --repair makes them again\n", indexes(n))
+        }
+        (n, _) => format!("made {}\n", indexes(n)),
+    }
 }
 
 /// That they cannot be followed here is no damage, but readers of these volumes alone may wonder.

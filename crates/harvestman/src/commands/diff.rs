@@ -33,7 +33,7 @@ pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, Failure> {
     let which = (asked(&args.old).transpose()?, asked(&args.new).transpose()?);
     let of = if args.source { Of::Source } else { Of::Text };
     let lines = usize::from(args.context);
-    let diff = compare(&story.archived(), &story.story, which, of, lines)?;
+    let diff = compare(&story.archived()?, &story.story, which, of, lines)?;
     for version in [&diff.old, &diff.new] {
         let ComparedVersion { version, kept, stopped, .. } = version;
         kept::remark_missing(context, &diff.url, *version, *kept, *stopped);

@@ -37,7 +37,7 @@ fn export_directory(context: &Context, args: &ExportDirectoryArgs) -> Result<Exi
     let collection = Collection::open(&context.folder)?;
     let census = Census::open(&collection)?;
     let (config, _) = context.config_to_read();
-    let archived = Archived::new(&collection, &census, config.fetch.body_bytes_max);
+    let archived = Archived::new(&collection, &census, config.fetch.body_bytes_max)?;
     let wanted = ExportDirectory {
         out: args.out.clone(),
         span: span(&census, args, clock.now())?,

@@ -30,7 +30,7 @@ pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, Failure> {
     let story = Story::find(context, &args.url)?;
     let limit = (!args.all).then(|| usize::try_from(args.limit).unwrap_or(usize::MAX));
     let now = RealClock::new().now();
-    let history = history(&story.census, &story.archived(), &story.story, limit, now)?;
+    let history = history(&story.census, &story.archived()?, &story.story, limit, now)?;
     if context.json {
         print_json(&history)?;
         return Ok(Exit::Done);

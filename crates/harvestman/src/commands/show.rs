@@ -21,7 +21,7 @@ use config::{
 
 pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
     let story = Story::find(context, &args.url)?;
-    let version = version(&story.archived(), &story.story, asked(args)?)?;
+    let version = version(&story.archived()?, &story.story, asked(args)?)?;
     if let Some(note) = note(&version) {
         context.say(&note);
     }

@@ -35,8 +35,8 @@ impl Story {
         Ok(Story { url, census, story, collection, bytes_max })
     }
 
-    pub fn archived(&self) -> Archived<'_> {
-        Archived::new(&self.collection, &self.census, self.bytes_max)
+    pub fn archived(&self) -> Result<Archived<'_>, Failure> {
+        Ok(Archived::new(&self.collection, &self.census, self.bytes_max)?)
     }
 }
 

@@ -134,7 +134,8 @@ fn a_volume_gets_its_final_name_only_when_it_is_whole() {
 
 fn names(world: &World) -> Vec<String> {
     let entries = fs::read_dir(world.folder.join("volumes")).into_iter().flatten();
-    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| !name.ends_with(".idx")).collect()
 }
 
 /// Runs a tool over the volumes: what it said, `None` when it is not installed. Fails when it objects.

@@ -78,3 +78,38 @@ fn counters_are_set_right_only_when_asked_to() {
     check(&world, &["--repair"], 3, "were set to what the rows say");
     check(&world, &[], 0, "sound");
 }
+
+#[test]
+fn an_index_of_a_volume_that_is_missing_or_damaged_is_no_finding_and_is_made_again() {
+    let world = crawled();
+    let index = world.folder.join("volumes/harvest-000001.warc.gz.idx");
+    let whole = fs::read(&index).unwrap();
+    fs::write(&index, &whole[..whole.len() - 1]).unwrap();
+    check(&world, &[], 0, "the index of 1 volume cannot be used; harvestman check --repair");
+    check(&world, &["--repair"], 0, "made the index of 1 volume");
+    assert_eq!(fs::read(&index).unwrap(), whole);
+    fs::remove_file(&index).unwrap();
+    let report = world.run(&["check", "--json"]).exits(0).json();
+    assert_eq!((&report["damaged_indexes"], &report["made_indexes"]), (&0.into(), &0.into()));
+    let report = world.run(&["check", "--repair", "--json"]).exits(0).json();
+    assert_eq!((&report["damaged_indexes"], &report["made_indexes"]), (&0.into(), &1.into()));
+    assert_eq!(fs::read(&index).unwrap(), whole);
+}
+
+#[test]
+fn a_volume_that_was_changed_or_deleted_is_named_and_its_number_is_not_used_again() {
+    let world = crawled();
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    let volume = |number: u32| world.folder.join(format!("volumes/harvest-{number:06}.warc.gz"));
+    let whole = fs::read(volume(2)).unwrap();
+    // Whole records only, so that nothing but the register knows.
+    fs::write(volume(2), [&whole[..], &whole[..]].concat()).unwrap();
+    check(&world, &[], 3, "; when it was sealed it had ");
+    fs::write(volume(2), &whole).unwrap();
+    check(&world, &[], 0, "sound");
+    fs::remove_file(volume(2)).unwrap();
+    // Its visits folded into those of the first: no row of history names it.
+    check(&world, &[], 3, "harvest-000002.warc.gz: it is missing");
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    assert!(volume(3).exists() && !volume(2).exists());
+}

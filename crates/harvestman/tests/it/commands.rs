@@ -284,7 +284,7 @@ fn check_finds_a_whole_collection_whole_and_a_damaged_one_damaged() {
     world.run(&["check", "--json"]).exits(0).json();
     let volume = std::fs::read_dir(world.folder.join("volumes")).unwrap().find_map(|entry| {
         let path = entry.unwrap().path();
-        path.to_string_lossy().contains(".warc.gz").then_some(path)
+        path.to_string_lossy().ends_with(".warc.gz").then_some(path)
     });
     let volume = volume.expect("a volume");
     let mut bytes = std::fs::read(&volume).unwrap();

@@ -21,6 +21,8 @@ fn collected() -> World {
     world.run(&["traps", "lift", "s1.sim.test", "*"]).exits(0);
     world.run(&["spider", "add", "news", "http://s2.sim.test/", "--set", "crawl.depth=1"]).exits(0);
     world.run(&["block", ".ads.test", "--reason", "spam"]).exits(0);
+    // Times are told to the second.
+    sleep(Duration::from_millis(1_100));
     world.run(&[&crawl[..], &["--fresh"]].concat()).exits(0);
     world
 }
@@ -65,8 +67,8 @@ fn asked(world: &World) -> Vec<Value> {
         let links = json(&["links", HOME, flag, "--limit", "1000"]);
         let mut rows = links[direction]["rows"].as_array().unwrap().clone();
         assert!(rows.len() > 3, "{links:#}");
-        rows.sort_by_key(Value::to_string);
-        told.push(rows.into());
+        rows.sort_by_key(|row| row["url"].to_string());
+        told.extend(rows);
     }
     for spider in json(&["spider", "list"])["rows"].as_array().unwrap() {
         told.push(

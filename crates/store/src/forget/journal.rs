@@ -2,6 +2,7 @@
 //! place. All of it is in `meta`, written in the transactions it belongs to.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     io,
     path::{Path, PathBuf},
@@ -16,6 +17,7 @@ use crate::{
     collection::Collection,
     database::{open_writer, store_error},
     frontier::{FILES, SqliteFrontier},
+    warc::index::remove_stray_indexes,
 };
 
 /// Not finished yet.
@@ -76,16 +78,16 @@ pub(crate) fn put_in_place(collection: &Collection) -> Result<(), StoreError> {
         path: database.clone(),
         detail: format!("the list of files to replace cannot be read: {e}"),
     })?;
-    for file in files {
-        let path = collection.dir().join(file);
-        match fs::rename(beside(&path), &path) {
-            // Done before the crash.
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            other => other.map_err(|e| StoreError::io("replace", &path, e))?,
+    let files: Vec<PathBuf> = files.iter().map(|file| collection.dir().join(file)).collect();
+    for path in &files {
+        match fs::rename(beside(path), path) {
+            // Done before the crash. Where the folder itself is away, it must come back first.
+            Err(e) if e.kind() == io::ErrorKind::NotFound && path.exists() => {}
+            Err(e) if e.kind() == io::ErrorKind::NotFound && is_own(collection, path) => {}
+            other => other.map_err(|e| StoreError::io("replace", path, e))?,
         }
     }
-    sync(&collection.volumes())?;
-    sync(&collection.links())?;
+    sync_folders(&files)?;
     sql.execute("DELETE FROM meta WHERE name = ?1", [FILES]).map_err(error)?;
     Ok(())
 }
@@ -96,6 +98,17 @@ pub(super) fn sync(folder: &Path) -> Result<(), StoreError> {
     synced.map_err(|e| StoreError::io("sync", folder, e))
 }
 
+/// Makes the names of these files last.
+pub(super) fn sync_folders(files: &[PathBuf]) -> Result<(), StoreError> {
+    let folders: BTreeSet<&Path> = files.iter().filter_map(|file| file.parent()).collect();
+    folders.into_iter().try_for_each(sync)
+}
+
+/// Below the folder of the collection, which is there.
+fn is_own(collection: &Collection, path: &Path) -> bool {
+    path.starts_with(collection.dir())
+}
+
 /// Whether such files wait.
 pub(crate) fn has_files(sql: &Connection) -> bool {
     meta(sql, FILES).is_ok_and(|files| files.is_some())
@@ -103,12 +116,17 @@ pub(crate) fn has_files(sql: &Connection) -> bool {
 
 /// New files that no transaction has named: their writing was cut short.
 pub(super) fn remove_strays(collection: &Collection) -> Result<(), StoreError> {
-    for folder in [collection.volumes(), collection.links()] {
-        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let volumes = collection.archive()?;
+    for folder in volumes.folders().iter().chain([&collection.links()]) {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         for entry in entries.filter(|e| e.file_name().to_string_lossy().ends_with(ENDING)) {
             let path = entry.path();
             fs::remove_file(&path).map_err(|e| StoreError::io("remove", path, e))?;
         }
+    }
+    for folder in volumes.folders() {
+        let removed = remove_stray_indexes(folder);
+        removed.map_err(|e| StoreError::io("remove an index in", folder, e))?;
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use super::{Progress, Step, Targets, Work, finish, journal, volumes::VOLUMES_AT_
 use crate::{
     collection::{Collection, CrawlLock},
     warc::{
-        Edit, Moves, Press, ReadError, Record, VolumeFileName, Volumes, WarcReader, in_new_form,
+        Edit, Moves, Press, ReadError, Record, VolumeFileName, WarcReader, in_new_form,
         is_old_form, rewrite,
     },
 };
@@ -46,7 +46,7 @@ pub fn rewrite_revisits(
 ) -> Result<Rewritten, StoreError> {
     finish(collection, lock, now, &mut *progress)?;
     let mut work = Work::open(collection, Targets::default(), now, progress)?;
-    let mut volumes = Volumes::new(collection.volumes()).list()?;
+    let mut volumes = collection.archive()?.list()?;
     volumes.retain(|volume| numbers.contains(&volume.number));
     let mut done = Rewritten::default();
     for (at, group) in volumes.chunks(VOLUMES_AT_ONCE).enumerate() {

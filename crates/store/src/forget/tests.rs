@@ -12,7 +12,12 @@ use model::{
 use super::*;
 use crate::{
     links::LinkReader,
-    warc::{sha1, tests::in_turn},
+    warc::{
+        IndexState, Volumes,
+        index::{IndexReader, index_path},
+        index_state, sha1,
+        tests::in_turn,
+    },
 };
 
 pub(crate) const START: Timestamp = Timestamp(1_790_000_000_000);
@@ -71,6 +76,40 @@ fn stopped_at_any_step(every_kind: bool) {
     }
     assert!(steps >= 6, "only {steps} steps");
     is_clean(whole.path());
+}
+
+#[test]
+fn what_is_found_is_the_same_with_indexes_without_and_with_damaged_ones() {
+    let made = tempfile::tempdir().unwrap();
+    build(made.path(), true);
+    let whole = copy_of(made.path());
+    let removed = run(whole.path(), usize::MAX).unwrap();
+    let (end, volumes) = (state(whole.path()), Volumes::new(made.path().join("volumes")));
+    let volumes = volumes.list().unwrap();
+    let bytes: u64 = volumes.iter().map(|volume| volume.path.metadata().unwrap().len()).sum();
+    assert!(removed.read.indexes > 0 && removed.read.volumes < bytes / 2, "{:?}", removed.read);
+    type Change = fn(&Path, &Path);
+    let changes: [Change; 3] = [
+        |index, _| fs::remove_file(index).unwrap(),
+        |index, _| fs::write(index, &fs::read(index).unwrap()[..90]).unwrap(),
+        |index, other| assert!(fs::copy(other, index).unwrap() > 0),
+    ];
+    for change in changes {
+        let trial = copy_of(made.path());
+        let indexes = Volumes::new(trial.path().join("volumes")).list().unwrap();
+        let indexes: Vec<_> = indexes.iter().map(|volume| index_path(&volume.path)).collect();
+        let last = indexes.last().unwrap();
+        indexes.iter().for_each(|index| {
+            if index != last {
+                change(index, last);
+            }
+        });
+        let again = run(trial.path(), usize::MAX).unwrap();
+        assert!(again.read.volumes > bytes / 2, "{:?}", again.read);
+        assert_eq!(Removed { read: removed.read, ..again }, removed);
+        assert_eq!(state(trial.path()), end);
+        is_clean(trial.path());
+    }
 }
 
 #[test]
@@ -216,6 +255,11 @@ fn is_clean(folder: &Path) {
     for volume in Volumes::new(folder.join("volumes")).list().unwrap() {
         let report = verifier.volume(&volume.path).unwrap();
         assert!(report.is_sound(), "{:?}", report.problems);
+        let index = index_state(&volume.path, &report.digest, report.records).unwrap();
+        assert_eq!(index, IndexState::Fit, "{}", volume.path.display());
+        for entry in IndexReader::open(&volume.path).unwrap().unwrap() {
+            assert!(!format!("{entry:?}").contains(GONE), "{entry:?}");
+        }
     }
     let links = frontier.marks().unwrap().links;
     let mut reader = LinkReader::open(&folder.join("links"), links).unwrap();

@@ -28,7 +28,9 @@ impl Work<'_> {
             let (mut moves, mut files) = (BTreeMap::new(), Vec::new());
             for &at in group {
                 let name = &found.volumes[at].name;
-                moves.insert(name.number, without_dictionary(name, &journal::beside(&name.path))?);
+                let moved = without_dictionary(name, &journal::beside(&name.path))?;
+                self.removed.read.rewritten += moved.bytes;
+                moves.insert(name.number, moved);
                 files.push(name.path.clone());
             }
             self.switch(&moves, &HashSet::new(), &files)?;

@@ -1,13 +1,14 @@
 //! Records in the volumes: which go, which are referred to by others, and the volumes without them.
 //!
 //! The database knows the records of versions, not those of visits that folded into them, nor those of
-//! robots.txt: so every volume is read, and only those that hold something are written anew.
+//! robots.txt. The indexes beside the volumes know all of them, with their targets and what revisits refer to: so these
+//! are read, and of the volumes only what they name. Where an index is missing or does not fit, its volume is read whole
+//! and has one from then on. Only volumes that hold something are written anew, each with its index.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    fs::File,
-    io::BufReader,
-    path::PathBuf,
+    fs,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -16,8 +17,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Step, Work, journal};
 use crate::warc::{
-    Edit, Moved, Moves, Press, ReadError, Record, VolumeFileName, Volumes, WarcReader, made_whole,
-    record_at, referring_to, rewrite,
+    Edit, Moved, Moves, Press, Record, VolumeFileName,
+    index::{self, Entry, IndexReader, Kind, index_path},
+    made_whole, record_at, referring_to, rewrite,
 };
 
 /// What the volumes hold of the targets.
@@ -37,6 +39,21 @@ pub(super) struct FoundIn {
     referrers: Vec<(Edit, u64)>,
 }
 
+/// What one volume holds of the targets.
+#[derive(Default)]
+struct Looked {
+    records: u64,
+    goes: Vec<Edit>,
+    referrers: Vec<(Edit, u64)>,
+    /// Key and offset of responses that go.
+    payloads: Vec<(u64, u64)>,
+    /// Some of the records among them, to be compared with the volume.
+    samples: Vec<Entry>,
+}
+
+/// All of few records are compared with the volume, and ever fewer of many.
+const SAMPLES_ALL: usize = 16;
+
 /// Volumes written anew before their rows follow: at most so many gigabytes lie there twice, and the
 /// visits are looked through once for all of them.
 pub(super) const VOLUMES_AT_ONCE: usize = 16;
@@ -45,7 +62,7 @@ const TOLD_EVERY: u64 = 16 << 20;
 
 impl Work<'_> {
     pub(crate) fn look(&mut self) -> Result<Found, StoreError> {
-        let volumes = Volumes::new(self.collection.volumes()).list()?;
+        let volumes = self.collection.archive()?.list()?;
         self.miss(&volumes)?;
         let mut sizes = Vec::new();
         for volume in &volumes {
@@ -79,55 +96,91 @@ impl Work<'_> {
         found: &mut Found,
         (before, total): (u64, u64),
     ) -> Result<(), StoreError> {
-        let path = name.path.clone();
-        let io = |e| StoreError::io("read", &path, e);
-        let file = BufReader::with_capacity(1 << 20, File::open(&path).map_err(io)?);
-        let (index, mut told, mut is_empty) = (found.volumes.len(), 0, true);
-        let mut volume = FoundIn { name, goes: Vec::new(), referrers: Vec::new() };
-        // Only the fields are looked at.
-        for record in WarcReader::new(file).keep_at_most(0) {
-            let record = record.map_err(|error| match error {
-                ReadError::Io(e) => io(e),
-                damage => {
-                    let detail = format!("{damage}; nothing was removed");
-                    StoreError::Corrupt { path: path.clone(), detail }
-                }
-            })?;
-            is_empty = false;
-            if record.offset >= told + TOLD_EVERY {
-                told = record.offset;
-                (self.progress)(Step::Reading(before + told, total))?;
-            }
-            let edit = Edit { offset: record.offset, length: record.length };
-            if self.goes(&record, "WARC-Target-URI", "WARC-Date") {
-                volume.goes.push(edit);
-                if record.kind() == "response" {
-                    let key = capture(&record, "WARC-Target-URI", "WARC-Date");
-                    found.payloads.insert(key, (index, record.offset));
-                }
-            } else if record.kind() == "revisit"
-                && self.goes(&record, "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date")
-            {
-                let key = capture(&record, "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date");
-                volume.referrers.push((edit, key));
-            }
-        }
-        match is_empty {
+        (self.progress)(Step::Reading(before, total))?;
+        let looked = match self.look_at_index(&name.path)? {
+            Some(looked) => looked,
+            None => self.look_at_records(&name.path, (before, total))?,
+        };
+        if looked.records == 0 {
             // Whole volumes have at least a warcinfo, whatever was taken out of them.
-            true => {
-                let what = format!("{} is empty", path.display());
-                self.removed.warnings.push(not_looked_through(&what));
-            }
-            false => found.volumes.push(volume),
+            let what = format!("{} is empty", name.path.display());
+            self.removed.warnings.push(not_looked_through(&what));
+            return Ok(());
         }
+        let at = found.volumes.len();
+        let Looked { goes, referrers, payloads, .. } = looked;
+        found.payloads.extend(payloads.into_iter().map(|(key, offset)| (key, (at, offset))));
+        found.volumes.push(FoundIn { name, goes, referrers });
         Ok(())
     }
 
-    /// Whether what these fields name is to go.
-    fn goes(&self, record: &Record, uri: &str, date: &str) -> bool {
+    /// `None` when the volume has no index that can be gone by.
+    fn look_at_index(&mut self, path: &Path) -> Result<Option<Looked>, StoreError> {
+        let error = |e| StoreError::io("read", index_path(path), e);
+        let Some(reader) = IndexReader::open(path).map_err(error)? else { return Ok(None) };
+        let (bytes, mut looked) = (reader.bytes(), Looked::default());
+        for entry in reader {
+            match entry {
+                Ok(entry) => self.look_at(&entry, &mut looked),
+                Err(e) if e.raw_os_error().is_some() => return Err(error(e)),
+                Err(_) => return Ok(None),
+            }
+        }
+        // What would be cut out of a volume by an index that is not its own cannot be brought back.
+        if !index::confirms(path, &looked.samples)? {
+            return Ok(None);
+        }
+        self.removed.read.indexes += bytes;
+        self.removed.read.volumes += looked.samples.iter().map(|entry| entry.length).sum::<u64>();
+        Ok(Some(looked))
+    }
+
+    fn look_at_records(
+        &mut self,
+        path: &Path,
+        (before, total): (u64, u64),
+    ) -> Result<Looked, StoreError> {
+        let (mut looked, mut told) = (Looked::default(), 0);
+        let made = index::make(path, &mut |entry| {
+            if entry.offset >= told + TOLD_EVERY {
+                told = entry.offset;
+                (self.progress)(Step::Reading(before + told, total))?;
+            }
+            self.removed.read.volumes += entry.length;
+            self.look_at(entry, &mut looked);
+            Ok(())
+        });
+        made.map_err(|error| match error {
+            StoreError::Corrupt { path, detail } => {
+                StoreError::Corrupt { path, detail: format!("{detail}; nothing was removed") }
+            }
+            other => other,
+        })?;
+        Ok(looked)
+    }
+
+    fn look_at(&self, entry: &Entry, looked: &mut Looked) {
+        looked.records += 1;
+        let edit = Edit { offset: entry.offset, length: entry.length };
+        if self.goes(&entry.uri, &entry.date) {
+            looked.sample(entry);
+            looked.goes.push(edit);
+            if entry.kind == Kind::Response {
+                looked.payloads.push((capture_key(&entry.uri, &entry.date), entry.offset));
+            }
+        } else if let (Kind::Revisit, Some((uri, date))) = (entry.kind, &entry.refers)
+            && self.goes(uri, date)
+        {
+            looked.sample(entry);
+            looked.referrers.push((edit, capture_key(uri, date)));
+        }
+    }
+
+    /// Whether the record of this target and date is to go.
+    fn goes(&self, uri: &str, date: &str) -> bool {
         match &self.captures {
-            Some(captures) => captures.contains(&capture(record, uri, date)),
-            None => record.field(uri).is_some_and(|uri| self.targets.covers_text(uri)),
+            Some(captures) => captures.contains(&capture_key(uri, date)),
+            None => self.targets.covers_text(uri),
         }
     }
 
@@ -168,6 +221,7 @@ impl Work<'_> {
                     }
                     Ok(Some(bytes))
                 })?;
+                self.removed.read.rewritten += moved.bytes;
                 moves.insert(volume.name.number, moved);
                 files.push(path.clone());
             }
@@ -186,6 +240,7 @@ impl Work<'_> {
             for volume in group {
                 let path = &volume.name.path;
                 let moved = rewrite(path, &journal::beside(path), &volume.goes, |_| Ok(None))?;
+                self.removed.read.rewritten += moved.bytes;
                 moves.insert(volume.name.number, moved);
                 files.push(path.clone());
                 done += 1;
@@ -196,15 +251,19 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Rows and files change together: what was named is put in place after a crash as well.
+    /// Rows and files change together: what was named is put in place after a crash as well. `moves` and `files` are of
+    /// the same volumes, in the order of their numbers.
     pub(super) fn switch(
         &mut self,
         moves: &BTreeMap<u32, Moves>,
         whole: &HashSet<(u32, u64)>,
         files: &[PathBuf],
     ) -> Result<(), StoreError> {
-        let names = self.names(files);
-        journal::sync(&self.collection.volumes())?;
+        let mut names = self.names(files);
+        for (path, moves) in files.iter().zip(moves.values()) {
+            names.extend(self.names(&[write_index(path, moves)?]));
+        }
+        journal::sync_folders(files)?;
         self.frontier.move_records(moves, whole, &names, self.now)?;
         (self.progress)(Step::Named)?;
         journal::put_in_place(self.collection)
@@ -215,6 +274,15 @@ impl Work<'_> {
         let below =
             |path: &PathBuf| path.strip_prefix(self.collection.dir()).unwrap_or(path).to_owned();
         files.iter().map(|path| below(path).to_string_lossy().into_owned()).collect()
+    }
+}
+
+impl Looked {
+    fn sample(&mut self, entry: &Entry) {
+        let met = self.goes.len() + self.referrers.len();
+        if met < SAMPLES_ALL || met.is_power_of_two() {
+            self.samples.push(entry.clone());
+        }
     }
 }
 
@@ -243,6 +311,15 @@ impl Found {
             }
         }
     }
+}
+
+/// The index of the new volume, beside the old one. It may be empty, which is none: the old one must not stay.
+fn write_index(path: &Path, moves: &Moves) -> Result<PathBuf, StoreError> {
+    let index = index_path(path);
+    let bytes = index::rewritten(path, &journal::beside(path), moves)?;
+    let beside = journal::beside(&index);
+    fs::write(&beside, bytes).map_err(|e| StoreError::io("write", &beside, e))?;
+    Ok(index)
 }
 
 fn not_looked_through(what: &str) -> String {
@@ -291,11 +368,6 @@ impl Heirs {
         self.by_payload.insert(key, (field("WARC-Target-URI"), field("WARC-Date")));
         Ok((bytes, true))
     }
-}
-
-fn capture(record: &Record, uri: &str, date: &str) -> u64 {
-    let (uri, date) = (record.field(uri).unwrap_or(""), record.field(date).unwrap_or(""));
-    capture_key(uri, date)
 }
 
 /// A record by its target and date, the very texts of its fields.

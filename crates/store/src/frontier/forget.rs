@@ -84,6 +84,7 @@ impl SqliteFrontier {
         self.transact(now, |work| {
             move_visits(work.sql, moves, whole)?;
             move_mark(work.sql, moves)?;
+            crate::volumes::rewritten(work.sql, moves)?;
             put_meta(work.sql, FILES, &files)
         })
     }

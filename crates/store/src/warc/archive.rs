@@ -20,6 +20,7 @@ use super::{
     disk::{Disk, RealDisk, is_full},
     encode::{self, Packed},
     ids::RecordIds,
+    index::{self, Entry, Identity},
     kept::KeptVolumes,
     ledger::Ledger,
     names::{self, Volumes},
@@ -62,6 +63,20 @@ impl Default for WarcOptions {
     }
 }
 
+/// Gives volumes their numbers, and is told what became of them.
+pub trait Register: Send + Sync {
+    /// The number of a volume that is about to be begun in this folder: no smaller than `at_least`, and never given
+    /// before. `name` says what its file will be called.
+    fn begin(
+        &self,
+        at_least: u32,
+        folder: &Path,
+        name: &dyn Fn(u32) -> String,
+    ) -> Result<u32, StoreError>;
+
+    fn sealed(&self, number: u32, file: &Identity, at: Timestamp) -> Result<(), StoreError>;
+}
+
 pub struct WarcArchive {
     folder: PathBuf,
     options: WarcOptions,
@@ -71,6 +86,7 @@ pub struct WarcArchive {
     ledger: Arc<Mutex<Ledger>>,
     ids: RecordIds,
     kept: KeptVolumes,
+    register: Option<Arc<dyn Register>>,
 }
 
 struct State {
@@ -129,8 +145,16 @@ impl WarcArchive {
             ledger,
             ids: RecordIds::from_system(),
             kept: KeptVolumes::of(folder, next_number)?,
+            register: None,
         };
         Ok((archive, recovery))
+    }
+
+    /// Numbers come from there from now on.
+    #[must_use]
+    pub fn registered(mut self, register: Arc<dyn Register>) -> WarcArchive {
+        self.register = Some(register);
+        self
     }
 
     /// Packs so from the next volume on.
@@ -148,8 +172,9 @@ impl WarcArchive {
         &self,
         press: &Arc<Press>,
         packed: &Packed<'_>,
-        now: Timestamp,
+        entry: &ArchiveEntry<'_>,
     ) -> Result<Placed, StoreError> {
+        let now = entry.exchange.started;
         let mut state = self.state()?;
         if state.volume.is_none() {
             let volume = self.begin_volume(&mut state, now)?;
@@ -175,6 +200,10 @@ impl WarcArchive {
                 let offset = start + packed.response_at as u64;
                 let location = RecordLocation { volume: number, offset, length };
                 self.ledger().appended(location, start);
+                for record in Entry::of_pair(entry, start, packed) {
+                    volume.note(&record);
+                }
+                volume.met(now);
                 let learn = state.begin_lesson();
                 Ok(if learn { Placed::AndLearn(location) } else { Placed::At(location) })
             }
@@ -186,9 +215,9 @@ impl WarcArchive {
         if let Some(next) = state.next_press.take() {
             state.press = next;
         }
-        let number = state.next_number;
+        let number = self.next_number(state)?;
         // Never tried twice, whatever becomes of it: a number stands for one file for ever.
-        state.next_number += 1;
+        state.next_number = number + 1;
         let compression = state.press.compression();
         let name = names::sealed_name(&self.options.prefix, number, compression);
         let path = names::open_path(&self.folder.join(&name));
@@ -200,7 +229,15 @@ impl WarcArchive {
             return Err(state.trouble("sync", &self.folder, e.into()));
         }
         let head = encode::pack_head(&state.press, &self.options, &name, self.ids.make(), now);
-        Ok(Volume::new(number, path, file, &head))
+        let info = Entry::of_info(&state.press, head.len(), now);
+        Ok(Volume::new(number, path, file, &head, &info))
+    }
+
+    fn next_number(&self, state: &State) -> Result<u32, StoreError> {
+        let Some(register) = &self.register else { return Ok(state.next_number) };
+        let (prefix, compression) = (&self.options.prefix, state.press.compression());
+        let name = |number| names::sealed_name(prefix, number, compression);
+        register.begin(state.next_number, &self.folder, &name)
     }
 
     /// Trains a dictionary for the next volume on what is written of this one. Nobody waits for it but the
@@ -217,7 +254,7 @@ impl WarcArchive {
     fn seal_volume(&self, meant: Option<u32>) -> Result<(), StoreError> {
         let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(volume) = self.take_written(meant)? else { return Ok(()) };
-        let path = volume.path();
+        let path = &volume.path().to_owned();
         let result = volume.file.sync().map_err(|e| ("sync", e));
         let result = result.and_then(|()| {
             let renamed = self.disk.rename(path, &names::final_path(path));
@@ -226,7 +263,26 @@ impl WarcArchive {
         let result = result
             .and_then(|()| self.disk.sync_folder(&self.folder).map_err(|e| ("sync folder of", e)));
         // Here a full disk is no exception: after a failed sync nobody knows what the file holds.
-        result.map_err(|(doing, e)| self.locked().poison(doing, path, e))
+        result.map_err(|(doing, e)| self.locked().poison(doing, path, e))?;
+        self.write_down(volume);
+        Ok(())
+    }
+
+    /// What a volume is that was just sealed: in the register, and in an index beside it. Both can be made from the
+    /// volume by who misses them.
+    fn write_down(&self, volume: Volume) {
+        let (number, last) = (volume.number, volume.last());
+        let sealed = names::final_path(volume.path());
+        let (writer, digest) = volume.into_index();
+        let written = Identity::of(&sealed, digest).and_then(|identity| {
+            let index = writer.finish(&identity);
+            let written = index.map_or(Ok(()), |index| index::write_file(&sealed, &index));
+            let registered = self.register.as_ref().map(|to| to.sealed(number, &identity, last));
+            written.and(registered.unwrap_or(Ok(())).map_err(io::Error::other))
+        });
+        if let Err(error) = written {
+            tracing::warn!(volume = %sealed.display(), %error, "its index or row could not be written");
+        }
     }
 
     /// Takes the volume out when all its bytes could be written.
@@ -265,7 +321,7 @@ impl Archive for WarcArchive {
     fn append(&self, entry: &ArchiveEntry<'_>) -> Result<RecordLocation, StoreError> {
         loop {
             let press = self.state()?.press.clone();
-            let place = |packed: Packed<'_>| self.place(&press, &packed, entry.exchange.started);
+            let place = |packed: Packed<'_>| self.place(&press, &packed, entry);
             match encode::pack(&press, entry, place)? {
                 Placed::At(location) => return Ok(location),
                 Placed::AndLearn(location) => {

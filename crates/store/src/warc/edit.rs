@@ -5,13 +5,14 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, BufWriter, Read, Write},
+    io::{self, BufRead, BufReader, BufWriter, Write},
     path::Path,
 };
 
 use model::StoreError;
 
 use super::{
+    hashed::Hashed,
     opened::reader_at,
     reader::{ReadError, Record},
 };
@@ -23,10 +24,12 @@ pub(crate) struct Edit {
     pub(crate) length: u64,
 }
 
-/// Where records went; in the order of the file.
+/// Where records went; in the order of the file. And what the new file is.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Moves {
     steps: Vec<Step>,
+    pub(crate) bytes: u64,
+    pub(crate) digest: [u8; 32],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +94,8 @@ pub(crate) fn rewrite(
     let read = |e| StoreError::io("read", from, e);
     let write = |e| StoreError::io("write", to, e);
     let mut old = BufReader::with_capacity(1 << 20, File::open(from).map_err(read)?);
-    let mut new = BufWriter::with_capacity(1 << 20, File::create(to).map_err(write)?);
+    let new = BufWriter::with_capacity(1 << 20, File::create(to).map_err(write)?);
+    let mut new = Hashed::new(new);
     let (mut moves, mut at) = (Moves::default(), 0);
     for edit in edits {
         copy(&mut old, &mut new, edit.offset.saturating_sub(at)).map_err(write)?;
@@ -103,8 +107,11 @@ pub(crate) fn rewrite(
         moves.push(*edit, bytes.len() as u64);
     }
     copy(&mut old, &mut new, u64::MAX).map_err(write)?;
+    moves.bytes = new.passed();
+    let (new, digest) = new.into_inner();
     let file = new.into_inner().map_err(|e| write(e.into_error()))?;
     file.sync_all().map_err(write)?;
+    moves.digest = digest;
     Ok(moves)
 }
 
@@ -121,8 +128,19 @@ pub(super) fn read_error(path: &Path, error: ReadError) -> StoreError {
     }
 }
 
-fn copy(from: &mut impl Read, to: &mut impl Write, bytes: u64) -> io::Result<u64> {
-    io::copy(&mut from.take(bytes), to)
+fn copy(from: &mut impl BufRead, to: &mut impl Write, mut bytes: u64) -> io::Result<()> {
+    while bytes > 0 {
+        let held = from.fill_buf()?;
+        let part = &held[..held.len().min(usize::try_from(bytes).unwrap_or(usize::MAX))];
+        if part.is_empty() {
+            break;
+        }
+        to.write_all(part)?;
+        let length = part.len();
+        from.consume(length);
+        bytes -= length as u64;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

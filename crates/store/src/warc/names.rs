@@ -17,10 +17,10 @@ use super::{
     reader::{ReadError, Record},
 };
 
-/// A folder of volumes, for reading: also while another process writes it.
+/// Folders of volumes, for reading: also while another process writes them.
 #[derive(Clone, Debug)]
 pub struct Volumes {
-    folder: PathBuf,
+    folders: Vec<PathBuf>,
     unpackers: Unpackers,
 }
 
@@ -34,21 +34,42 @@ pub struct VolumeFileName {
 
 impl Volumes {
     pub fn new(folder: impl Into<PathBuf>) -> Volumes {
-        Volumes { folder: folder.into(), unpackers: Unpackers::default() }
+        Volumes { folders: vec![folder.into()], unpackers: Unpackers::default() }
+    }
+
+    /// Volumes may lie in these, too.
+    #[must_use]
+    pub fn and_in(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Volumes {
+        for folder in folders {
+            if !self.folders.contains(&folder) {
+                self.folders.push(folder);
+            }
+        }
+        self
+    }
+
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    /// Those that are not there: a disk that is not mounted, perhaps.
+    pub fn away(&self) -> impl Iterator<Item = &PathBuf> {
+        self.folders.iter().skip(1).filter(|folder| !folder.is_dir())
     }
 
     /// All volumes in the order they were written; other files are passed over. A folder that is not
     /// there has none.
     pub fn list(&self) -> Result<Vec<VolumeFileName>, StoreError> {
-        let entries = match fs::read_dir(&self.folder) {
-            Ok(entries) => entries,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(e) => return Err(StoreError::io("list", &self.folder, e)),
-        };
         let mut found = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(|e| StoreError::io("list", &self.folder, e))?;
-            found.extend(VolumeFileName::of(entry.path()));
+        for folder in &self.folders {
+            let error = |e| StoreError::io("list", folder, e);
+            let entries = match fs::read_dir(folder) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+                entries => entries.map_err(error)?,
+            };
+            for entry in entries {
+                found.extend(VolumeFileName::of(entry.map_err(error)?.path()));
+            }
         }
         found.sort_by(|a, b| (a.number, a.sealed, &a.path).cmp(&(b.number, b.sealed, &b.path)));
         Ok(found)
@@ -80,7 +101,7 @@ impl Volumes {
 
     /// Tries again when the volume was sealed between looking and opening.
     pub(super) fn open_volume(&self, number: u32) -> Result<(VolumeFileName, File), StoreError> {
-        let mut last = self.folder.clone();
+        let mut last = self.folders[0].clone();
         for _ in 0..3 {
             let Some(volume) = self.find(number)? else { break };
             match File::open(&volume.path) {
@@ -89,7 +110,15 @@ impl Volumes {
                 Err(e) => return Err(StoreError::io("open", volume.path, e)),
             }
         }
-        Err(StoreError::Corrupt { path: last, detail: format!("volume {number} is not there") })
+        let away: Vec<String> = self.away().map(|folder| folder.display().to_string()).collect();
+        let perhaps = match &away[..] {
+            [] => String::new(),
+            away => format!("; it may lie in {}, which cannot be reached", away.join(" or ")),
+        };
+        Err(StoreError::Corrupt {
+            path: last,
+            detail: format!("volume {number} is not there{perhaps}"),
+        })
     }
 }
 

@@ -99,7 +99,7 @@ fn reader(mut file: File, offset: u64, unpacker: Option<Unpacker>) -> io::Result
     Ok(reader.unpack_with(unpacker))
 }
 
-fn unpacker_of(file: &mut File) -> io::Result<Option<Unpacker>> {
+pub(super) fn unpacker_of(file: &mut File) -> io::Result<Option<Unpacker>> {
     let made = read_dictionary(file)
         .and_then(|dictionary| dictionary.map(|bytes| Unpacker::new(&bytes)).transpose());
     match made {

@@ -19,6 +19,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{
     date::parse_date,
     digest::{parse_digest, sha1},
+    hashed::Hashed,
     not_modified::is_old_form,
     reader::{ReadError, Record, WarcReader},
 };
@@ -48,6 +49,8 @@ pub struct Report {
     pub at_home: u64,
     /// Revisits in a form that some readers do not replay ([`crate::forget::rewrite_revisits`]).
     pub old_form: u64,
+    /// SHA-256 of the file, as far as it was read: of all of it, if it is sound.
+    pub digest: [u8; 32],
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +87,8 @@ impl Verifier {
     /// Damage is in the report; only trouble with reading is an error.
     pub fn volume(&mut self, path: &Path) -> Result<Report, StoreError> {
         let file = File::open(path).map_err(|e| StoreError::io("open", path, e))?;
-        let reader = WarcReader::new(BufReader::with_capacity(1 << 20, file));
+        let mut file = Hashed::new(BufReader::with_capacity(1 << 20, file));
+        let reader = WarcReader::new(&mut file);
         let mut report = Report::default();
         let mut concurrent = Concurrent::default();
         for record in reader {
@@ -105,6 +109,7 @@ impl Verifier {
             report.add(0, "there is none");
         }
         concurrent.report(&mut report);
+        report.digest = file.digest();
         Ok(report)
     }
 

@@ -10,7 +10,13 @@ use std::{
     sync::Arc,
 };
 
-use super::disk::{VolumeFile, is_full};
+use model::Timestamp;
+use sha2::{Digest, Sha256};
+
+use super::{
+    disk::{VolumeFile, is_full},
+    index::{Entry, IndexWriter},
+};
 
 /// Written in blocks of about this size: VN's disks drowned in small writes.
 pub(super) const BLOCK_BYTES: usize = 1 << 20;
@@ -30,6 +36,11 @@ pub(super) struct Volume {
     /// The last write found no room: only try again when asked to sync or out of space for waiting.
     full: bool,
     pairs: u64,
+    /// When the newest exchange in it began.
+    last: Timestamp,
+    index: IndexWriter,
+    /// Of the bytes in the file.
+    hash: Sha256,
 }
 
 /// Why bytes could not be written.
@@ -41,16 +52,21 @@ pub(super) enum WriteTrouble {
 }
 
 impl Volume {
-    /// A new volume that begins with `head`.
+    /// A new volume that begins with `head`, of which the last bytes are the record `info`.
     pub(super) fn new(
         number: u32,
         path: PathBuf,
         file: Arc<dyn VolumeFile>,
         head: &[u8],
+        info: &Entry,
     ) -> Volume {
         let mut buffer = Vec::with_capacity(BLOCK_BYTES + BLOCK_BYTES / 4);
         buffer.extend_from_slice(head);
-        Volume { number, path, file, written: 0, synced: 0, buffer, full: false, pairs: 0 }
+        let mut index = IndexWriter::new();
+        index.push(info);
+        let (written, synced, full, pairs, hash) = (0, 0, false, 0, Sha256::new());
+        let last = Timestamp(0);
+        Volume { number, path, file, written, synced, buffer, full, pairs, last, index, hash }
     }
 
     /// Where the next pair will begin.
@@ -81,6 +97,24 @@ impl Volume {
         Ok(start)
     }
 
+    /// Notes a record of a pair that was taken.
+    pub(super) fn note(&mut self, entry: &Entry) {
+        self.index.push(entry);
+    }
+
+    pub(super) fn met(&mut self, at: Timestamp) {
+        self.last = self.last.max(at);
+    }
+
+    pub(super) fn last(&self) -> Timestamp {
+        self.last
+    }
+
+    /// What was noted, and the digest of the file; when all is written.
+    pub(super) fn into_index(self) -> (IndexWriter, [u8; 32]) {
+        (self.index, self.hash.finalize().into())
+    }
+
     /// The last write found no room.
     pub(super) fn is_stuck(&self) -> bool {
         self.full
@@ -99,6 +133,7 @@ impl Volume {
         }
         self.full = false;
         self.written += self.buffer.len() as u64;
+        self.hash.update(&self.buffer);
         self.buffer.clear();
         if self.buffer.capacity() > 4 * BLOCK_BYTES {
             self.buffer = Vec::with_capacity(BLOCK_BYTES + BLOCK_BYTES / 4);

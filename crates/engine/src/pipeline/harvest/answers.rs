@@ -441,7 +441,9 @@ impl Harvest {
         }
         self.hear(notice, delta, share, now);
         if !links.is_empty() {
-            share.links = Some(PageLinks { source: fp, site: delta.site, at: now, links });
+            // As recovery has it: the moment of the visit.
+            let at = report.update.visit.as_ref().map_or(now, |visit| visit.at);
+            share.links = Some(PageLinks { source: fp, site: delta.site, at, links });
         }
         self.workbench.gathered(&delta.key, fp, now);
         if page.terms.requisite

@@ -10,7 +10,7 @@ use crate::{
     forget::tests::{START, append, copy_of, exchange, open_archive},
     frontier::SqliteFrontier,
     thin::tests::{PAGE, build, state},
-    warc::{Verifier, in_old_form, sha1},
+    warc::{Verifier, Volumes, in_old_form, sha1},
 };
 
 #[test]

@@ -3,7 +3,7 @@
 mod crash;
 mod gate;
 mod reading;
-mod sample;
+pub(in crate::warc) mod sample;
 mod writing;
 mod zstd;
 

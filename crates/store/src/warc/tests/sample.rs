@@ -25,17 +25,17 @@ use super::super::{
     recover::Recovery,
 };
 
-pub(super) const NOON: i64 = 1_700_000_000_123;
+pub(in crate::warc) const NOON: i64 = 1_700_000_000_123;
 
 /// An exchange and how it is archived.
 #[derive(Clone)]
-pub(super) struct Sample {
-    pub(super) exchange: Exchange,
-    pub(super) kind: EntryKind,
+pub(in crate::warc) struct Sample {
+    pub(in crate::warc) exchange: Exchange,
+    pub(in crate::warc) kind: EntryKind,
 }
 
 impl Sample {
-    pub(super) fn entry(&self, id: RecordId) -> ArchiveEntry<'_> {
+    pub(in crate::warc) fn entry(&self, id: RecordId) -> ArchiveEntry<'_> {
         ArchiveEntry {
             exchange: &self.exchange,
             record_id: id,
@@ -46,7 +46,7 @@ impl Sample {
     }
 }
 
-pub(super) fn response(path: &str, head: &str, wire_body: impl Into<Bytes>) -> Sample {
+pub(in crate::warc) fn response(path: &str, head: &str, wire_body: impl Into<Bytes>) -> Sample {
     let url = CrawlUrl::parse(&format!("http://site.example{path}")).unwrap();
     let response_head = Bytes::from(format!("{head}\r\n\r\n"));
     let (headers, wire_body) = (Headers::parse(&response_head), wire_body.into());
@@ -74,7 +74,7 @@ pub(super) fn response(path: &str, head: &str, wire_body: impl Into<Bytes>) -> S
     Sample { exchange, kind: EntryKind::Response }
 }
 
-pub(super) fn page(number: u32) -> Sample {
+pub(in crate::warc) fn page(number: u32) -> Sample {
     let body = format!("<html><title>page {number}</title><p>{}</p>", "words ".repeat(20));
     let head =
         format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}", body.len());
@@ -84,14 +84,14 @@ pub(super) fn page(number: u32) -> Sample {
 }
 
 /// The same page an hour later, unchanged.
-pub(super) fn same_again(earlier: &Sample) -> Sample {
+pub(in crate::warc) fn same_again(earlier: &Sample) -> Sample {
     let mut again = earlier.clone();
     again.exchange.started.0 += 3_600_000;
     again.kind = EntryKind::SamePayload(refers_to(earlier));
     again
 }
 
-pub(super) fn not_modified(earlier: &Sample) -> Sample {
+pub(in crate::warc) fn not_modified(earlier: &Sample) -> Sample {
     let path = earlier.exchange.url.path_and_query().to_owned();
     let mut again = response(&path, "HTTP/1.1 304 Not Modified\r\nETag: \"x\"", "");
     again.exchange.started.0 = earlier.exchange.started.0 + 7_200_000;
@@ -108,7 +108,7 @@ fn refers_to(earlier: &Sample) -> RefersTo {
 }
 
 /// One of every kind of record there is.
-pub(super) fn every_kind() -> Vec<Sample> {
+pub(in crate::warc) fn every_kind() -> Vec<Sample> {
     let text = "lorem ipsum dolor sit amet ".repeat(300);
     let packed = gzip(text.as_bytes());
     let length =
@@ -162,11 +162,11 @@ pub(super) fn every_kind() -> Vec<Sample> {
 }
 
 /// A folder for one case of thousands: in memory where the system has such a place.
-pub(super) fn scratch() -> tempfile::TempDir {
+pub(in crate::warc) fn scratch() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(in crate::warc) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut compressor = libdeflater::Compressor::default();
     let mut packed = vec![0; compressor.gzip_compress_bound(bytes.len())];
     let length = compressor.gzip_compress(bytes, &mut packed).unwrap();
@@ -176,7 +176,7 @@ pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// The ways to pack a volume: every promise holds for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(in crate::warc) enum Way {
     Gzip,
     Zstd,
     /// With a dictionary, a small one.
@@ -184,27 +184,31 @@ pub(super) enum Way {
 }
 
 impl Way {
-    pub(super) const ALL: [Way; 3] = [Way::Gzip, Way::Zstd, Way::Dictionary];
+    pub(in crate::warc) const ALL: [Way; 3] = [Way::Gzip, Way::Zstd, Way::Dictionary];
 
-    pub(super) fn options(self) -> WarcOptions {
+    pub(in crate::warc) fn options(self) -> WarcOptions {
         let compression = if self == Way::Gzip { Compression::Gzip } else { Compression::Zstd };
         WarcOptions { compression, ..options() }
     }
 
-    pub(super) fn small_volumes(self, bytes: u64) -> WarcOptions {
+    pub(in crate::warc) fn small_volumes(self, bytes: u64) -> WarcOptions {
         WarcOptions { volume_bytes_max: bytes, ..self.options() }
     }
 
     /// What the first volume is called.
-    pub(super) fn first_volume(self) -> &'static str {
+    pub(in crate::warc) fn first_volume(self) -> &'static str {
         if self == Way::Gzip { "harvest-000001.warc.gz" } else { "harvest-000001.warc.zst" }
     }
 
-    pub(super) fn open(self, folder: &Path, options: WarcOptions) -> (WarcArchive, Recovery) {
+    pub(in crate::warc) fn open(
+        self,
+        folder: &Path,
+        options: WarcOptions,
+    ) -> (WarcArchive, Recovery) {
         self.open_on(TestDisk::sound(), folder, options).unwrap()
     }
 
-    pub(super) fn open_on(
+    pub(in crate::warc) fn open_on(
         self,
         disk: TestDisk,
         folder: &Path,
@@ -219,7 +223,7 @@ impl Way {
 }
 
 /// Of 2 KB: tests cut volumes at every byte.
-pub(super) fn dictionary() -> Dictionary {
+pub(in crate::warc) fn dictionary() -> Dictionary {
     static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
     let bytes = BYTES.get_or_init(|| {
         let text = |number: u32| {
@@ -235,7 +239,7 @@ pub(super) fn dictionary() -> Dictionary {
 }
 
 /// One that ends with the names of these pages.
-pub(super) fn dictionary_of(pages: &[&str]) -> Dictionary {
+pub(in crate::warc) fn dictionary_of(pages: &[&str]) -> Dictionary {
     let (pages, mut bytes) = (pages.iter().map(|url| (*url).to_owned()), dictionary().bytes);
     let pages: Vec<String> = pages.collect();
     let (at, names) = (bytes.len() - pages.concat().len(), pages.concat());
@@ -243,7 +247,7 @@ pub(super) fn dictionary_of(pages: &[&str]) -> Dictionary {
     Dictionary::new(bytes, pages).unwrap()
 }
 
-pub(super) fn options() -> WarcOptions {
+pub(in crate::warc) fn options() -> WarcOptions {
     WarcOptions {
         software: "Harvestman/0.1.0".to_owned(),
         user_agent: "Harvestman/0.1 (+mailto:nobody@site.example)".to_owned(),
@@ -252,13 +256,17 @@ pub(super) fn options() -> WarcOptions {
     }
 }
 
-pub(super) fn open(folder: &Path, options: WarcOptions, mark: Mark) -> (WarcArchive, Recovery) {
+pub(in crate::warc) fn open(
+    folder: &Path,
+    options: WarcOptions,
+    mark: Mark,
+) -> (WarcArchive, Recovery) {
     WarcArchive::open_on(Arc::new(TestDisk::sound()), folder, options, mark).unwrap()
 }
 
 /// What goes wrong at the chosen operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(in crate::warc) enum Fault {
     /// ENOSPC; a write first takes half of its bytes.
     Full,
     /// EIO.
@@ -269,7 +277,7 @@ pub(super) enum Fault {
 
 /// Counts operations and fails one of them. Its syncs do nothing: tests need not wait for a disk.
 #[derive(Clone)]
-pub(super) struct TestDisk {
+pub(in crate::warc) struct TestDisk {
     count: Arc<AtomicU64>,
     fail_at: u64,
     fault: Fault,
@@ -277,15 +285,15 @@ pub(super) struct TestDisk {
 }
 
 impl TestDisk {
-    pub(super) fn sound() -> TestDisk {
+    pub(in crate::warc) fn sound() -> TestDisk {
         TestDisk::failing(u64::MAX, Fault::Broken)
     }
 
-    pub(super) fn failing(fail_at: u64, fault: Fault) -> TestDisk {
+    pub(in crate::warc) fn failing(fail_at: u64, fault: Fault) -> TestDisk {
         TestDisk { count: Arc::default(), fail_at, fault, dead: Arc::default() }
     }
 
-    pub(super) fn has_failed(&self) -> bool {
+    pub(in crate::warc) fn has_failed(&self) -> bool {
         self.count.load(Ordering::SeqCst) >= self.fail_at
     }
 
