@@ -396,6 +396,7 @@ impl Harvest {
             html: _,
             sightings,
         } = report;
+        let visited = update.visit.as_ref().map(|visit| visit.at);
         share.sightings.extend(sightings);
         share.sightings.extend(self.state.trail.walk(&page, &links, again));
         let fp = page.url.fingerprint();
@@ -442,7 +443,7 @@ impl Harvest {
         self.hear(notice, delta, share, now);
         if !links.is_empty() {
             // As recovery has it: the moment of the visit.
-            let at = report.update.visit.as_ref().map_or(now, |visit| visit.at);
+            let at = visited.unwrap_or(now);
             share.links = Some(PageLinks { source: fp, site: delta.site, at, links });
         }
         self.workbench.gathered(&delta.key, fp, now);
