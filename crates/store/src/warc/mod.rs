@@ -28,6 +28,7 @@ pub(crate) mod index;
 mod ledger;
 mod member;
 mod met;
+mod moving;
 mod names;
 mod not_modified;
 mod opened;
@@ -46,7 +47,7 @@ mod verify;
 mod volume;
 mod whole;
 
-pub use archive::{Register, WarcArchive, WarcOptions};
+pub use archive::{Register, Teller, WarcArchive, WarcOptions};
 pub use compression::Compression;
 pub use digest::{digest_text, parse_digest, sha1};
 pub use digest_pair::sha1_pair;
