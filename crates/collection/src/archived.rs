@@ -1,8 +1,6 @@
 //! What was said on the wire, read back from the volumes: bodies decoded, and the payload of a revisit taken
 //! from the record it refers to. A body may have been archived in part, or not at all ([`Kept`]).
 
-use std::path::PathBuf;
-
 use gatherer::{GatherOptions, Gathered, gather};
 use harvester::http::decode_body;
 use model::{CrawlUrl, EntryKind, Exchange, RecordLocation, RefersTo, Stopped, StoreError};
@@ -18,7 +16,6 @@ use crate::Error;
 
 pub struct Archived<'a> {
     census: &'a Census,
-    folder: PathBuf,
     volumes: Volumes,
     /// No body is decoded further: a small one may unpack to a very large one.
     bytes_max: u64,
@@ -30,12 +27,11 @@ impl<'a> Archived<'a> {
         census: &'a Census,
         bytes_max: u64,
     ) -> Result<Archived<'a>, Error> {
-        let folder = collection.volumes();
-        Ok(Archived { census, volumes: collection.archive()?, folder, bytes_max })
+        Ok(Archived { census, volumes: collection.archive()?, bytes_max })
     }
 
     pub fn volume_lengths(&self) -> Result<VolumeLengths, Error> {
-        Ok(VolumeLengths::read(&self.folder)?)
+        Ok(VolumeLengths::read(&self.volumes)?)
     }
 
     /// The exchange with its body decoded.

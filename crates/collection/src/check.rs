@@ -89,7 +89,7 @@ pub fn check(
     progress: &mut dyn FnMut(CheckStep),
 ) -> Result<CheckReport, Error> {
     let takedown_completed = forget::finish(collection, lock, now, &mut |_| Ok(()))?;
-    volumes::follow(collection)?;
+    volumes::follow(collection, &collection.archive()?)?;
     let report = CheckReport { takedown_completed, ..CheckReport::default() };
     let mut frontier = SqliteFrontier::open(&collection.database())?;
     let (old_volumes, suspects) = (Vec::new(), BTreeSet::new());

@@ -168,10 +168,12 @@ impl Export<'_> {
 
 /// Files of pages among those of the collection would be taken for its own, or written over them.
 fn outside(collection: &Collection, out: &Path) -> Result<(), Error> {
-    let own = [collection.volumes(), collection.links(), collection.directory()];
+    let volumes = collection.archive()?;
+    let (links, directory) = (collection.links(), collection.directory());
+    let mut own = volumes.folders().iter().chain([&links, &directory]);
     let out_real = real(out);
-    let inside = out_real == real(collection.dir())
-        || own.iter().any(|folder| out_real.starts_with(real(folder)));
+    let inside =
+        out_real == real(collection.dir()) || own.any(|folder| out_real.starts_with(real(folder)));
     match inside {
         false => Ok(()),
         true => Err(Error::InsideCollection { folder: out.to_owned() }),

@@ -189,6 +189,8 @@ pub struct Reject {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Store {
     pub volume_bytes_max: u64,
+    /// As they are written; relative ones begin at the folder of the collection.
+    pub volume_folders: Vec<String>,
     pub compression: Compression,
     pub content_bytes_max: Option<u64>,
     /// A rule for old versions, as it is written.
@@ -413,6 +415,7 @@ impl Values {
     pub fn store(&mut self) -> Store {
         Store {
             volume_bytes_max: self.size("store.volume_bytes_max"),
+            volume_folders: self.list("store.volume_folders"),
             compression: match self.text("store.compression").as_str() {
                 "zstd" => Compression::Zstd,
                 _ => Compression::Gzip,

@@ -441,6 +441,9 @@ pub static KEYS: &[Key] = &[
     Key::new("store.volume_bytes_max", Kind::Size { min: 1_000_000 }, "\"1GB\"")
         .doc("A volume is sealed at this size and the next one is started.")
         .example("\"100MB\""),
+    Key::new("store.volume_folders", list(check::any), "[\"volumes\"]")
+        .doc("Folders for volumes; the first that can be written to is used. When it is full or fails, the crawl goes on in the next.")
+        .example("[\"/disk1/crawl\", \"/disk2/crawl\"]"),
     Key::new("store.compression", Kind::OneOf(COMPRESSIONS), "\"gzip\"")
         .doc("Compression of new volumes: gzip, which every tool reads, or zstd, which is a third smaller.")
         .example("\"zstd\""),

@@ -1,12 +1,15 @@
 //! An opened collection at the start of a crawl: locked, recovered, seeded.
 
 use std::{
-    mem,
+    fs, mem, path,
     sync::{Arc, Mutex},
 };
 
 use harvester::http::Guard;
-use model::{Archive, Clock, CrawlUrl, Frontier, Page, Refusal, Settlement, Sighting, Timestamp};
+use model::{
+    Archive, Clock, CrawlUrl, Frontier, Mark, Page, Refusal, Settlement, Sighting, StoreError,
+    Timestamp,
+};
 use seeder::Block;
 use store::{
     collection::{Collection, CrawlLock},
@@ -111,13 +114,8 @@ impl House {
         }
         let marks = frontier.marks()?;
         let links = LinkWriter::open(&collection.links(), marks.links)?;
-        let (archive, recovery) = WarcArchive::open(
-            &collection.volumes(),
-            setup.warc.clone(),
-            marks.archive.unwrap_or_default(),
-        )?;
-        volumes::follow(&collection)?;
-        let archive = archive.registered(Arc::new(Registrar::open(&collection)?));
+        let (archive, recovery) =
+            open_archive(crawl, setup, &collection, marks.archive.unwrap_or_default())?;
         let archive: Arc<dyn Archive> = Arc::new(archive);
         let course = steering.set(&frontier.spiders()?)?;
         // Before everything is made due: it may have to be read whole.
@@ -348,6 +346,41 @@ fn rules_of(flags: &FlagValues) -> Flags {
     };
     let rules = flags.iter().filter(|(name, values)| is_rule(name) && !values.is_empty());
     rules.map(|(name, values)| ((*name).to_owned(), values.clone())).collect()
+}
+
+/// In the folders that volumes may be written to, with the register of the collection.
+fn open_archive(
+    crawl: &Crawl,
+    setup: &Setup,
+    collection: &Collection,
+    mark: Mark,
+) -> Result<(WarcArchive, Recovery), Failure> {
+    let own = collection.volumes();
+    let mut folders = Vec::new();
+    for text in &crawl.config.store.volume_folders {
+        let folder = collection.dir().join(text);
+        let is_own = folder == own;
+        let absolute = || path::absolute(&folder).map_err(|e| StoreError::io("find", &folder, e));
+        folders.push(if is_own { folder } else { absolute()? });
+    }
+    if folders.is_empty() || folders.contains(&own) {
+        fs::create_dir_all(&own).map_err(|e| StoreError::io("create", &own, e))?;
+    }
+    if folders.is_empty() {
+        folders.push(own);
+    }
+    let volumes = collection.archive()?.and_in(folders.clone());
+    for folder in volumes.away() {
+        crawl.say(&format!(
+            "the folder of volumes {} cannot be reached; is its disk mounted?",
+            folder.display()
+        ));
+    }
+    let (archive, recovery) = WarcArchive::open_in(&volumes, folders, setup.warc.clone(), mark)?;
+    volumes::follow(collection, &volumes)?;
+    let observer = crawl.observer.clone();
+    let archive = archive.registered(Arc::new(Registrar::open(collection)?));
+    Ok((archive.telling(Box::new(move |line| observer.notice(line))), recovery))
 }
 
 /// What an earlier process was reading when it ended is counted against it; and the file for what is read now.

@@ -106,7 +106,9 @@ pub fn rebuild(
 ) -> Result<Rebuilt, Failure> {
     let clock = RealClock::new();
     let began = clock.micros();
-    let work = Workshop::of(folder);
+    let config = Config::load(folder, flags.clone())?;
+    let folders = config.store.volume_folders.iter().map(|text| folder.join(text));
+    let work = Workshop::of(folder).with_volumes_in(folders);
     let (volumes, bytes) = work.volumes()?;
     if volumes.is_empty() {
         return Err(Failure::usage(

@@ -120,7 +120,9 @@ fn build(collection: &Collection, bytes: u64, volumes: u64) -> Result<usize, Tro
         let (group, within) = (n / together, n % together);
         let sites = AT_ONCE.min((pages - group * together) / PAGES);
         let (site, page) = (group * AT_ONCE + within % sites, within / sites);
-        let url = format!("https://site-{site}.example/section-{}/article-{n}.html", page % 7);
+        // As long as titles in URLs are, and no more alike.
+        let title = (n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let url = format!("https://site-{site}.example/section-{}/{title:016x}.html", page % 7);
         let exchange = exchange(CrawlUrl::parse(&url)?, n, &noise);
         let (record_id, payload_digest) = (archive.record_id(), sha1(&[&exchange.entity]));
         let kind = EntryKind::Response;

@@ -30,6 +30,7 @@ pub(crate) use journal::{Journal, has_files, put_in_place};
 pub use revisits::{Rewritten, rewrite_revisits};
 pub use targets::{Target, Targets};
 pub(crate) use volumes::capture_key;
+use volumes::not_looked_through;
 
 use std::{collections::HashSet, path::Path};
 
@@ -210,12 +211,17 @@ impl<'a> Work<'a> {
         let volumes = collection.archive()?;
         if volumes.list()?.iter().any(|volume| !volume.sealed) {
             let (options, mark) = (WarcOptions::default(), marks.archive.unwrap_or_default());
-            let (_, recovery) = WarcArchive::open(&collection.volumes(), options, mark)?;
+            let own = vec![collection.volumes()];
+            let (_, recovery) = WarcArchive::open_in(&volumes, own, options, mark)?;
             removed.warnings.extend(recovery.warnings);
         }
-        follow(collection)?;
+        follow(collection, &volumes)?;
         if marks.links.is_some() {
             drop(LinkWriter::open(&collection.links(), marks.links)?);
+        }
+        for folder in volumes.away() {
+            let what = format!("the folder of volumes {} cannot be reached", folder.display());
+            removed.warnings.push(not_looked_through(&what));
         }
         for folder in volumes.folders() {
             removed.warnings.extend(saved_tails(folder));

@@ -29,6 +29,7 @@ const ASIDE: &str = "before-rebuild";
 /// Where a rebuild works.
 pub struct Workshop {
     dir: PathBuf,
+    volumes: Volumes,
     folder: PathBuf,
 }
 
@@ -41,7 +42,15 @@ struct Seen {
 
 impl Workshop {
     pub fn of(dir: &Path) -> Workshop {
-        Workshop { dir: dir.to_owned(), folder: dir.join("rebuild") }
+        let volumes = Volumes::new(dir.join("volumes"));
+        Workshop { dir: dir.to_owned(), volumes, folder: dir.join("rebuild") }
+    }
+
+    /// Volumes lie in these folders, too.
+    #[must_use]
+    pub fn with_volumes_in(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Workshop {
+        self.volumes = self.volumes.and_in(folders);
+        self
     }
 
     /// A rebuild has begun and was not finished.
@@ -66,7 +75,7 @@ impl Workshop {
 
     /// The volumes to read, and how many bytes they have.
     pub fn volumes(&self) -> Result<(Vec<VolumeFileName>, u64), StoreError> {
-        let volumes = Volumes::new(self.dir.join("volumes")).list()?;
+        let volumes = self.volumes.list()?;
         let mut bytes = 0;
         for volume in &volumes {
             bytes += look(&volume.path)?.bytes;
@@ -170,7 +179,7 @@ impl Workshop {
     }
 
     fn look_at_all(&self) -> Result<BTreeMap<u32, Seen>, StoreError> {
-        let volumes = Volumes::new(self.dir.join("volumes")).list()?;
+        let volumes = self.volumes.list()?;
         let sealed = volumes.iter().filter(|volume| volume.sealed);
         sealed.map(|volume| Ok((volume.number, look(&volume.path)?))).collect()
     }

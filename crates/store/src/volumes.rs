@@ -21,7 +21,7 @@ use crate::{
     collection::Collection,
     database::{open_writer, store_error},
     frontier::SqliteFrontier,
-    warc::{Identity, Moves, Register, VolumeFileName, sealed_identity},
+    warc::{Identity, Moves, Register, VolumeFileName, Volumes, sealed_identity},
 };
 
 /// What is known of a volume that was begun.
@@ -88,18 +88,26 @@ impl Register for Registrar {
         })
     }
 
+    fn moved(&self, number: u32, folder: &Path) -> Result<(), StoreError> {
+        let folder = stored_folder(folder, &self.own);
+        self.write(|sql| {
+            sql.execute("UPDATE volumes SET folder = ?2 WHERE number = ?1", params![number, folder])
+                .map(drop)
+        })
+    }
+
     fn sealed(&self, number: u32, file: &Identity, at: Timestamp) -> Result<(), StoreError> {
         self.write(|sql| seal(sql, number, file.bytes, Some(&file.digest), Some(at)))
     }
 }
 
 /// The rows follow what lies in the folders. Who calls holds the lock, and no volume is open.
-pub fn follow(collection: &Collection) -> Result<(), StoreError> {
+pub fn follow(collection: &Collection, volumes: &Volumes) -> Result<(), StoreError> {
     let frontier = SqliteFrontier::open(&collection.database())?;
     let mut rows: BTreeMap<u32, VolumeRow> =
         frontier.volume_rows(collection)?.into_iter().map(|row| (row.number, row)).collect();
     let registrar = Registrar::open(collection)?;
-    for volume in collection.archive()?.list()? {
+    for volume in volumes.list()? {
         follow_file(&registrar, &volume, rows.remove(&volume.number))?;
     }
     let left_open = rows.values().filter(|row| row.state == VolumeState::Open);

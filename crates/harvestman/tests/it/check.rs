@@ -113,3 +113,24 @@ fn a_volume_that_was_changed_or_deleted_is_named_and_its_number_is_not_used_agai
     world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
     assert!(volume(3).exists() && !volume(2).exists());
 }
+
+#[test]
+fn a_collection_without_register_and_indexes_is_read_upgraded_and_taken_down_from() {
+    let world = crawled();
+    // As the version before has left it.
+    let index = world.folder.join("volumes/harvest-000001.warc.gz.idx");
+    fs::remove_file(&index).unwrap();
+    let sql = rusqlite::Connection::open(world.folder.join("crawl.db")).unwrap();
+    sql.execute_batch("DROP TABLE volumes; PRAGMA user_version = 4").unwrap();
+    drop(sql);
+    world.run(&["show", HOME]).exits(0);
+    check(&world, &[], 0, "sound");
+    let count = "SELECT count(*) FROM volumes WHERE state = 1 AND bytes > 0";
+    assert_eq!(world.number(&format!("{count} AND digest IS NULL")), 1);
+    check(&world, &["--repair"], 0, "made the index of 1 volume");
+    assert_eq!(world.number(&format!("{count} AND digest IS NOT NULL")), 1);
+    fs::remove_file(&index).unwrap();
+    world.run(&["forget", HOME]).exits(0);
+    assert!(index.exists());
+    check(&world, &[], 0, "sound");
+}

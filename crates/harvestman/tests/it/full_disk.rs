@@ -60,6 +60,22 @@ impl Drop for SmallDisk {
     }
 }
 
+/// A collection whose volumes go to the small disk first, and then to its own folder.
+fn two_folders(world: &World, disk: &SmallDisk) -> PathBuf {
+    let first = disk.0.join("crawl");
+    fs::create_dir_all(&first).unwrap();
+    fs::create_dir_all(&world.folder).unwrap();
+    let folders = format!("[store]\nvolume_folders = [{first:?}, \"volumes\"]\n");
+    fs::write(world.folder.join("harvest.toml"), folders).unwrap();
+    first
+}
+
+fn volumes_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().flatten();
+    let names = entries.map(|entry| entry.file_name().into_string().unwrap());
+    names.filter(|name| !name.ends_with(".idx")).collect()
+}
+
 /// About 150 pages of 10 kB that do not compress to nothing.
 fn world() -> World {
     let page = PageOptions { bytes_mean: 20_000.0, ..PageOptions::default() };
@@ -121,4 +137,38 @@ fn a_crawl_stopped_or_killed_on_a_full_disk_keeps_what_was_there() {
         world.run(&ARGS).exits(0);
         audit::every_page_is_there_once(&world);
     }
+}
+
+#[test]
+fn when_a_folder_of_volumes_is_full_the_crawl_goes_on_in_the_next() {
+    let world = world();
+    let Some(disk) = SmallDisk::mount(&world.temp.path().join("small"), "600k") else { return };
+    let first = two_folders(&world, &disk);
+    let done = world.run(&ARGS);
+    done.exits(0).says(&["no space left at ", "this volume and the next are written to "]);
+    assert_eq!(done.err.matches("no space left").count(), 1, "{done}");
+    assert_eq!(volumes_in(&first), [] as [String; 0]);
+    assert_eq!(volumes_in(&world.folder.join("volumes")), ["harvest-000001.warc.gz"]);
+    audit::every_page_is_there_once(&world);
+    world.run(&["check"]).exits(0);
+    // With room again the first is used again, and both are read.
+    drop(disk);
+    let Some(disk) = SmallDisk::mount(&world.temp.path().join("small"), "16m") else { return };
+    fs::create_dir_all(&first).unwrap();
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
+    assert_eq!(volumes_in(&first), ["harvest-000002.warc.gz"]);
+    world.run(&["check"]).exits(0);
+    let listed = world.run(&["pages", "--json"]).exits(0).json();
+    let urls = listed["rows"].as_array().unwrap().iter().map(|row| row["url"].as_str().unwrap());
+    let [one, two] = urls.filter(|url| *url != ARGS[1]).collect::<Vec<_>>()[..2] else { panic!() };
+    let forgotten = world.run(&["forget", one, "--json"]).exits(0).json();
+    assert_eq!(forgotten["volumes"], 2, "{forgotten}");
+    world.run(&["check"]).exits(0);
+    // And when it is away, it is named.
+    drop(disk);
+    let checked = world.run(&["check"]);
+    let name = first.display().to_string();
+    assert!(checked.exits(3).out.contains(&format!("{name}: this folder of volumes")), "{checked}");
+    world.run(&["forget", two, "--dry-run"]).says(&["cannot be reached"]);
+    world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0).says(&[&name, "cannot be reached"]);
 }

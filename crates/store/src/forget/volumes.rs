@@ -322,7 +322,7 @@ fn write_index(path: &Path, moves: &Moves) -> Result<PathBuf, StoreError> {
     Ok(index)
 }
 
-fn not_looked_through(what: &str) -> String {
+pub(super) fn not_looked_through(what: &str) -> String {
     format!(
         "{what} and could not be looked through: harvestman check says what is lost; should it come back, \
          give the same command again"

@@ -41,7 +41,7 @@ fn a_sealed_volume_is_written_down_with_its_size_and_digest() {
     );
     assert_eq!(row.bytes, Some(fs::metadata(&path).unwrap().len()));
     assert_eq!(row.digest, Some(verify_volume(&path).unwrap().digest));
-    follow(&collection).unwrap();
+    follow(&collection, &collection.archive().unwrap()).unwrap();
     assert_eq!(&rows(&collection)[..], std::slice::from_ref(row));
 }
 
@@ -54,7 +54,7 @@ fn a_number_whose_file_was_deleted_is_not_used_again() {
     for name in ["harvest-000002.warc.gz", "harvest-000002.warc.gz.idx"] {
         fs::remove_file(collection.volumes().join(name)).unwrap();
     }
-    follow(&collection).unwrap();
+    follow(&collection, &collection.archive().unwrap()).unwrap();
     one_volume(&collection);
     let names: Vec<String> = rows(&collection).into_iter().map(|row| row.name).collect();
     assert_eq!(names[2], "harvest-000003.warc.gz");
@@ -71,7 +71,7 @@ fn a_collection_without_rows_gets_them_from_its_folder() {
     let sql = open_writer(&collection.database()).unwrap();
     sql.execute_batch("DELETE FROM volumes").unwrap();
     fs::remove_file(collection.volumes().join("harvest-000002.warc.gz.idx")).unwrap();
-    follow(&collection).unwrap();
+    follow(&collection, &collection.archive().unwrap()).unwrap();
     let after = rows(&collection);
     assert_eq!(after[0], before[0]);
     // Without an index nobody has read it.
@@ -88,7 +88,7 @@ fn a_number_for_which_nothing_was_written_is_no_volume_and_not_given_again() {
     let registrar = Registrar::open(&collection).unwrap();
     let name = |number| format!("harvest-{number:06}.warc.gz");
     assert_eq!(registrar.begin(1, &collection.volumes(), &name).unwrap(), 1);
-    follow(&collection).unwrap();
+    follow(&collection, &collection.archive().unwrap()).unwrap();
     assert_eq!(rows(&collection)[0].state, VolumeState::Empty);
     one_volume(&collection);
     assert_eq!(rows(&collection)[1].name, name(2));

@@ -17,7 +17,7 @@ use model::{Archive, ArchiveEntry, Mark, RecordId, RecordLocation, StoreError, T
 
 use super::{
     compression::Compression,
-    disk::{Disk, RealDisk, is_full},
+    disk::{Disk, RealDisk, VolumeFile, is_full},
     encode::{self, Packed},
     ids::RecordIds,
     index::{self, Entry, Identity},
@@ -74,24 +74,34 @@ pub trait Register: Send + Sync {
         name: &dyn Fn(u32) -> String,
     ) -> Result<u32, StoreError>;
 
+    /// It goes on in another folder.
+    fn moved(&self, number: u32, folder: &Path) -> Result<(), StoreError>;
+
     fn sealed(&self, number: u32, file: &Identity, at: Timestamp) -> Result<(), StoreError>;
 }
 
 pub struct WarcArchive {
-    folder: PathBuf,
+    /// Where volumes are written: the first that can be is used.
+    pub(super) folders: Vec<PathBuf>,
     options: WarcOptions,
-    disk: Arc<dyn Disk>,
+    pub(super) disk: Arc<dyn Disk>,
     syncing: Mutex<()>,
     state: Mutex<State>,
     ledger: Arc<Mutex<Ledger>>,
     ids: RecordIds,
     kept: KeptVolumes,
-    register: Option<Arc<dyn Register>>,
+    pub(super) register: Option<Arc<dyn Register>>,
+    pub(super) teller: Option<Teller>,
 }
 
-struct State {
+/// Shown to people while the crawl runs.
+pub type Teller = Box<dyn Fn(&str) + Send + Sync>;
+
+pub(super) struct State {
     /// Begun by the first append that needs it, so that no run leaves an empty volume behind.
-    volume: Option<Volume>,
+    pub(super) volume: Option<Volume>,
+    /// The folder in use, of those that volumes are written to.
+    pub(super) folder: usize,
     next_number: u32,
     /// How the records of the volume are packed, or of the next one while there is none.
     press: Arc<Press>,
@@ -124,6 +134,18 @@ impl WarcArchive {
         WarcArchive::open_on(Arc::new(RealDisk), folder, options, mark)
     }
 
+    /// The same with several folders: new volumes are written to the first of `folders` that can be written, and
+    /// those of `volumes` are looked through for what a crash left. Folders are not made: one that is missing may be
+    /// a disk that is not mounted.
+    pub fn open_in(
+        volumes: &Volumes,
+        folders: Vec<PathBuf>,
+        options: WarcOptions,
+        mark: Mark,
+    ) -> Result<(WarcArchive, Recovery), StoreError> {
+        WarcArchive::open_on_all(Arc::new(RealDisk), volumes, folders, options, mark)
+    }
+
     pub(super) fn open_on(
         disk: Arc<dyn Disk>,
         folder: &Path,
@@ -131,21 +153,38 @@ impl WarcArchive {
         mark: Mark,
     ) -> Result<(WarcArchive, Recovery), StoreError> {
         fs::create_dir_all(folder).map_err(|e| StoreError::io("create", folder, e))?;
+        let volumes = Volumes::new(folder);
+        WarcArchive::open_on_all(disk, &volumes, vec![folder.to_owned()], options, mark)
+    }
+
+    pub(super) fn open_on_all(
+        disk: Arc<dyn Disk>,
+        volumes: &Volumes,
+        folders: Vec<PathBuf>,
+        options: WarcOptions,
+        mark: Mark,
+    ) -> Result<(WarcArchive, Recovery), StoreError> {
+        let first = folders.iter().position(|folder| folder.is_dir());
         let ledger = Arc::new(Mutex::new(Ledger::resume(&mark)));
-        let (recovery, next_number) = recover::recover(&*disk, folder, &mark, ledger.clone())?;
-        let press = first_press(folder, options.compression)?;
+        let (recovery, next_number) = recover::recover(&*disk, volumes, &mark, ledger.clone())?;
+        let press = first_press(volumes, options.compression)?;
         let (volume, next_press, poisoned) = (None, None, None);
-        let state = State { volume, next_number, press, next_press, learned_from: 0, poisoned };
+        let folder = first.unwrap_or(0);
+        let learned_from = 0;
+        let state =
+            State { volume, folder, next_number, press, next_press, learned_from, poisoned };
+        let kept = KeptVolumes::of(volumes.clone().and_in(folders.clone()), next_number)?;
         let archive = WarcArchive {
-            folder: folder.to_owned(),
+            folders,
             options,
             disk,
             syncing: Mutex::new(()),
             state: Mutex::new(state),
             ledger,
             ids: RecordIds::from_system(),
-            kept: KeptVolumes::of(folder, next_number)?,
+            kept,
             register: None,
+            teller: None,
         };
         Ok((archive, recovery))
     }
@@ -154,6 +193,13 @@ impl WarcArchive {
     #[must_use]
     pub fn registered(mut self, register: Arc<dyn Register>) -> WarcArchive {
         self.register = Some(register);
+        self
+    }
+
+    /// Says to `teller` what people should know while it runs.
+    #[must_use]
+    pub fn telling(mut self, teller: Teller) -> WarcArchive {
+        self.teller = Some(teller);
         self
     }
 
@@ -207,6 +253,7 @@ impl WarcArchive {
                 let learn = state.begin_lesson();
                 Ok(if learn { Placed::AndLearn(location) } else { Placed::At(location) })
             }
+            Err(trouble) if self.move_on(&mut state, &trouble.to_string()) => Ok(Placed::PackAnew),
             Err(trouble) => Err(state.trouble("write", &path, trouble)),
         }
     }
@@ -220,30 +267,59 @@ impl WarcArchive {
         state.next_number = number + 1;
         let compression = state.press.compression();
         let name = names::sealed_name(&self.options.prefix, number, compression);
-        let path = names::open_path(&self.folder.join(&name));
-        let created = self.disk.create(&path);
-        let file = created.map_err(|e| state.trouble("create", &path, e.into()))?;
-        if let Err(e) = self.disk.sync_folder(&self.folder) {
-            // Empty, and recovery would remove it: not being able to do so now harms nobody.
-            let _ = self.disk.remove(&path);
-            return Err(state.trouble("sync", &self.folder, e.into()));
-        }
+        let (path, file) = self.create_file(state, number, &name)?;
         let head = encode::pack_head(&state.press, &self.options, &name, self.ids.make(), now);
         let info = Entry::of_info(&state.press, head.len(), now);
         Ok(Volume::new(number, path, file, &head, &info))
+    }
+
+    /// In the first folder that takes it.
+    fn create_file(
+        &self,
+        state: &mut State,
+        number: u32,
+        name: &str,
+    ) -> Result<(PathBuf, Arc<dyn VolumeFile>), StoreError> {
+        loop {
+            let folder = self.folders[state.folder].clone();
+            let path = names::open_path(&folder.join(name));
+            let (doing, error) = match self.disk.create(&path) {
+                Ok(file) => match self.disk.sync_folder(&folder) {
+                    Ok(()) => return Ok((path, file)),
+                    Err(e) => {
+                        // Empty, and recovery would remove it: not being able to do so now harms nobody.
+                        let _ = self.disk.remove(&path);
+                        ("sync", e)
+                    }
+                },
+                Err(e) => ("create", e),
+            };
+            let Some(next) = self.next_folder(state) else {
+                let about = if doing == "sync" { &folder } else { &path };
+                return Err(state.trouble(doing, about, error.into()));
+            };
+            if let Some(register) = &self.register {
+                register.moved(number, &next)?;
+            }
+            self.tell(&format!(
+                "no volume can be begun in {} ({error}): the next are written to {}",
+                folder.display(),
+                next.display()
+            ));
+        }
     }
 
     fn next_number(&self, state: &State) -> Result<u32, StoreError> {
         let Some(register) = &self.register else { return Ok(state.next_number) };
         let (prefix, compression) = (&self.options.prefix, state.press.compression());
         let name = |number| names::sealed_name(prefix, number, compression);
-        register.begin(state.next_number, &self.folder, &name)
+        register.begin(state.next_number, &self.folders[state.folder], &name)
     }
 
     /// Trains a dictionary for the next volume on what is written of this one. Nobody waits for it but the
     /// thread that does it, and if nothing comes of it there is no dictionary.
     fn learn(&self, number: u32) {
-        let volume = Volumes::new(&self.folder).find(number).ok().flatten();
+        let volume = Volumes::in_all(&self.folders).find(number).ok().flatten();
         if let Some(dictionary) = volume.and_then(|volume| train(&volume)) {
             self.locked().next_press = Some(Arc::new(Press::Zstd(Some(dictionary))));
         }
@@ -260,8 +336,9 @@ impl WarcArchive {
             let renamed = self.disk.rename(path, &names::final_path(path));
             renamed.map_err(|e| ("rename", e))
         });
-        let result = result
-            .and_then(|()| self.disk.sync_folder(&self.folder).map_err(|e| ("sync folder of", e)));
+        let result = result.and_then(|()| {
+            self.disk.sync_folder(folder_of(path)).map_err(|e| ("sync folder of", e))
+        });
         // Here a full disk is no exception: after a failed sync nobody knows what the file holds.
         result.map_err(|(doing, e)| self.locked().poison(doing, path, e))?;
         self.write_down(volume);
@@ -288,15 +365,12 @@ impl WarcArchive {
     /// Takes the volume out when all its bytes could be written.
     fn take_written(&self, meant: Option<u32>) -> Result<Option<Volume>, StoreError> {
         let mut state = self.state()?;
-        let Some(volume) = state.volume.as_mut() else { return Ok(None) };
+        let Some(volume) = state.volume.as_ref() else { return Ok(None) };
         if meant.is_some_and(|number| number != volume.number) {
             return Ok(None);
         }
-        let path = volume.path().to_owned();
-        match volume.flush() {
-            Ok(()) => Ok(state.volume.take()),
-            Err(trouble) => Err(state.trouble("write", &path, trouble)),
-        }
+        self.flush_volume(&mut state)?;
+        Ok(state.volume.take())
     }
 
     /// The state of an archive that may still be written.
@@ -337,30 +411,38 @@ impl Archive for WarcArchive {
     fn flush(&self) -> Result<(), StoreError> {
         let mut state = self.state()?;
         // While the disk is full, `sync` is the one that tries again.
-        let Some(volume) = state.volume.as_mut().filter(|volume| !volume.is_stuck()) else {
-            return Ok(());
-        };
-        let path = volume.path().to_owned();
-        volume.flush().map_err(|trouble| state.trouble("write", &path, trouble))
+        match &state.volume {
+            Some(volume) if !volume.is_stuck() => self.flush_volume(&mut state),
+            _ => Ok(()),
+        }
     }
 
     fn sync(&self) -> Result<(), StoreError> {
         let _syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = self.state()?;
-        let Some(volume) = state.volume.as_mut() else { return Ok(()) };
-        let (number, path, file) = (volume.number, volume.path().to_owned(), volume.file.clone());
-        if let Err(trouble) = volume.flush() {
-            return Err(state.trouble("write", &path, trouble));
+        loop {
+            let mut state = self.state()?;
+            self.flush_volume(&mut state)?;
+            let Some(volume) = state.volume.as_ref() else { return Ok(()) };
+            let (number, path, file) =
+                (volume.number, volume.path().to_owned(), volume.file.clone());
+            let Some(length) = volume.unsynced() else { return Ok(()) };
+            drop(state);
+            let synced = file.sync();
+            let mut state = self.locked();
+            let volume = state.volume.as_mut().filter(|volume| volume.number == number);
+            let has_moved = volume.as_ref().is_some_and(|volume| volume.path() != path);
+            match synced {
+                // What was synced is a file that was left meanwhile.
+                _ if has_moved => {}
+                Ok(()) => {
+                    volume.into_iter().for_each(|volume| volume.synced_to(length));
+                    return Ok(());
+                }
+                // Nobody knows what the file holds: what is read of it is compared with what was written.
+                Err(e) if self.move_on(&mut state, &format!("cannot sync ({e})")) => {}
+                Err(e) => return Err(state.poison("sync", &path, e)),
+            }
         }
-        let Some(length) = volume.unsynced() else { return Ok(()) };
-        drop(state);
-        let synced = file.sync();
-        let mut state = self.locked();
-        synced.map_err(|e| state.poison("sync", &path, e))?;
-        if let Some(volume) = state.volume.as_mut().filter(|volume| volume.number == number) {
-            volume.synced_to(length);
-        }
-        Ok(())
     }
 
     fn settled(&self, location: RecordLocation) {
@@ -413,7 +495,12 @@ impl State {
     }
 
     /// A full disk passes; anything else ends all writing.
-    fn trouble(&mut self, doing: &'static str, path: &Path, trouble: WriteTrouble) -> StoreError {
+    pub(super) fn trouble(
+        &mut self,
+        doing: &'static str,
+        path: &Path,
+        trouble: WriteTrouble,
+    ) -> StoreError {
         match trouble {
             WriteTrouble::Full => StoreError::DiskFull { path: path.to_owned() },
             WriteTrouble::Failed(e) => self.poison(doing, path, e),
@@ -434,14 +521,14 @@ impl From<io::Error> for WriteTrouble {
 }
 
 /// With the dictionary of the last volumes, or one trained on them: at the start nobody waits yet.
-fn first_press(folder: &Path, compression: Compression) -> Result<Arc<Press>, StoreError> {
+fn first_press(volumes: &Volumes, compression: Compression) -> Result<Arc<Press>, StoreError> {
     /// A short run may have left one that is too small to learn from.
     const LOOKED_AT: usize = 3;
     let none = Arc::new(Press::new(compression));
     if compression == Compression::Gzip {
         return Ok(none);
     }
-    let volumes = Volumes::new(folder).list()?;
+    let volumes = volumes.list()?;
     let pressed = volumes.iter().rev().take(LOOKED_AT).find_map(|volume| {
         let press = Press::of(volume).ok()?;
         // Where nobody knows which pages are in a dictionary, it must not spread.
@@ -451,6 +538,10 @@ fn first_press(folder: &Path, compression: Compression) -> Result<Arc<Press>, St
         Some(Arc::new(Press::Zstd(Some(train(volume)?))))
     });
     Ok(pressed.unwrap_or(none))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(path)
 }
 
 fn too_large() -> io::Error {

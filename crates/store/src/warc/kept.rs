@@ -1,10 +1,10 @@
-//! Which records the folder of volumes can have, by the lengths of its files: a volume that is missing, or shorter
+//! Which records the folders of volumes can have, by the lengths of their files: a volume that is missing, or shorter
 //! than its records reach, is seen without reading any of them.
 
 use std::{
     collections::{HashMap, HashSet},
-    fs,
-    path::{Path, PathBuf},
+    fs, io,
+    path::PathBuf,
     sync::{PoisonError, RwLock},
     time::SystemTime,
 };
@@ -14,14 +14,14 @@ use model::{RecordLocation, StoreError};
 use super::names::Volumes;
 use crate::in_place::is_gone;
 
-/// The volumes of a folder by number, with their lengths.
+/// The volumes by number, with their lengths.
 #[derive(Debug, Default)]
 pub struct VolumeLengths(HashMap<u32, u64>);
 
 impl VolumeLengths {
-    pub fn read(folder: &Path) -> Result<VolumeLengths, StoreError> {
+    pub fn read(volumes: &Volumes) -> Result<VolumeLengths, StoreError> {
         let mut lengths = HashMap::new();
-        for volume in Volumes::new(folder).list()? {
+        for volume in volumes.list()? {
             // It may have been sealed since it was listed: then it is there under its other name, and of that length.
             let length = fs::metadata(&volume.path).map_or(u64::MAX, |file| file.len());
             let known = lengths.entry(volume.number).or_insert(length);
@@ -38,26 +38,26 @@ impl VolumeLengths {
 
 /// The same for a process that writes volumes: what it wrote itself is believed to be there until it is not.
 pub(super) struct KeptVolumes {
-    folder: PathBuf,
+    volumes: Volumes,
     /// The first volume that this process may have begun.
     own_from: u32,
     known: RwLock<Known>,
 }
 
 struct Known {
-    /// When files came or went, as the folder says.
-    modified: Option<SystemTime>,
+    /// When files came or went, as each folder says.
+    modified: Vec<Option<SystemTime>>,
     before: VolumeLengths,
     /// Of those that this process has begun.
     gone: HashSet<u32>,
 }
 
 impl KeptVolumes {
-    pub(super) fn of(folder: &Path, own_from: u32) -> Result<KeptVolumes, StoreError> {
-        let modified = fs::metadata(folder).and_then(|folder| folder.modified()).ok();
-        let before = VolumeLengths::read(folder)?;
+    pub(super) fn of(volumes: Volumes, own_from: u32) -> Result<KeptVolumes, StoreError> {
+        let modified = modified(&volumes).map(Result::ok).map(Option::flatten).collect();
+        let before = VolumeLengths::read(&volumes)?;
         let known = RwLock::new(Known { modified, before, gone: HashSet::new() });
-        Ok(KeptVolumes { folder: folder.to_owned(), own_from, known })
+        Ok(KeptVolumes { volumes, own_from, known })
     }
 
     pub(super) fn holds(&self, at: RecordLocation) -> bool {
@@ -70,26 +70,39 @@ impl KeptVolumes {
 
     /// `begun`: the number after the last volume that is certain to have been begun.
     pub(super) fn look(&self, begun: u32) -> Result<(), StoreError> {
-        let folder = match fs::metadata(&self.folder) {
-            Ok(folder) => folder,
-            Err(e) if is_gone(&e) => {
-                let path = self.folder.clone();
-                return Err(StoreError::VolumesLost { path, how: "was deleted" });
-            }
-            Err(e) => return Err(StoreError::io("look at", &self.folder, e)),
-        };
-        let modified = folder.modified().ok();
-        let is_same = |known: &Known| known.modified.is_some() && known.modified == modified;
+        let mut found = Vec::new();
+        for folder in modified(&self.volumes) {
+            found.push(match folder {
+                Ok(modified) => modified,
+                Err(e) if is_gone(&e) => None,
+                Err(e) => return Err(StoreError::io("look at", self.first(), e)),
+            });
+        }
+        // Where there are several, a crawl goes on without one of them.
+        if !self.volumes.folders().iter().any(|folder| folder.is_dir()) {
+            return Err(StoreError::VolumesLost { path: self.first(), how: "was deleted" });
+        }
+        let is_same = |known: &Known| known.modified == found && found.iter().any(Option::is_some);
         if is_same(&self.known.read().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(());
         }
-        let before = VolumeLengths::read(&self.folder)?;
+        let before = VolumeLengths::read(&self.volumes)?;
         let own = self.own_from..begun;
         let gone = own.filter(|number| !before.0.contains_key(number)).collect();
         *self.known.write().unwrap_or_else(PoisonError::into_inner) =
-            Known { modified, before, gone };
+            Known { modified: found, before, gone };
         Ok(())
     }
+
+    fn first(&self) -> PathBuf {
+        self.volumes.folders().first().cloned().unwrap_or_default()
+    }
+}
+
+/// When files last came to or went from each folder, as far as the system says.
+fn modified(volumes: &Volumes) -> impl Iterator<Item = io::Result<Option<SystemTime>>> {
+    let look = |folder: &PathBuf| fs::metadata(folder).map(|folder| folder.modified().ok());
+    volumes.folders().iter().map(look)
 }
 
 #[cfg(test)]
@@ -106,7 +119,7 @@ mod tests {
         let volume = |name: &str| dir.path().join(name);
         fs::write(volume("harvest-000001.warc.gz"), [0; 100]).unwrap();
         fs::write(volume("harvest-000002.warc.zst"), [0; 100]).unwrap();
-        let kept = KeptVolumes::of(dir.path(), 4).unwrap();
+        let kept = KeptVolumes::of(Volumes::new(dir.path()), 4).unwrap();
         assert!(kept.holds(at(1, 90)) && kept.holds(at(2, 0)) && kept.holds(at(4, 999)));
         assert!(!kept.holds(at(1, 91)) && !kept.holds(at(3, 0)));
         fs::write(volume("harvest-000004.warc.gz.open"), [0; 10]).unwrap();

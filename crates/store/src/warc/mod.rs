@@ -29,6 +29,7 @@ mod kept;
 mod ledger;
 mod member;
 mod met;
+mod moving;
 mod names;
 mod not_modified;
 mod opened;
@@ -47,7 +48,7 @@ mod verify;
 mod volume;
 mod whole;
 
-pub use archive::{Register, WarcArchive, WarcOptions};
+pub use archive::{Register, Teller, WarcArchive, WarcOptions};
 pub use compression::Compression;
 pub use digest::{digest_text, parse_digest, sha1};
 pub use digest_pair::sha1_pair;

@@ -37,6 +37,10 @@ impl Volumes {
         Volumes { folders: vec![folder.into()], unpackers: Unpackers::default() }
     }
 
+    pub(super) fn in_all(folders: &[PathBuf]) -> Volumes {
+        Volumes { folders: folders.to_vec(), unpackers: Unpackers::default() }
+    }
+
     /// Volumes may lie in these, too.
     #[must_use]
     pub fn and_in(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Volumes {
@@ -76,7 +80,14 @@ impl Volumes {
     }
 
     pub fn find(&self, number: u32) -> Result<Option<VolumeFileName>, StoreError> {
-        Ok(self.list()?.into_iter().find(|volume| volume.number == number))
+        let mut same = self.list()?;
+        same.retain(|volume| volume.number == number);
+        // While a volume is moved to another folder both files have its number; the longer one is whole.
+        let length = |volume: &VolumeFileName| fs::metadata(&volume.path).map_or(0, |of| of.len());
+        Ok(match same.len() {
+            0 | 1 => same.pop(),
+            _ => same.into_iter().max_by_key(length),
+        })
     }
 
     /// The response (or revisit) record at this place.
@@ -101,7 +112,7 @@ impl Volumes {
 
     /// Tries again when the volume was sealed between looking and opening.
     pub(super) fn open_volume(&self, number: u32) -> Result<(VolumeFileName, File), StoreError> {
-        let mut last = self.folders[0].clone();
+        let mut last = self.folders.first().cloned().unwrap_or_default();
         for _ in 0..3 {
             let Some(volume) = self.find(number)? else { break };
             match File::open(&volume.path) {

@@ -22,6 +22,7 @@ use super::{
     disk::Disk,
     frames::count_frames,
     ledger::Ledger,
+    moving::remove_left_behind,
     names::{VolumeFileName, Volumes, final_path},
     opened::reader_at,
     pairs::Pairs,
@@ -65,14 +66,14 @@ pub struct Adoption {
 /// Seals what was left open; returns also the number of the next volume.
 pub(super) fn recover(
     disk: &dyn Disk,
-    folder: &Path,
+    volumes: &Volumes,
     mark: &Mark,
     ledger: Arc<Mutex<Ledger>>,
 ) -> Result<(Recovery, u32), StoreError> {
-    let volumes = Volumes::new(folder);
-    let mut found = Found { disk, folder, mark, cuts: Vec::new(), warnings: Vec::new() };
+    let left = remove_left_behind(disk, volumes)?;
+    let mut found = Found { disk, mark, cuts: Vec::new(), warnings: Vec::new() };
     let mut last = mark.volume;
-    for volume in volumes.list()? {
+    for volume in volumes.list()?.into_iter().filter(|volume| !left.contains(&volume.path)) {
         last = last.max(volume.number);
         if !volume.sealed {
             found.seal(&volume)?;
@@ -80,7 +81,7 @@ pub(super) fn recover(
     }
     let Found { cuts, warnings, .. } = found;
     let mut todo = VecDeque::new();
-    for volume in volumes.list()? {
+    for volume in volumes.list()?.into_iter().filter(|volume| !left.contains(&volume.path)) {
         let path = &volume.path;
         let length = fs::metadata(path).map_err(|e| StoreError::io("read", path, e))?.len();
         // A volume that ends at or below the mark has nothing to offer: what it holds is settled.
@@ -97,7 +98,6 @@ pub(super) fn recover(
 
 struct Found<'a> {
     disk: &'a dyn Disk,
-    folder: &'a Path,
     mark: &'a Mark,
     cuts: Vec<Cut>,
     warnings: Vec<String>,
@@ -126,7 +126,7 @@ impl Found<'_> {
         file.sync().map_err(|e| StoreError::io("sync", path, e))?;
         let renamed = self.disk.rename(path, &final_path(path));
         renamed.map_err(|e| StoreError::io("rename", path, e))?;
-        self.sync_folder()
+        self.sync_folder(path)
     }
 
     /// Where reading begins: at the mark if it lies in this volume.
@@ -153,7 +153,7 @@ impl Found<'_> {
         }
         let removed = self.disk.remove(&volume.path);
         removed.map_err(|e| StoreError::io("remove", &volume.path, e))?;
-        self.sync_folder()
+        self.sync_folder(&volume.path)
     }
 
     /// Keeps a copy of what is about to be cut if there may be something in it.
@@ -215,8 +215,9 @@ impl Found<'_> {
         self.mark.above.iter().filter(is_there).count() as u64
     }
 
-    fn sync_folder(&self) -> Result<(), StoreError> {
-        self.disk.sync_folder(self.folder).map_err(|e| StoreError::io("sync", self.folder, e))
+    fn sync_folder(&self, file: &Path) -> Result<(), StoreError> {
+        let folder = file.parent().unwrap_or(file);
+        self.disk.sync_folder(folder).map_err(|e| StoreError::io("sync", folder, e))
     }
 }
 

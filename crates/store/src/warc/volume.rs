@@ -5,7 +5,8 @@
 //! buffer is kept: when there is room again the same bytes go to the same place.
 
 use std::{
-    io,
+    fs::File,
+    io::{self, BufReader, Read},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -14,7 +15,8 @@ use model::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::{
-    disk::{VolumeFile, is_full},
+    disk::{Disk, VolumeFile, is_full},
+    hashed::Hashed,
     index::{Entry, IndexWriter},
 };
 
@@ -115,6 +117,32 @@ impl Volume {
         (self.index, self.hash.finalize().into())
     }
 
+    /// Writes what is in the file to another one and syncs that. Only the very bytes that were written count: a disk that
+    /// fails may give others back.
+    pub(super) fn copy_to(&self, disk: &dyn Disk, to: &Path) -> io::Result<Arc<dyn VolumeFile>> {
+        let mut old = Hashed::new(BufReader::new(File::open(&self.path)?.take(self.written)));
+        let new = disk.create(to)?;
+        let (mut part, mut at) = (vec![0; BLOCK_BYTES], 0);
+        loop {
+            let length = old.read(&mut part)?;
+            if length == 0 {
+                break;
+            }
+            write_all_at(&*new, &part[..length], at)?;
+            at += length as u64;
+        }
+        if old.digest() != <[u8; 32]>::from(self.hash.clone().finalize()) {
+            return Err(io::Error::other("what was written cannot be read back"));
+        }
+        new.sync()?;
+        Ok(new)
+    }
+
+    /// The file with all that was written, synced, is this one now.
+    pub(super) fn lies_at(&mut self, path: PathBuf, file: Arc<dyn VolumeFile>) {
+        (self.path, self.file, self.synced, self.full) = (path, file, self.written, false);
+    }
+
     /// The last write found no room.
     pub(super) fn is_stuck(&self) -> bool {
         self.full
@@ -165,15 +193,19 @@ impl Volume {
     }
 
     fn write_buffer(&self) -> io::Result<()> {
-        let mut done = 0;
-        while done < self.buffer.len() {
-            match self.file.write_at(&self.buffer[done..], self.written + done as u64) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => done += count,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(())
+        write_all_at(&*self.file, &self.buffer, self.written)
     }
+}
+
+fn write_all_at(file: &dyn VolumeFile, bytes: &[u8], at: u64) -> io::Result<()> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match file.write_at(&bytes[done..], at + done as u64) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => done += count,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
 }
