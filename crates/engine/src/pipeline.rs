@@ -34,6 +34,8 @@ use tokio::sync::{
 };
 
 pub mod adopt;
+pub mod answer_notes;
+mod canonicals;
 pub mod change;
 pub mod course;
 mod crew;

@@ -125,8 +125,8 @@ impl Adopter<'_> {
     }
 
     pub fn adopt(&mut self, mut adopted: Adopted, done: &mut Adoptions) -> Result<(), StoreError> {
-        let exchange = &mut adopted.exchange;
-        decode_body(exchange, self.body_bytes_max);
+        let complete = self.complete(&mut adopted)?;
+        decode_body(&mut adopted.exchange, self.body_bytes_max);
         let lease = self.lease(&adopted.exchange.url)?;
         let Some(lease) = lease else {
             done.strays += 1;
@@ -136,7 +136,7 @@ impl Adopter<'_> {
             done.robots += 1;
             return self.adopt_robots(&adopted, &lease);
         }
-        let page = match self.is_cut(&adopted) {
+        let page = match !complete || self.is_cut(&adopted) {
             true => None,
             false => self.page(&adopted.exchange.url, &lease)?,
         };
@@ -156,6 +156,22 @@ impl Adopter<'_> {
                 self.settle(&adopted, None, settlement)
             }
         }
+    }
+
+    /// A revisit gets the payload that it refers to: it came over the wire, and is read like any other. Whether all is
+    /// there; what is under another URL and cannot be found is to be had from the site alone.
+    fn complete(&mut self, adopted: &mut Adopted) -> Result<bool, StoreError> {
+        let EntryKind::SamePayload(refers) = &adopted.kind else { return Ok(true) };
+        let Ok(url) = CrawlUrl::stored(&refers.target_uri) else { return Ok(false) };
+        let own = url == adopted.exchange.url;
+        let Some(at) = self.frontier.record_of(&url, refers.date)? else { return Ok(own) };
+        let original = self.archive.exchange(at)?;
+        let whole = original.filter(|original| original.stopped != Some(Stopped::Length));
+        let Some(original) = whole else { return Ok(own) };
+        let exchange = &mut adopted.exchange;
+        (exchange.wire_body, exchange.entity) = (original.wire_body, original.entity);
+        (exchange.body, exchange.stopped) = (original.body, original.stopped);
+        Ok(true)
     }
 
     /// Only the beginning of what came was archived: the links behind it are to be had from the site alone.
@@ -248,19 +264,20 @@ impl Adopter<'_> {
         let bench = Bench::new(ADOPTING);
         let read = self.stage.read(&bench, exchange, page, &filed, after, &stakes);
         self.stage.watch.end(&bench);
-        let Some((report, decisions)) = read else { return Ok(true) };
+        let Some((mut report, decisions)) = read else { return Ok(true) };
         self.stage.keep_file(exchange, &report)?;
         let now = self.clock.now();
         manager::learn(&mut site, &before, report.decided.sight, now);
         report.lesson.learn(&mut site, now);
         let mut delta = SiteDelta { habit: Some(site), ..self.delta(adopted, lease) };
+        let mut sightings = Vec::new();
+        self.stage.spiders.notes.add(&mut report, &mut delta, &mut sightings);
         let mut update = report.update.clone();
         // What was like no other before the crash is forgotten; families are not.
         if let (Some(like), Some(facts)) = (report.near, &mut update.facts) {
             facts.near_of = seeder::family_of(&lease.site.traps.families, like, update.fp);
         }
         delta.updates.push(update);
-        delta.duplicates += u64::from(report.duplicate);
         if report.decided.call_children {
             delta.call_children.push((report.update.fp, now.minus(turn)));
         }
@@ -274,7 +291,7 @@ impl Adopter<'_> {
             deltas: vec![delta],
             candidates,
             decisions,
-            sightings: report.sightings.clone(),
+            sightings,
             ..Settlement::default()
         };
         self.settle(adopted, Some((&report, lease)), settlement)?;
