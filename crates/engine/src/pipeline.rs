@@ -59,6 +59,7 @@ pub mod returning;
 pub mod sessions;
 pub mod settle;
 mod sightings;
+mod soft_404;
 pub mod spiders;
 pub mod stops;
 mod survey;

@@ -16,9 +16,10 @@ use harvester::{
 use manager::{Budget, Planner, PlannerOptions};
 use model::{
     Archive, Candidate, CheckOut, Clock, CrawlUrl, EntryKind, FetchFailure, Frontier, Page,
-    PageState, Refill, Release, Settlement, SiteClock, SiteDelta, SiteLease, Stopped, StoreError,
-    Timestamp, Timing, limits,
+    PageState, Refill, Release, Settlement, Sighting, SiteClock, SiteDelta, SiteLease, Stopped,
+    StoreError, Timestamp, Timing, limits,
 };
+use seeder::traps::Watch;
 use store::{
     frontier::FailedVisit,
     links::LinkWriter,
@@ -36,6 +37,7 @@ use super::{
     returning::{self, Stakes},
     settle::{self, Seen},
     sightings,
+    soft_404::{Judged, Shown},
     spiders::{Spider, Spiders},
 };
 
@@ -272,6 +274,7 @@ impl Adopter<'_> {
         let mut delta = SiteDelta { habit: Some(site), ..self.delta(adopted, lease) };
         let mut sightings = Vec::new();
         self.stage.spiders.notes.add(&mut report, &mut delta, &mut sightings);
+        self.look_for_missing(&mut report, lease, &mut delta, &mut sightings);
         let mut update = report.update.clone();
         // What was like no other before the crash is forgotten; families are not.
         if let (Some(like), Some(facts)) = (report.near, &mut update.facts) {
@@ -299,6 +302,28 @@ impl Adopter<'_> {
             report.update.state,
             PageState::Fetched | PageState::Redirected | PageState::Excluded
         ))
+    }
+
+    /// Links of what the site shows for pages that it does not have lead nowhere.
+    fn look_for_missing(
+        &self,
+        report: &mut PageReport,
+        lease: &SiteLease,
+        delta: &mut SiteDelta,
+        sightings: &mut Vec<Sighting>,
+    ) {
+        let spider = self.stage.spiders.of(report.page.spider);
+        let mut traps = lease.site.traps.clone();
+        let PageReport { page, looks, update, .. } = report;
+        let shown = Shown { page, looks, rules: &spider.rules.traps, now: self.clock.now() };
+        match shown.judge(update, (&mut Watch::default(), &mut traps.urls), sightings) {
+            Judged::Page => {}
+            Judged::Probe => delta.traps = Some(traps),
+            Judged::Missing => {
+                report.internal.clear();
+                report.external.clear();
+            }
+        }
     }
 
     /// Settles a visit that was made elsewhere and brought no answer; `false` where its page is not there.

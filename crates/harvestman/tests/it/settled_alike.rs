@@ -2,9 +2,16 @@
 //! processes that die between archiving and committing, and what the two collections know is compared field by
 //! field.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use simweb::WebOptions;
+use store::warc::Record;
 
 use crate::{
     audit,
@@ -105,8 +112,12 @@ fn lines(world: &World, query: &str) -> BTreeSet<String> {
     world.rows::<String>(query).into_iter().collect()
 }
 
-#[test]
-fn what_a_crash_left_is_settled_as_a_visit_would_have_settled_it() {
+/// Crawls in peace, and through the death of a process for each of `lives`: the number of answers in the volumes when
+/// it is killed. Says what the two collections have not in common.
+fn differences(
+    answer: impl Fn(&Asked, &mut std::net::TcpStream) + Send + Sync + 'static,
+    lives: &[usize],
+) -> Vec<String> {
     let raw = Raw::hearing(answer);
     let url = format!("http://127.0.0.1:{}/", raw.port);
     let args = ["crawl", &url, "--delay", "30ms", "--requisites"];
@@ -115,14 +126,14 @@ fn what_a_crash_left_is_settled_as_a_visit_would_have_settled_it() {
 
     let crashes =
         World::new(WebOptions::default()).variable("HARVESTMAN_TEST_POISON", "hang:writer:commit");
-    for answers in LIVES {
+    for answers in lives {
         let running = crashes.start(&args);
-        crashes.wait_for("all of it is archived", |world| archived(world) >= answers);
+        crashes.wait_for("all of it is archived", |world| archived(world) >= *answers);
         running.kill();
     }
     let crashes = crashes.variable("HARVESTMAN_TEST_POISON", "none:");
     crashes.run(&args).exits(0);
-    assert_eq!(Some(&archived(&crashes)), LIVES.last());
+    assert_eq!(Some(&archived(&crashes)), lives.last());
     crashes.run(&["check"]).exits(0);
 
     let mut differ = Vec::new();
@@ -131,5 +142,75 @@ fn what_a_crash_left_is_settled_as_a_visit_would_have_settled_it() {
         differ.extend(visited.difference(&adopted).map(|line| format!("{name}: visited {line}")));
         differ.extend(adopted.difference(&visited).map(|line| format!("{name}: adopted {line}")));
     }
+    differ
+}
+
+#[test]
+fn what_a_crash_left_is_settled_as_a_visit_would_have_settled_it() {
+    let differ = differences(answer, &LIVES);
     assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+/// Pages that it has: enough for a crawl to wonder about others.
+const OWN: &str = "ash birch cedar elm fir hazel juniper larch maple oak palm pine plum poplar rowan \
+     spruce sycamore teak walnut willow yew linden";
+
+/// Whatever it does not have it calls sorry, with links to more of it.
+fn sorry(asked: &Asked, stream: &mut std::net::TcpStream, edition: usize) {
+    let words = "what you were looking for is not here any more ".repeat(20);
+    let body = match asked.place.strip_prefix("127.0.0.1").unwrap_or_default() {
+        "/robots.txt" => {
+            return reply(stream, "404 Not Found", "Content-Type: text/plain", b"none");
+        }
+        "/" => {
+            let missing = ["old", "archive/index", "news", "the/shop", "contact"];
+            let all = OWN.split(' ').chain(missing[..3 + edition].iter().copied());
+            all.map(|name| format!("<a href=/{name}>n</a>")).collect()
+        }
+        path if OWN.split(' ').any(|name| path == format!("/{name}")) => {
+            format!("<title>{path}</title><p>{}</p>", format!("all of {path} is here ").repeat(9))
+        }
+        path => format!("<title>sorry</title><p>{words}</p><a href={path}/more>more</a>"),
+    };
+    reply(stream, "200 OK", "Content-Type: text/html", body.as_bytes());
+}
+
+#[test]
+fn what_looks_like_a_missing_page_leads_nowhere_after_a_crash_either() {
+    let edition = Arc::new(AtomicUsize::new(1));
+    let served = Arc::clone(&edition);
+    let raw = Raw::hearing(move |asked, stream| {
+        sorry(asked, stream, served.load(Ordering::Relaxed));
+    });
+    let url = format!("http://127.0.0.1:{}/", raw.port);
+    let world = World::new(WebOptions::default());
+    world.run(&["crawl", &url, "--delay", "0"]).exits(0);
+    let soft = "SELECT coalesce(sum(count), 0) FROM hazards WHERE hazard = 'soft-404'";
+    let before = world.number(soft);
+    assert!(before > 0, "the site's way with missing pages is known");
+
+    edition.store(2, Ordering::Relaxed);
+    let world = world.variable("HARVESTMAN_TEST_POISON", "hang:writer:commit");
+    let new = format!("{url}contact");
+    let lives = [
+        (&["crawl", "--fresh", "--delay", "0"][..], &url, 2),
+        (&["crawl", "--delay", "0"], &new, 1),
+    ];
+    for (args, wanted, times) in lives {
+        let running = world.start(args);
+        world.wait_for("it is archived", |world| {
+            let records = audit::read_so_far(world);
+            let is_wanted = |record: &&Record| {
+                record.kind() != "request" && record.field("WARC-Target-URI") == Some(wanted)
+            };
+            records.iter().filter(is_wanted).count() == times
+        });
+        running.kill();
+    }
+    let world = world.variable("HARVESTMAN_TEST_POISON", "none:");
+    // It recovers, and visits nothing that it does not have to.
+    world.run(&["crawl", "--delay", "0"]);
+    assert!(world.number(soft) > before);
+    let more = format!("SELECT count(*) FROM pages WHERE url LIKE '{new}/%'");
+    assert_eq!(world.number(&more), 0);
 }
