@@ -182,11 +182,9 @@ impl House {
         }
         let saved = self.frontier.planner_state()?;
         let prices = adopt::prices(saved.as_deref(), &self.stage.spiders, clock.now());
-        let volumes = self.collection.archive()?;
         let mut adopter = Adopter {
             prices: &prices,
             frontier: &mut self.frontier,
-            volumes: &volumes,
             archive: &self.archive,
             links: &mut self.links,
             stage: &self.stage,

@@ -34,6 +34,8 @@ use tokio::sync::{
 };
 
 pub mod adopt;
+pub mod answer_notes;
+mod canonicals;
 pub mod change;
 pub mod course;
 mod crew;
@@ -57,6 +59,7 @@ pub mod returning;
 pub mod sessions;
 pub mod settle;
 mod sightings;
+mod soft_404;
 pub mod spiders;
 pub mod stops;
 mod survey;

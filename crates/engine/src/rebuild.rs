@@ -14,6 +14,7 @@ use std::{
 
 use config::{Config, FlagValues, Key, failure::Failure, setup::Setup};
 use harvester::clock::RealClock;
+use manager::Planner;
 use model::{Clock, Counts, Frontier, StoreError, Timestamp};
 use seeder::Block;
 use serde::Serialize;
@@ -32,7 +33,7 @@ use crate::{
     house::House,
     network::Network,
     observe::Observer,
-    pipeline::adopt::{Adopter, Adoptions, Aids, Unknown},
+    pipeline::adopt::{self, Adopter, Adoptions, Unknown},
     signals,
     steering::Steering,
 };
@@ -287,7 +288,7 @@ impl<'a> Reading<'a> {
         let Some(recovery) = house.recovery.take() else { return Ok(()) };
         done.damage.extend(recovery.warnings.iter().cloned());
         let mut adoptions = Adoptions::default();
-        let aids = Aids::new(&house.stage, &house.collection, moment.now())?;
+        let prices = adopt::prices(None, &house.stage.spiders, moment.now());
         let mut together = 0;
         for record in recovery.adopt {
             let adopted = match record {
@@ -304,7 +305,7 @@ impl<'a> Reading<'a> {
             self.advance(&adopted);
             self.enter(house, adopted.exchange.started)?;
             moment.set(adopted.exchange.started.plus(adopted.exchange.timing.total));
-            adopter(house, moment, &aids).adopt(adopted, &mut adoptions)?;
+            adopter(house, moment, &prices).adopt(adopted, &mut adoptions)?;
             together += 1;
             if together == TOGETHER {
                 commit(house)?;
@@ -364,11 +365,10 @@ fn commit(house: &mut House) -> Result<(), StoreError> {
     house.frontier.commit_together()
 }
 
-fn adopter<'a>(house: &'a mut House, moment: &'a Arc<Moment>, aids: &'a Aids) -> Adopter<'a> {
+fn adopter<'a>(house: &'a mut House, moment: &'a Arc<Moment>, prices: &'a Planner) -> Adopter<'a> {
     Adopter {
-        prices: &aids.prices,
+        prices,
         frontier: &mut house.frontier,
-        volumes: &aids.volumes,
         archive: &house.archive,
         links: &mut house.links,
         stage: &house.stage,

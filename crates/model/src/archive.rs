@@ -31,6 +31,11 @@ pub trait Archive: Send + Sync {
         true
     }
 
+    /// The exchange of the record at this place, as far as it can be read; content codings are not undone.
+    fn exchange(&self, _location: RecordLocation) -> Result<Option<Exchange>, StoreError> {
+        Ok(None)
+    }
+
     /// Looks for volumes that were deleted since the last time; an error when the one that is being written was, or
     /// the folder of all. Cheap enough for every second.
     fn look(&self) -> Result<(), StoreError> {

@@ -8,9 +8,9 @@
 use std::time::Duration;
 
 use crate::{
-    Candidate, CrawlUrl, Fingerprint, Mark, Page, PageTerms, PageUpdate, RefusalReason, RobotsCopy,
-    Sighting, Signal, Site, SiteAddress, SiteClock, SiteHabit, SiteId, SiteKey, SiteTraps,
-    SpiderId, StoreError, Timestamp, limits,
+    Candidate, CrawlUrl, Fingerprint, Mark, Page, PageTerms, PageUpdate, RecordLocation,
+    RefusalReason, RobotsCopy, Sighting, Signal, Site, SiteAddress, SiteClock, SiteHabit, SiteId,
+    SiteKey, SiteTraps, SpiderId, StoreError, Timestamp, limits,
 };
 
 pub trait Frontier: Send {
@@ -38,6 +38,15 @@ pub trait Frontier: Send {
 
     fn commit_together(&mut self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// Where the answer of this page that was archived at this moment is, whole.
+    fn record_of(
+        &mut self,
+        _url: &CrawlUrl,
+        _date: Timestamp,
+    ) -> Result<Option<RecordLocation>, StoreError> {
+        Ok(None)
     }
 
     /// Leases that ran out become due again; returns how many.

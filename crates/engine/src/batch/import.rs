@@ -15,6 +15,7 @@ use std::{
     sync::Arc,
 };
 
+use manager::Planner;
 use model::{
     ArchiveEntry, Clock, CrawlUrl, EntryKind, Fingerprint, Gate, Purpose, SiteKey, StoreError,
     Timestamp,
@@ -29,7 +30,7 @@ use store::{
 use super::{Home, Moment, file::Header, outpost, reach::Reach};
 use crate::{
     observe::Observer,
-    pipeline::adopt::{Adopter, Adoptions, Aids, Unknown},
+    pipeline::adopt::{self, Adopter, Adoptions, Unknown},
 };
 use config::{amounts::some, failure::Failure};
 
@@ -223,7 +224,7 @@ struct Importer<'a> {
     /// How far an earlier import has come, and how far this one has.
     before: Option<Timestamp>,
     newest: Option<Timestamp>,
-    aids: Aids,
+    prices: Planner,
 }
 
 impl<'a> Importer<'a> {
@@ -250,8 +251,8 @@ impl<'a> Importer<'a> {
         failed.values_mut().for_each(|visits| visits.sort_by_key(|visit| visit.at));
         let (taken, left) = (Vec::new(), HashSet::new());
         let (before, newest) = (row.taken, None);
-        let aids = Aids::new(&home.house.stage, &home.house.collection, moment.now())?;
-        Ok(Importer { aids, home, moment, away, done, taken, failed, left, before, newest })
+        let prices = adopt::prices(None, &home.house.stage.spiders, moment.now());
+        Ok(Importer { prices, home, moment, away, done, taken, failed, left, before, newest })
     }
 
     /// The newest visit there is.
@@ -309,7 +310,7 @@ impl<'a> Importer<'a> {
     fn fail(&mut self, visit: &FailedVisit) -> Result<(), Failure> {
         if self.is_news(&visit.url, visit.at)? {
             self.moment.set(visit.at.plus(visit.elapsed));
-            let settled = adopter(self.home, self.moment, &self.aids).fail(visit)?;
+            let settled = adopter(self.home, self.moment, &self.prices).fail(visit)?;
             self.done.failed += u64::from(settled);
         }
         Ok(())
@@ -391,7 +392,7 @@ impl<'a> Importer<'a> {
         for adopted in self.taken.drain(..) {
             let exchange = &adopted.exchange;
             self.moment.set(exchange.started.plus(exchange.timing.total));
-            adopter(self.home, self.moment, &self.aids).adopt(adopted, &mut adoptions)?;
+            adopter(self.home, self.moment, &self.prices).adopt(adopted, &mut adoptions)?;
         }
         self.done.pages += adoptions.pages - adoptions.failed;
         self.done.failed += adoptions.failed;
@@ -400,12 +401,11 @@ impl<'a> Importer<'a> {
     }
 }
 
-fn adopter<'a>(home: &'a mut Home, moment: &'a Moment, aids: &'a Aids) -> Adopter<'a> {
+fn adopter<'a>(home: &'a mut Home, moment: &'a Moment, prices: &'a Planner) -> Adopter<'a> {
     let house = &mut home.house;
     Adopter {
-        prices: &aids.prices,
+        prices,
         frontier: &mut house.frontier,
-        volumes: &aids.volumes,
         archive: &house.archive,
         links: &mut house.links,
         stage: &house.stage,

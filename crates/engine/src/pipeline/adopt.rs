@@ -16,16 +16,15 @@ use harvester::{
 use manager::{Budget, Planner, PlannerOptions};
 use model::{
     Archive, Candidate, CheckOut, Clock, CrawlUrl, EntryKind, Exchange, FetchFailure, Frontier,
-    Page, PageState, PageTerms, Purpose, Refill, Release, Settlement, SiteAddress, SiteClock,
-    SiteDelta, SiteLease, Stopped, StoreError, Timestamp, Timing, limits,
+    Page, PageState, PageTerms, Purpose, Refill, Release, Settlement, Sighting, SiteAddress,
+    SiteClock, SiteDelta, SiteLease, Stopped, StoreError, Timestamp, Timing, limits,
 };
-use seeder::traps::is_probe;
+use seeder::traps::{Watch, is_probe};
 use store::{
-    collection::Collection,
-    frontier::{FailedVisit, SqliteFrontier},
+    frontier::FailedVisit,
     links::LinkWriter,
     spiders::DEFAULT_SPIDER,
-    warc::{Adopted, Pair, Recovery, Volumes},
+    warc::{Adopted, Recovery},
 };
 
 use collection::planner::PlannerSnapshot;
@@ -38,6 +37,7 @@ use super::{
     returning::{self, Stakes},
     settle::{self, Seen},
     sightings,
+    soft_404::{Judged, Shown},
     spiders::{Spider, Spiders},
 };
 
@@ -50,9 +50,7 @@ const ADOPTING: usize = 0;
 pub struct Adopter<'a> {
     /// What visits cost when the process died.
     pub prices: &'a Planner,
-    pub frontier: &'a mut SqliteFrontier,
-    /// For the payloads that revisits refer to.
-    pub volumes: &'a Volumes,
+    pub frontier: &'a mut dyn Frontier,
     pub archive: &'a Arc<dyn Archive>,
     pub links: &'a mut LinkWriter,
     pub stage: &'a GatherStage,
@@ -62,23 +60,6 @@ pub struct Adopter<'a> {
     /// Records that are settled and not committed.
     pub together: usize,
     pub unknown: Unknown,
-}
-
-/// What every adoption needs and none changes, where there are no saved prices.
-pub struct Aids {
-    pub prices: Planner,
-    pub volumes: Volumes,
-}
-
-impl Aids {
-    pub fn new(
-        stage: &GatherStage,
-        collection: &Collection,
-        now: Timestamp,
-    ) -> Result<Aids, StoreError> {
-        let prices = prices(None, &stage.spiders, now);
-        Ok(Aids { prices, volumes: collection.archive()? })
-    }
 }
 
 /// What becomes of a record whose page nobody knows.
@@ -158,7 +139,7 @@ impl Adopter<'_> {
     }
 
     pub fn adopt(&mut self, mut adopted: Adopted, done: &mut Adoptions) -> Result<(), StoreError> {
-        self.complete(&mut adopted)?;
+        let complete = self.complete(&mut adopted)?;
         decode_body(&mut adopted.exchange, self.body_bytes_max);
         let lease = self.lease_of(&adopted, done)?;
         let Some(lease) = lease else {
@@ -169,7 +150,8 @@ impl Adopter<'_> {
             done.robots += 1;
             return self.adopt_robots(&adopted, &lease);
         }
-        let page = match self.is_cut(&adopted) && self.unknown == Unknown::Leave {
+        let is_fetched_again = !complete || self.is_cut(&adopted);
+        let page = match is_fetched_again && self.unknown == Unknown::Leave {
             true => None,
             false => self.page_of(&adopted, &lease, done)?,
         };
@@ -191,20 +173,20 @@ impl Adopter<'_> {
         }
     }
 
-    /// The answer was read whole when it came; of a payload that was archived before there is only the head.
-    fn complete(&self, adopted: &mut Adopted) -> Result<(), StoreError> {
-        let EntryKind::SamePayload(refers) = &adopted.kind else { return Ok(()) };
-        let Ok(url) = CrawlUrl::stored(&refers.target_uri) else { return Ok(()) };
-        let Some(place) = self.frontier.record_of(&url, refers.date)? else { return Ok(()) };
-        // One that is damaged or gone says no more than its head.
-        let Ok(response) = self.volumes.read_at(place) else { return Ok(()) };
-        let pair = Pair { request: None, response };
-        if let Ok(original) = Adopted::from_pair(place.volume, &pair) {
-            let exchange = &mut adopted.exchange;
-            exchange.wire_body = original.exchange.wire_body;
-            (exchange.entity, exchange.body) = (original.exchange.entity, original.exchange.body);
-        }
-        Ok(())
+    /// A revisit gets the payload that it refers to: it came over the wire, and is read like any other. Whether all is
+    /// there; what is under another URL and cannot be found is to be had from the site alone.
+    fn complete(&mut self, adopted: &mut Adopted) -> Result<bool, StoreError> {
+        let EntryKind::SamePayload(refers) = &adopted.kind else { return Ok(true) };
+        let Ok(url) = CrawlUrl::stored(&refers.target_uri) else { return Ok(false) };
+        let own = url == adopted.exchange.url;
+        let Some(at) = self.frontier.record_of(&url, refers.date)? else { return Ok(own) };
+        let original = self.archive.exchange(at)?;
+        let whole = original.filter(|original| original.stopped != Some(Stopped::Length));
+        let Some(original) = whole else { return Ok(own) };
+        let exchange = &mut adopted.exchange;
+        (exchange.wire_body, exchange.entity) = (original.wire_body, original.entity);
+        (exchange.body, exchange.stopped) = (original.body, original.stopped);
+        Ok(true)
     }
 
     /// Only the beginning of what came was archived: the links behind it are to be had from the site alone.
@@ -337,12 +319,15 @@ impl Adopter<'_> {
         let bench = Bench::new(ADOPTING);
         let read = self.stage.read(&bench, exchange, page, &filed, after, &stakes);
         self.stage.watch.end(&bench);
-        let Some((report, decisions)) = read else { return Ok(true) };
+        let Some((mut report, decisions)) = read else { return Ok(true) };
         self.stage.keep_file(exchange, &report)?;
         let now = self.clock.now();
         manager::learn(&mut site, &before, report.decided.sight, now);
         report.lesson.learn(&mut site, now);
         let mut delta = SiteDelta { habit: Some(site), ..self.delta(adopted, lease) };
+        let mut sightings = Vec::new();
+        self.stage.spiders.notes.add(&mut report, &mut delta, &mut sightings);
+        self.look_for_missing(&mut report, lease, &mut delta, &mut sightings);
         let mut update = report.update.clone();
         // Of a payload that could not be read, what is known stays.
         if !matches!(adopted.kind, EntryKind::Response) && exchange.body.is_empty() {
@@ -353,7 +338,6 @@ impl Adopter<'_> {
             facts.near_of = seeder::family_of(&lease.site.traps.families, like, update.fp);
         }
         delta.updates.push(update);
-        delta.duplicates += u64::from(report.duplicate);
         if report.decided.call_children {
             delta.call_children.push((report.update.fp, now.minus(turn)));
         }
@@ -367,7 +351,7 @@ impl Adopter<'_> {
             deltas: vec![delta],
             candidates,
             decisions,
-            sightings: report.sightings.clone(),
+            sightings,
             ..Settlement::default()
         };
         self.settle(adopted, Some((&report, lease)), settlement)?;
@@ -375,6 +359,28 @@ impl Adopter<'_> {
             report.update.state,
             PageState::Fetched | PageState::Redirected | PageState::Excluded
         ))
+    }
+
+    /// Links of what the site shows for pages that it does not have lead nowhere.
+    fn look_for_missing(
+        &self,
+        report: &mut PageReport,
+        lease: &SiteLease,
+        delta: &mut SiteDelta,
+        sightings: &mut Vec<Sighting>,
+    ) {
+        let spider = self.stage.spiders.of(report.page.spider);
+        let mut traps = lease.site.traps.clone();
+        let PageReport { page, looks, update, .. } = report;
+        let shown = Shown { page, looks, rules: &spider.rules.traps, now: self.clock.now() };
+        match shown.judge(update, (&mut Watch::default(), &mut traps.urls), sightings) {
+            Judged::Page => {}
+            Judged::Probe => delta.traps = Some(traps),
+            Judged::Missing => {
+                report.internal.clear();
+                report.external.clear();
+            }
+        }
     }
 
     /// Settles a visit that was made elsewhere and brought no answer; `false` where its page is not there.

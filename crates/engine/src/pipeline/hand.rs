@@ -45,8 +45,6 @@ pub struct Held {
     had_traps: bool,
     /// Its last visit brought no answer, or an error of its own.
     pub silent: bool,
-    /// Canonical links between its pages since check-out, to others than themselves.
-    pub canonicals: HashMap<Fingerprint, Fingerprint>,
     /// There is something in `traps` that the store does not have yet.
     pub learned: bool,
     /// The page whose links are being admitted is the same as another, on a site where most are.
@@ -101,7 +99,6 @@ impl Hand {
             watch: Watch::default(),
             had_traps: !lease.site.traps.is_empty(),
             silent: false,
-            canonicals: HashMap::new(),
             learned: false,
             on_copy: false,
             loners: Loners::default(),

@@ -34,12 +34,10 @@ use super::{
     sessions::{Lane, Sessions},
     spiders::Spiders,
     tally::{Progress, Tally},
-    trail::Trail,
 };
 
 mod admit;
 mod answers;
-mod canonical;
 mod door;
 mod down;
 mod families;
@@ -150,8 +148,6 @@ pub struct Harvest {
 #[derive(Default)]
 pub struct State {
     pub hand: Hand,
-    /// Where redirects led.
-    pub trail: Trail,
     /// Long sitemaps that are being heard.
     hearings: hearing::Hearings,
     pub tally: Tally,

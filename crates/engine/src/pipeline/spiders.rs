@@ -19,7 +19,10 @@ use seeder::{Blocks, Folds, SeedSet, SpiderRules, Wildcards};
 
 use store::replicas::{ReplicaRow, ReplicaState};
 
-use super::{guards::Guards, notices::Vouchers, quarantine::Quarantine, stops::Stops};
+use super::{
+    answer_notes::AnswerNotes, guards::Guards, notices::Vouchers, quarantine::Quarantine,
+    stops::Stops,
+};
 use config::{
     Overrides, PageOverride,
     setup::{ChangeCriteria, network::CookieStock, returns::Returns},
@@ -160,6 +163,8 @@ pub struct Spiders {
     pub guards: Guards,
     /// Shared by all: what the traps of sites in hand have against their URLs.
     pub stops: Stops,
+    /// Shared by all: what answers have shown so far.
+    pub notes: AnswerNotes,
 }
 
 impl Spiders {
@@ -173,6 +178,7 @@ impl Spiders {
             quarantine: Quarantine::default(),
             guards: Guards::default(),
             stops: Stops::default(),
+            notes: AnswerNotes::default(),
         };
         spiders.into_iter().for_each(|spider| made.set(spider));
         made

@@ -63,6 +63,7 @@ mod revisits;
 mod rules;
 mod scope;
 mod seeding;
+mod settled_alike;
 mod simulated;
 mod site;
 mod sites;

@@ -5,12 +5,15 @@
 //! payload stays true of every visit folded into it: a visit with the same text but other bytes gets a
 //! row of its own, which then is the one at hand.
 
-use model::{Change, FailureKind, Fingerprint, SiteId, StoreError, Timestamp, Visit};
+use model::{
+    Change, CrawlUrl, FailureKind, Fingerprint, RecordLocation, SiteId, StoreError, Timestamp,
+    Visit,
+};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::{
     many::{Blank, Many, ROWS},
-    rows::{Fault, millis, stored_fp},
+    rows::{Fault, millis, record_from_row, stored_fp},
     sqlite::Work,
 };
 
@@ -245,6 +248,25 @@ impl NewRow<'_> {
         row.put(visit.record_id.map(|id| id.0.to_be_bytes()))?;
         row.put(visit.revisit)
     }
+}
+
+/// Where the answer of this page that was archived at this moment is, whole.
+pub(super) fn record_of(
+    sql: &Connection,
+    url: &CrawlUrl,
+    date: Timestamp,
+) -> rusqlite::Result<Option<RecordLocation>> {
+    sql.prepare_cached(
+        "SELECT v.record_volume, v.record_offset, v.record_length FROM visits v \
+         JOIN sites s ON s.id = v.site WHERE s.key = ?1 AND v.fp = ?2 \
+         AND coalesce(v.record_date, v.first) = ?3 AND v.revisit = 0 AND v.lost IS NULL \
+         AND v.record_volume IS NOT NULL ORDER BY v.seq DESC LIMIT 1",
+    )?
+    .query_row(params![url.site().as_str(), stored_fp(url.fingerprint()), date.0], |row| {
+        record_from_row(row, 0)
+    })
+    .optional()
+    .map(Option::flatten)
 }
 
 /// As SQLite will number it. (Not we: a number that is given might be none, for which SQLite would make copies of what

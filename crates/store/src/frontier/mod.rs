@@ -28,7 +28,6 @@ mod memory;
 mod notices;
 mod parts;
 mod reach;
-mod records;
 mod replicas;
 mod returning;
 mod rows;

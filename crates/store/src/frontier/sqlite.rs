@@ -10,8 +10,9 @@ use std::{
 };
 
 use model::{
-    Candidate, CheckOut, Counts, Fingerprint, Frontier, Mark, Milestone, NextDue, Page, Refill,
-    Settlement, Site, SiteHabit, SiteId, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
+    Candidate, CheckOut, Counts, CrawlUrl, Fingerprint, Frontier, Mark, Milestone, NextDue, Page,
+    RecordLocation, Refill, Settlement, Site, SiteHabit, SiteId, SiteKey, SiteLease, SpiderId,
+    StoreError, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -23,7 +24,7 @@ use super::{
     check_in,
     check_out::{self, FRONTS, Places},
     clock::NEWEST_STEP,
-    domains, habits, parts,
+    domains, habits, history, parts,
     rows::Fault,
     tally::{SpiderShares, load_newest, load_totals, save_totals},
 };
@@ -344,6 +345,14 @@ impl Frontier for SqliteFrontier {
 
     fn check_in(&mut self, settlement: &Settlement) -> Result<(), StoreError> {
         self.transact(settlement.now, |work| check_in::settle(work, settlement))
+    }
+
+    fn record_of(
+        &mut self,
+        url: &CrawlUrl,
+        date: Timestamp,
+    ) -> Result<Option<RecordLocation>, StoreError> {
+        history::record_of(&self.connection, url, date).map_err(|e| self.error(e))
     }
 
     fn begin_together(&mut self) -> Result<(), StoreError> {

@@ -13,7 +13,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use model::{Archive, ArchiveEntry, Mark, RecordId, RecordLocation, StoreError, Timestamp, limits};
+use model::{
+    Archive, ArchiveEntry, Exchange, Mark, RecordId, RecordLocation, StoreError, Timestamp, limits,
+};
 
 use super::{
     compression::Compression,
@@ -24,9 +26,12 @@ use super::{
     kept::KeptVolumes,
     ledger::Ledger,
     names::{self, Volumes},
+    pairs::Pair,
     press::Press,
+    rebuild::Adopted,
     recover::{self, Recovery},
     train::{BYTES_WANTED, PAIRS_WANTED, train},
+    verify::verify_record,
     volume::{Volume, WriteTrouble},
 };
 use crate::in_place::is_gone;
@@ -455,6 +460,17 @@ impl Archive for WarcArchive {
 
     fn holds(&self, location: RecordLocation) -> bool {
         self.kept.holds(location)
+    }
+
+    fn exchange(&self, location: RecordLocation) -> Result<Option<Exchange>, StoreError> {
+        self.flush()?;
+        let response = match self.kept.volumes.read_at(location) {
+            Ok(record) if verify_record(&record) => record,
+            Ok(_) | Err(StoreError::Corrupt { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let read = Adopted::from_pair(location.volume, &Pair { request: None, response });
+        Ok(read.ok().map(|adopted| adopted.exchange))
     }
 
     fn look(&self) -> Result<(), StoreError> {

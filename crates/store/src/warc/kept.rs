@@ -38,7 +38,7 @@ impl VolumeLengths {
 
 /// The same for a process that writes volumes: what it wrote itself is believed to be there until it is not.
 pub(super) struct KeptVolumes {
-    volumes: Volumes,
+    pub(super) volumes: Volumes,
     /// The first volume that this process may have begun.
     own_from: u32,
     known: RwLock<Known>,

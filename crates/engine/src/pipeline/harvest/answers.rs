@@ -371,11 +371,12 @@ impl Harvest {
 
     fn admit_report(
         &mut self,
-        report: PageReport,
+        mut report: PageReport,
         delta: &mut SiteDelta,
         share: &mut Settle,
         now: Timestamp,
     ) {
+        self.spiders.notes.add(&mut report, delta, &mut share.sightings);
         let PageReport {
             page,
             mut update,
@@ -394,11 +395,9 @@ impl Harvest {
             again,
             lesson,
             html: _,
-            sightings,
+            sightings: _,
         } = report;
         let visited = update.visit.as_ref().map(|visit| visit.at);
-        share.sightings.extend(sightings);
-        share.sightings.extend(self.state.trail.walk(&page, &links, again));
         let fp = page.url.fingerprint();
         self.learn(&page, decided, delta, now);
         tracing::trace!(
@@ -408,8 +407,6 @@ impl Harvest {
         if !is_question(&page) {
             self.state.tally.count(&update, page.terms, is_audit(&page));
         }
-        delta.duplicates += u64::from(duplicate && !page.terms.requisite);
-        self.note_canonical(&page, &update, delta, share);
         let missing = self.is_missing_page(&page, &mut update, &looks, (delta, share), now);
         if missing {
             internal.clear();

@@ -15,7 +15,10 @@ use seeder::traps::{
 use store::control::Command;
 
 use super::{Harvest, TrapChange, refusals};
-use crate::pipeline::messages::{Order, Settle};
+use crate::pipeline::{
+    messages::{Order, Settle},
+    soft_404::{Judged, Shown},
+};
 
 /// Lifts of one crawl, typed by people; those of the last hour would do.
 const LIFTS_MAX: usize = 1_000;
@@ -179,27 +182,15 @@ impl Harvest {
         now: Timestamp,
     ) -> bool {
         let Some(held) = self.state.hand.get(&delta.key) else { return false };
-        let answered = update.state == PageState::Fetched;
-        if page.terms.requisite && traps::is_probe(&page.url) {
-            // Once is enough, whatever the policy says of other pages.
-            update.due = None;
-            let looks = answered.then_some(*looks);
-            held.watch.probe_answered(&mut held.traps.urls, looks, now);
+        let rules = &self.spiders.of(page.spider).rules.traps;
+        let shown = Shown { page, looks, rules, now };
+        let learned = (&mut held.watch, &mut held.traps.urls);
+        let judged = shown.judge(update, learned, &mut share.sightings);
+        if judged == Judged::Probe {
             held.watch.has_news();
             delta.traps = Some(held.traps.clone());
-            if answered {
-                share.sightings.push(soft_404(page));
-            }
-            return false;
         }
-        let ordinary = !page.seed && page.level > 0 && !page.terms.requisite;
-        let rules = &self.spiders.of(page.spider).rules.traps;
-        let is_missing =
-            answered && ordinary && held.watch.is_missing(&held.traps.urls, rules, looks);
-        if is_missing {
-            share.sightings.push(soft_404(page));
-        }
-        is_missing
+        judged == Judged::Missing
     }
 
     /// Whether pages of its kind give nothing but what is not wanted.
@@ -354,10 +345,6 @@ impl Harvest {
             self.state.lifts.push(TrapChange { site, pattern, watch });
         }
     }
-}
-
-fn soft_404(page: &Page) -> Sighting {
-    Sighting::at(&page.url, Hazard::Soft404, Measure::Noted)
 }
 
 /// Why a link into a trap is refused, and what is told of the trap.
