@@ -61,7 +61,7 @@ impl Default for WarcOptions {
     }
 }
 
-/// Gives volumes their numbers, and is told what became of them.
+/// Gives volumes their numbers, and keeps what became of them.
 pub trait Register: Send + Sync {
     /// The number of a volume that is about to be begun in this folder: no smaller than `at_least`, and never given
     /// before. `name` says what its file will be called.
