@@ -88,7 +88,7 @@ fn take_down(collection: &Collection, site: &str, all: u64, dry: bool) -> Result
     let read = removed.read;
     println!(
         "{}: {} records found in {:?}; read of indexes and records {:.3} % ({:.3} + {:.3}), {} volumes \
-         written anew ({:.3} %); the process read {:.3} % with the database",
+         rewritten ({:.3} %); the process read {:.3} % with the database",
         if dry { "dry run" } else { "takedown" },
         removed.records,
         begun.elapsed(),

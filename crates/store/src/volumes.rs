@@ -145,7 +145,7 @@ fn follow_file(
     })
 }
 
-/// Volumes that were written anew, in the transaction that moves their records.
+/// Volumes that were rewritten, in the transaction that moves their records.
 pub(crate) fn rewritten(sql: &Connection, moves: &BTreeMap<u32, Moves>) -> rusqlite::Result<()> {
     for (number, moves) in moves {
         let bytes = moves.bytes as i64;

@@ -3,7 +3,7 @@
 //! The database knows the records of versions, not those of visits that folded into them, nor those of
 //! robots.txt. The indexes beside the volumes know all of them, with their targets and what revisits refer to: so these
 //! are read, and of the volumes only what they name. Where an index is missing or does not fit, its volume is read whole
-//! and has one from then on. Only volumes that hold something are written anew, each with its index.
+//! and has one from then on. Only volumes that hold something are rewritten, each with its index.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -140,11 +140,11 @@ impl Work<'_> {
         path: &Path,
         (before, total): (u64, u64),
     ) -> Result<Looked, StoreError> {
-        let (mut looked, mut told) = (Looked::default(), 0);
+        let (mut looked, mut shown) = (Looked::default(), 0);
         let made = index::make(path, &mut |entry| {
-            if entry.offset >= told + TOLD_EVERY {
-                told = entry.offset;
-                (self.progress)(Step::Reading(before + told, total))?;
+            if entry.offset >= shown + TOLD_EVERY {
+                shown = entry.offset;
+                (self.progress)(Step::Reading(before + shown, total))?;
             }
             self.removed.read.volumes += entry.length;
             self.look_at(entry, &mut looked);

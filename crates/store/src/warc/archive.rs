@@ -14,18 +14,19 @@ use std::{
 };
 
 use model::{
-    Archive, ArchiveEntry, Exchange, Mark, RecordId, RecordLocation, StoreError, Timestamp, limits,
+    Archive, ArchiveEntry, Exchange, Mark, RecordId, RecordLocation, StoreError, Timestamp,
 };
 
 use super::{
     compression::Compression,
-    disk::{Disk, RealDisk, VolumeFile, is_full},
+    disk::{Disk, RealDisk, is_full},
     encode::{self, Packed},
     ids::RecordIds,
     index::{self, Entry, Identity},
     kept::KeptVolumes,
     ledger::Ledger,
     names::{self, Volumes},
+    options::{Register, WarcOptions},
     pairs::Pair,
     press::Press,
     rebuild::Adopted,
@@ -35,55 +36,6 @@ use super::{
     volume::{Volume, WriteTrouble},
 };
 use crate::in_place::is_gone;
-
-/// What every volume says of itself, and how large it may grow.
-#[derive(Clone, Debug)]
-pub struct WarcOptions {
-    /// Name and version of the program.
-    pub software: String,
-    pub user_agent: String,
-    /// Who runs the crawl and how to reach them; empty when nobody said.
-    pub operator: String,
-    /// How robots.txt is treated, in words.
-    pub robots: String,
-    /// A volume is sealed before it grows over this.
-    pub volume_bytes_max: u64,
-    /// Begins the names of volumes; for people.
-    pub prefix: String,
-    /// Of volumes that are begun from now on.
-    pub compression: Compression,
-}
-
-impl Default for WarcOptions {
-    fn default() -> WarcOptions {
-        WarcOptions {
-            software: "Harvestman".to_owned(),
-            user_agent: String::new(),
-            operator: String::new(),
-            robots: "obey (RFC 9309)".to_owned(),
-            volume_bytes_max: limits::VOLUME_BYTES_MAX,
-            prefix: "harvest".to_owned(),
-            compression: Compression::default(),
-        }
-    }
-}
-
-/// Gives volumes their numbers, and is told what became of them.
-pub trait Register: Send + Sync {
-    /// The number of a volume that is about to be begun in this folder: no smaller than `at_least`, and never given
-    /// before. `name` says what its file will be called.
-    fn begin(
-        &self,
-        at_least: u32,
-        folder: &Path,
-        name: &dyn Fn(u32) -> String,
-    ) -> Result<u32, StoreError>;
-
-    /// It goes on in another folder.
-    fn moved(&self, number: u32, folder: &Path) -> Result<(), StoreError>;
-
-    fn sealed(&self, number: u32, file: &Identity, at: Timestamp) -> Result<(), StoreError>;
-}
 
 pub struct WarcArchive {
     /// Where volumes are written: the first that can be is used.
@@ -276,42 +228,6 @@ impl WarcArchive {
         let head = encode::pack_head(&state.press, &self.options, &name, self.ids.make(), now);
         let info = Entry::of_info(&state.press, head.len(), now);
         Ok(Volume::new(number, path, file, &head, &info))
-    }
-
-    /// In the first folder that takes it.
-    fn create_file(
-        &self,
-        state: &mut State,
-        number: u32,
-        name: &str,
-    ) -> Result<(PathBuf, Arc<dyn VolumeFile>), StoreError> {
-        loop {
-            let folder = self.folders[state.folder].clone();
-            let path = names::open_path(&folder.join(name));
-            let (doing, error) = match self.disk.create(&path) {
-                Ok(file) => match self.disk.sync_folder(&folder) {
-                    Ok(()) => return Ok((path, file)),
-                    Err(e) => {
-                        // Empty, and recovery would remove it: not being able to do so now harms nobody.
-                        let _ = self.disk.remove(&path);
-                        ("sync", e)
-                    }
-                },
-                Err(e) => ("create", e),
-            };
-            let Some(next) = self.next_folder(state) else {
-                let about = if doing == "sync" { &folder } else { &path };
-                return Err(state.trouble(doing, about, error.into()));
-            };
-            if let Some(register) = &self.register {
-                register.moved(number, &next)?;
-            }
-            self.tell(&format!(
-                "no volume can be begun in {} ({error}): the next are written to {}",
-                folder.display(),
-                next.display()
-            ));
-        }
     }
 
     fn next_number(&self, state: &State) -> Result<u32, StoreError> {

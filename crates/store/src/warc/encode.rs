@@ -6,7 +6,7 @@ use std::{cell::RefCell, sync::Arc};
 use model::{ArchiveEntry, EntryKind, Headers, RecordId, Timestamp};
 
 use super::{
-    archive::WarcOptions, frame::FramePacker, member::MemberPacker, press::Press, record,
+    frame::FramePacker, member::MemberPacker, options::WarcOptions, press::Press, record,
     room::Room,
 };
 

@@ -14,14 +14,15 @@ use std::{
     fs::{self, File},
     io::{self, BufReader, Read},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use model::StoreError;
 
 use super::{
     archive::{State, WarcArchive},
-    disk::Disk,
-    names::{VolumeFileName, Volumes},
+    disk::{Disk, VolumeFile},
+    names::{self, VolumeFileName, Volumes},
     volume::{Volume, WriteTrouble},
 };
 
@@ -29,6 +30,42 @@ use super::{
 pub(super) const MOVING: &str = ".moving";
 
 impl WarcArchive {
+    /// In the first folder that takes it.
+    pub(super) fn create_file(
+        &self,
+        state: &mut State,
+        number: u32,
+        name: &str,
+    ) -> Result<(PathBuf, Arc<dyn VolumeFile>), StoreError> {
+        loop {
+            let folder = self.folders[state.folder].clone();
+            let path = names::open_path(&folder.join(name));
+            let (doing, error) = match self.disk.create(&path) {
+                Ok(file) => match self.disk.sync_folder(&folder) {
+                    Ok(()) => return Ok((path, file)),
+                    Err(e) => {
+                        // Empty, and recovery would remove it: not being able to do so now harms nobody.
+                        let _ = self.disk.remove(&path);
+                        ("sync", e)
+                    }
+                },
+                Err(e) => ("create", e),
+            };
+            let Some(next) = self.next_folder(state) else {
+                let about = if doing == "sync" { &folder } else { &path };
+                return Err(state.trouble(doing, about, error.into()));
+            };
+            if let Some(register) = &self.register {
+                register.moved(number, &next)?;
+            }
+            self.tell(&format!(
+                "no volume can be begun in {} ({error}): the next are written to {}",
+                folder.display(),
+                next.display()
+            ));
+        }
+    }
+
     /// Writes what waits, if need be in another folder.
     pub(super) fn flush_volume(&self, state: &mut State) -> Result<(), StoreError> {
         loop {

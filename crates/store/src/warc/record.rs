@@ -14,13 +14,13 @@ use model::{
 };
 
 use super::{
-    archive::WarcOptions,
     date::date_text,
     digest::{digest_text, sha1},
     http,
     ids::{record_id_text, request_id},
     met::{self, MET_FIELD},
     not_modified,
+    options::WarcOptions,
 };
 
 pub(super) const VISIT_FIELD: &str = "Harvestman-Visit";

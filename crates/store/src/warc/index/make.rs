@@ -1,4 +1,4 @@
-//! An index made from its volume, or from the index of the volume that was written anew.
+//! An index made from its volume, or from the index of the volume that was rewritten.
 
 use std::{
     fs::File,

@@ -92,7 +92,7 @@ impl VolumeFile for FailingFile {
 struct Stage {
     temp: tempfile::TempDir,
     disk: Failing,
-    told: Arc<Mutex<Vec<String>>>,
+    said: Arc<Mutex<Vec<String>>>,
 }
 
 fn stage(room: u64, kind: ErrorKind) -> Stage {
@@ -102,7 +102,7 @@ fn stage(room: u64, kind: ErrorKind) -> Stage {
     }
     let folder = temp.path().join("one");
     let (room, sync_fails) = (Arc::new(AtomicU64::new(room)), Arc::new(AtomicBool::new(false)));
-    Stage { temp, disk: Failing { folder, room, kind, sync_fails }, told: Arc::default() }
+    Stage { temp, disk: Failing { folder, room, kind, sync_fails }, said: Arc::default() }
 }
 
 impl Stage {
@@ -119,8 +119,8 @@ impl Stage {
         let disk = Arc::new(self.disk.clone());
         let (archive, recovery) =
             WarcArchive::open_on_all(disk, &self.volumes(), folders, options, mark).unwrap();
-        let told = self.told.clone();
-        let tell = move |line: &str| told.lock().unwrap().push(line.to_owned());
+        let said = self.said.clone();
+        let tell = move |line: &str| said.lock().unwrap().push(line.to_owned());
         (archive.telling(Box::new(tell)), recovery)
     }
 
@@ -159,16 +159,16 @@ fn a_volume_goes_on_in_the_next_folder_when_the_first_is_full_or_fails() {
         let places = stage.write(&archive);
         archive.seal().unwrap();
         stage.is_whole(&places);
-        let told = stage.told.lock().unwrap();
-        let [line] = &told[..] else { panic!("{told:?}") };
+        let said = stage.said.lock().unwrap();
+        let [line] = &said[..] else { panic!("{said:?}") };
         assert!(line.contains("one") && line.contains("two"), "{line}");
         assert_eq!(fs::read_dir(stage.folder("one")).unwrap().count(), 0);
         assert!(places.iter().all(|place| place.volume == 1), "{places:?}");
         // The next goes there at once.
-        drop(told);
+        drop(said);
         stage.write(&archive);
         archive.seal().unwrap();
-        assert_eq!(stage.told.lock().unwrap().len(), 1);
+        assert_eq!(stage.said.lock().unwrap().len(), 1);
     }
 }
 
