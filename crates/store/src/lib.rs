@@ -16,6 +16,8 @@ pub mod readings;
 pub mod replicas;
 pub mod runs;
 pub mod spiders;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod thin;
 pub mod tombstones;
 pub mod warc;

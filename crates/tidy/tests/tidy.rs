@@ -212,6 +212,30 @@ fn no_crate_names_a_dependency_that_it_does_not_use() {
     none(broken, "dependencies that nothing uses");
 }
 
+/// Tests of the program ask the program; what it neither shows nor does is in `store::testing`.
+#[test]
+fn only_the_store_knows_that_the_database_is_sqlite() {
+    let mut broken = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Ok(text) = fs::read_to_string(entry.path().join("Cargo.toml")) else { continue };
+        let manifest: toml::Table = text.parse().unwrap();
+        let knows = dependencies(&manifest).iter().any(|(dependency, _)| dependency == "rusqlite");
+        if knows && name != "store" {
+            broken.push(format!("{name} names rusqlite"));
+        }
+    }
+    let queries = ["\"SELECT ", "\"UPDATE ", "\"INSERT INTO ", "\"DELETE FROM "];
+    for source in rust().iter().filter(|source| source.path.starts_with("crates/")) {
+        let free = ["crates/store/", "crates/tidy/"].iter().any(|at| source.path.starts_with(at))
+            || source.path.ends_with("tests/it/views.rs");
+        if !free && queries.iter().any(|query| source.text.contains(query)) {
+            broken.push(format!("{} has a query", source.path));
+        }
+    }
+    none(broken, "SQL outside the store");
+}
+
 /// Those of all platforms, and whether only tests have them.
 fn dependencies(manifest: &toml::Table) -> Vec<(String, bool)> {
     let mut tables = vec![manifest];

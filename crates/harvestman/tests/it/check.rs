@@ -3,6 +3,7 @@
 use std::fs;
 
 use simweb::{PageCount, WebOptions};
+use store::testing;
 
 use crate::world::World;
 
@@ -70,8 +71,7 @@ fn missing_and_damaged_links_are_found() {
 #[test]
 fn counters_are_set_right_only_when_asked_to() {
     let world = crawled();
-    let spoil = "UPDATE sites SET known = known + 5";
-    rusqlite::Connection::open(world.folder.join("crawl.db")).unwrap().execute(spoil, []).unwrap();
+    testing::spoil_known_counters(&world.folder);
     for _ in 0..2 {
         check(&world, &[], 3, "nothing was changed");
     }

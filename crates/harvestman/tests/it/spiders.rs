@@ -5,7 +5,10 @@ use std::{collections::BTreeSet, time::Duration};
 
 use simweb::{Latency, PageCount, PageOptions, WebOptions, checks};
 
-use crate::world::{Running, World};
+use crate::{
+    ask::{strings, was_fetched},
+    world::{Running, World},
+};
 
 #[test]
 fn spiders_share_a_site_and_its_clock_and_each_keeps_to_its_own_scope() {
@@ -27,13 +30,11 @@ fn spiders_share_a_site_and_its_clock_and_each_keeps_to_its_own_scope() {
         world.visited().into_iter().filter(|place| place.starts_with("s0.")).collect();
     assert_eq!(got, wanted);
     let of = |name: &str| {
-        world.number(&format!(
-            "SELECT count(*) FROM pages p JOIN spiders s ON s.id = p.spider \
-             WHERE s.name = '{name}' AND p.fetched = 1"
-        ))
+        let pages = world.pages(&["--spider", name]);
+        pages.iter().filter(|page| was_fetched(page)).count()
     };
     assert_eq!((of("listed"), of("other"), of("default")), (1, 24, 0));
-    assert_eq!(of("shallow") as usize, wanted.len() - 1);
+    assert_eq!(of("shallow"), wanted.len() - 1);
     // A busy server reads late; spiders that knew nothing of each other would come at once.
     let (pause, slack) = (Duration::from_millis(250), Duration::from_millis(200));
     let early = checks::pauses(&world.log(), pause, slack);
@@ -194,7 +195,7 @@ fn a_wider_border_is_reached_afresh_although_pages_have_not_changed() {
     assert_eq!(pages(&world, 0), 1);
     world.run(&["crawl", "--delay", "0", "--depth", "9"]).exits(0);
     world.run(&["crawl", "--fresh", "--delay", "0", "--depth", "9"]).exits(0);
-    let got = world.number("SELECT count(*) FROM pages WHERE fetched = 1");
+    let got = world.fetched();
     assert_eq!(got, 20, "the links of the home page were read again");
     // A change that lets nobody else in costs the server no page that has not changed.
     world.forget_log();
@@ -212,7 +213,7 @@ fn what_a_removed_spider_left_is_taken_over_by_the_next() {
     world.run(&["spider", "remove", "old"]).exits(0);
     world.run(&["spider", "add", "new", "http://s0.sim.test/"]).exits(0);
     world.run(&["crawl", "--delay", "0"]).exits(0);
-    assert_eq!(world.number("SELECT count(*) FROM pages WHERE fetched = 1"), 30);
+    assert_eq!(world.fetched(), 30);
     world.run(&["check"]).exits(0);
 }
 
@@ -224,7 +225,9 @@ fn a_crawl_says_that_a_paused_spider_has_pages_left() {
     world.run(&["spider", "pause", "one"]).exits(0);
     let done = world.run(&["crawl", "--delay", "0"]);
     done.says(&["spider one is paused", "harvestman spider resume one"]);
-    let waiting = world.rows::<String>("SELECT url FROM pages WHERE fetched = 0 LIMIT 1").remove(0);
+    let mut waiting = world.pages(&[]);
+    waiting.retain(|page| !was_fetched(page));
+    let waiting = strings(&waiting, "url").remove(0);
     let explained = world.run(&["explain", &waiting]);
     assert!(explained.out.contains("spider one is paused"), "{explained}");
 }
@@ -283,7 +286,7 @@ fn what_is_wrong_with_a_spider_is_told_and_nothing_is_changed() {
     ] {
         world.run(&[&["spider"], args].concat()).exits(2).says(&[says]);
     }
-    assert_eq!(world.rows::<String>("SELECT name FROM spiders"), ["default", "a"]);
+    assert_eq!(strings(&world.list(&["spider", "list"]), "spider"), ["default", "a"]);
 }
 
 fn world(sites: usize, pages: usize) -> World {
