@@ -212,6 +212,30 @@ fn no_crate_names_a_dependency_that_it_does_not_use() {
     none(broken, "dependencies that nothing uses");
 }
 
+/// Files with `unsafe` in the product, and how often.
+const UNSAFE: &[(&str, usize)] = &[
+    // The scheduler's policy, which rustix does not set, and a setting of the allocator.
+    ("crates/harvestman/src/main.rs", 2),
+    // Instructions of the processor for SHA-1, behind a look at whether it has them.
+    ("crates/store/src/warc/digest_pair.rs", 2),
+];
+
+#[test]
+fn unsafe_code_is_where_the_list_says_and_gives_its_reason() {
+    let mut broken = Vec::new();
+    for source in rust().iter().filter(|source| source.path.contains("/src/")) {
+        let blocks = uses(source, &["unsafe {", "unsafe fn ", "unsafe impl "]);
+        let listed = UNSAFE.iter().find(|(path, _)| source.path == *path);
+        let allowed = listed.map_or(0, |(_, blocks)| *blocks);
+        let reasons = source.text.matches("// SAFETY: ").count();
+        if source.path.starts_with("crates/") && (blocks.len() != allowed || reasons < allowed) {
+            broken.extend([format!("{}: {allowed} are listed", source.path)]);
+            broken.extend(blocks);
+        }
+    }
+    none(broken, "unsafe code that the list does not name, or without a reason");
+}
+
 /// Tests of the program ask the program; what it neither shows nor does is in `store::testing`.
 #[test]
 fn only_the_store_knows_that_the_database_is_sqlite() {
