@@ -149,7 +149,10 @@ fn crawls_of_one_second_and_visits_of_one_day_never_overwrite_each_other() {
     let editions: Vec<String> = (0..6).map(|n| format!("<p>edition {n}</p>")).collect();
     assert_eq!(bodies, editions, "in the order of their folders: {:?}", folders(&root));
     // A crawl that never ends has one folder a day, with the last of each page.
-    world.run(&["run", "--delay", "0", "--for", "5s"]).exits(0);
+    let run = world.start(&["run", "--delay", "0"]);
+    world.wait_for("two more visits", |world| world.page(&url)["visits"].as_u64() >= Some(8));
+    run.signal("TERM");
+    run.wait(PATIENCE).exits(4);
     let visits = world.page(&url)["visits"].as_u64().unwrap();
     assert!(visits >= 8, "{visits} visits");
     for (every, out) in [(true, "all"), (false, "versions")] {

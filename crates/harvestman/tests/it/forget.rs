@@ -39,7 +39,7 @@ fn three_sites() -> (Raw, World) {
             }
             "shared" => {
                 // The others come late, so that theirs are revisits of the first.
-                sleep(Duration::from_millis(if host == GONE { 0 } else { 1_500 }));
+                sleep(Duration::from_millis(if host == GONE { 0 } else { 700 }));
                 let body = format!("<title>shared</title><p>{}", "the same for all ".repeat(60));
                 reply(stream, "200 OK", html, body.as_bytes());
             }

@@ -111,7 +111,7 @@ fn a_crawl_stopped_or_killed_on_a_full_disk_keeps_what_was_there() {
         let settled = world.visits_total();
         // Still full: it may not get far, but what is there stays.
         let mut again = world.start(&ARGS);
-        std::thread::sleep(Duration::from_secs(3));
+        std::thread::sleep(Duration::from_millis(1_500));
         if again.is_running() {
             again.signal("KILL");
         }

@@ -150,12 +150,13 @@ fn sites_take_turns_when_a_visit_to_one_is_limited_in_time() {
     let world = world(3, 60);
     configure(&world, "[crawl]\nsite_time = \"500ms\"\nactive_sites = 1\n");
     let seeds = world.web.seeds();
-    let mut args = vec!["crawl", "--delay", "20ms", "--for", "8s"];
+    let mut args = vec!["crawl", "--delay", "20ms"];
     args.extend(seeds.iter().map(String::as_str));
-    world.run(&args).exits(0);
-    let hosts: Vec<String> = world.visits().iter().map(|visit| visit.host.to_string()).collect();
-    let turns = hosts.windows(2).filter(|two| two[0] != two[1]).count();
-    assert!(turns >= 5, "{turns} changes of site in {} visits", hosts.len());
+    let _crawl = world.start(&args);
+    world.wait_for("five changes of site", |world| {
+        let visits = world.visits();
+        visits.windows(2).filter(|two| two[0].host != two[1].host).count() >= 5
+    });
 }
 
 #[test]

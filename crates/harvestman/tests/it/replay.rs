@@ -12,7 +12,6 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
 };
 
 use flate2::{Compression, write::GzEncoder};
@@ -24,7 +23,7 @@ use store::{
 
 use crate::{
     raw::{Asked, Raw, reply},
-    world::World,
+    world::{World, next_second},
 };
 
 /// By path: whether it answers 304, whether it is chunked, whether it changes at the third pass.
@@ -53,8 +52,7 @@ fn visited() -> (World, PathBuf) {
     for number in 1..=4 {
         pass.store(number, Ordering::Relaxed);
         world.run(&["crawl", &url, "--fresh", "--delay", "0"]).exits(0);
-        // Readers file captures by the second.
-        std::thread::sleep(Duration::from_millis(1_100));
+        next_second();
     }
     let by_url: BTreeMap<String, Vec<String>> = sent
         .lock()

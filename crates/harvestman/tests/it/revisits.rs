@@ -184,13 +184,13 @@ fn run_never_sleeps_while_pages_without_a_budget_are_due() {
         .variable("HARVESTMAN_REVISIT_PERIOD", "1s");
     world.run(&["crawl", "http://s0.sim.test/", "--delay", "0"]).exits(0);
     world.forget_log();
-    world.run(&["run", "--delay", "50ms", "--for", "15s"]).exits(0);
+    world.run(&["run", "--delay", "50ms", "--for", "8s"]).exits(0);
     let mut moments: Vec<_> = world.visits().iter().map(|visit| visit.at).collect();
     moments.sort_unstable();
-    assert!(moments.len() >= 50, "{} visits in 15 seconds", moments.len());
+    assert!(moments.len() >= 30, "{} visits in 8 seconds", moments.len());
     let (first, last) = (moments[0], moments[moments.len() - 1]);
-    assert!(last.since(first) > Duration::from_secs(10), "asleep from {last:?} on");
+    assert!(last.since(first) > Duration::from_secs(5), "asleep from {last:?} on");
     let gaps = moments.windows(2).map(|pair| pair[1].since(pair[0]));
     let idle = gaps.max().unwrap_or_default();
-    assert!(idle < Duration::from_secs(4), "idle for {idle:?}");
+    assert!(idle < Duration::from_secs(3), "idle for {idle:?}");
 }

@@ -11,7 +11,7 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
     sync::Arc,
     thread::JoinHandle,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use serde_json::Value;
@@ -136,6 +136,28 @@ impl World {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
+}
+
+impl World {
+    /// Waits until no request has come for so long.
+    pub fn wait_for_silence(&self, silent: Duration) {
+        let until = Instant::now() + PATIENCE;
+        let (mut count, mut since) = (self.log().len(), Instant::now());
+        while since.elapsed() < silent {
+            assert!(Instant::now() < until, "requests go on");
+            std::thread::sleep(Duration::from_millis(20));
+            let now = self.log().len();
+            if now != count {
+                (count, since) = (now, Instant::now());
+            }
+        }
+    }
+}
+
+/// Waits for the next second of the clock: readers of archives file captures by the second.
+pub fn next_second() {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    std::thread::sleep(Duration::from_millis(1_005 - u64::from(now.subsec_millis())));
 }
 
 impl Deref for World {
