@@ -212,6 +212,31 @@ fn no_crate_names_a_dependency_that_it_does_not_use() {
     none(broken, "dependencies that nothing uses");
 }
 
+/// Where a clock may be made: the real one, the simulated one, that of a record's moment, and that of tests.
+const CLOCKS: &[&str] = &[
+    "crates/harvester/src/clock.rs",
+    "crates/harvester/src/clock/simulated.rs",
+    "crates/harvester/examples/fetch_floor.rs",
+    "crates/engine/src/batch/moment.rs",
+    "crates/model/src/testing.rs",
+];
+
+#[test]
+fn what_tests_of_many_crates_need_is_in_model_testing_alone() {
+    let mut broken = Vec::new();
+    // The store has helpers of its own still.
+    let others = |source: &&Source| {
+        let free = ["crates/store/", "crates/tidy/"].iter().any(|at| source.path.starts_with(at));
+        source.path.starts_with("crates/") && !free && !CLOCKS.contains(&&*source.path)
+    };
+    for source in rust().iter().filter(others) {
+        let copies = ["impl Clock for ", "fn url(text: &str) -> CrawlUrl"];
+        let found = copies.iter().filter(|copy| source.text.contains(*copy));
+        broken.extend(found.map(|copy| format!("{}: {copy}", source.path)));
+    }
+    none(broken, "helpers of tests that model::testing has");
+}
+
 /// Files with `unsafe` in the product, and how often.
 const UNSAFE: &[(&str, usize)] = &[
     // The scheduler's policy, which rustix does not set, and a setting of the allocator.
