@@ -63,11 +63,11 @@ impl Stage {
 
 /// What each run of a page's history is, with how many visits found the same.
 fn story(world: &World, url: &str) -> Vec<String> {
-    let told = |run: &Value| match (run["kind"].as_str().unwrap(), &run["visits"]) {
+    let line = |run: &Value| match (run["kind"].as_str().unwrap(), &run["visits"]) {
         (kind, visits) if *visits == 1 => kind.to_owned(),
         (kind, visits) => format!("{kind} {visits}"),
     };
-    world.history(url).iter().map(told).collect()
+    world.history(url).iter().map(line).collect()
 }
 
 fn article(rest: &str) -> String {
@@ -117,8 +117,8 @@ fn a_page_that_goes_is_told_once_and_its_return_too() {
     let status = stage.world.status();
     assert_eq!((&status["versions"], &status["visits"]), (&3.into(), &14.into()), "{status:#}");
     assert_eq!(stage.world.history(&stage.url("/page"))[1]["status"], 404);
-    let told = strings(&stage.world.changes(), "kind");
-    assert_eq!(told.iter().filter(|kind| *kind == "gone").count(), 1, "{told:?}");
+    let kinds = strings(&stage.world.changes(), "kind");
+    assert_eq!(kinds.iter().filter(|kind| *kind == "gone").count(), 1, "{kinds:?}");
     stage.world.run(&["check"]).exits(0);
 }
 

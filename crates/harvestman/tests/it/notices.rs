@@ -327,9 +327,9 @@ fn a_sitemap_that_tells_the_truth_brings_visits_forward_and_a_liar_earns_no_trus
     let collection = Questions::at(folder.path());
     let source = |site: &str| {
         let urls = strings(&collection.pages(&["--site", site]), "url");
-        let mut told = urls.iter().map(|url| collection.ask(&["explain", url])["revisit"].take());
-        let told = told.find(|told| told["announced"].is_object()).expect("one was announced");
-        told["announced"]["sources"][0].clone()
+        let mut answers = urls.iter().map(|url| collection.ask(&["explain", url]));
+        let answer = answers.find(|answer| answer["revisit"]["announced"].is_object());
+        answer.expect("one was announced")["revisit"]["announced"]["sources"][0].clone()
     };
     let (true_one, liar) = (source("s0.sim.test"), source("s1.sim.test"));
     assert_eq!((&true_one["source"], &liar["source"]), (&"sitemap".into(), &"sitemap".into()));

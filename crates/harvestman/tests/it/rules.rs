@@ -174,11 +174,11 @@ fn a_rule_on_the_media_type_decides_when_the_head_is_there_and_stops_the_rest() 
             "http://b.raw.test/page"
         ]
     );
-    let told = |row: &Value| {
+    let line = |row: &Value| {
         let text = |field: &str| row[field].as_str().unwrap();
         format!("{} {} {}", text("reason"), text("rule"), text("example"))
     };
-    let mut rules: Vec<String> = world.decisions(&[]).iter().map(told).collect();
+    let mut rules: Vec<String> = world.decisions(&[]).iter().map(line).collect();
     rules.sort();
     assert_eq!(
         rules,

@@ -85,8 +85,8 @@ fn a_wildcard_is_found_out_and_its_names_are_held_back_while_good_sites_are_craw
     let taken = trap.log.iter().filter(|entry| Trap::is_of_trap(entry)).count();
     assert!(taken * (SITES + 1) <= trap.log.len(), "{taken} of {} requests", trap.log.len());
     let hazards = ["report", "hazards", "--hazard", "dns-wildcard"];
-    let told = Questions::at(trap.folder.path()).list(&hazards);
-    assert_eq!(strings(&told, "site"), ["w.test"], "the good domains are none");
+    let rows = Questions::at(trap.folder.path()).list(&hazards);
+    assert_eq!(strings(&rows, "site"), ["w.test"], "the good domains are none");
     let rules = trap.rules(&["--reason", "trap"]);
     assert_eq!(rules, BTreeSet::from(["trap: dns wildcard under w.test".to_owned()]));
 }

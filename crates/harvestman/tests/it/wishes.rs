@@ -317,8 +317,8 @@ fn a_site_that_is_down_for_months_is_asked_ever_less_and_found_again_within_a_mo
     let crawled = between(back, DAY * 200);
     assert!(crawled >= 15, "all of it is visited again: {crawled}");
     let collection = Questions::at(folder.path());
-    let told = collection.list(&["report", "hazards", "--hazard", "site-down"]);
-    assert!(told.len() == 1 && told[0]["count"].as_u64() > Some(2), "{told:?}");
+    let rows = collection.list(&["report", "hazards", "--hazard", "site-down"]);
+    assert!(rows.len() == 1 && rows[0]["count"].as_u64() > Some(2), "{rows:?}");
     assert_eq!(collection.sites(&["--down"]).len(), 0, "it is up again");
 }
 
