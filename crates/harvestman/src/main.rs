@@ -41,16 +41,41 @@ fn take_long_turns() {
 /// bodies: with five hundred sites a twentieth of all memory. 50 ms are long enough to be used again; much less
 /// would have the system clear pages anew that are wanted at once, which some machines make dear.
 fn give_memory_back_soon() {
-    /// It has no name in Rust, but the one behind it has; its default tells whether it still is the one that is meant.
-    const PURGE_DELAY: libmimalloc_sys::mi_option_t = libmimalloc_sys::mi_option_use_numa_nodes - 1;
-    const DEFAULT_MS: std::ffi::c_long = 1_000;
     const OURS_MS: std::ffi::c_long = 50;
     #[allow(unsafe_code)]
     // SAFETY: a number in the allocator's table of settings, read and written before there are threads.
     unsafe {
-        // Whoever set it by the environment keeps it.
-        if libmimalloc_sys::mi_option_get(PURGE_DELAY) == DEFAULT_MS {
+        // A value from the environment (`MIMALLOC_PURGE_DELAY`) stays.
+        if libmimalloc_sys::mi_option_get(PURGE_DELAY) == PURGE_DELAY_DEFAULT_MS {
             libmimalloc_sys::mi_option_set(PURGE_DELAY, OURS_MS);
         }
+    }
+}
+
+/// `mi_option_purge_delay` of mimalloc.h, to which libmimalloc-sys gives no name.
+const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
+const PURGE_DELAY_DEFAULT_MS: std::ffi::c_long = 1_000;
+
+// The next one in mimalloc.h has a name: a version that numbers its settings otherwise does not compile.
+const _: () = assert!(libmimalloc_sys::mi_option_use_numa_nodes == PURGE_DELAY + 1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_setting_of_the_allocator_is_the_delay_that_is_meant() {
+        if std::env::var_os("MIMALLOC_PURGE_DELAY").is_some() {
+            return;
+        }
+        #[allow(unsafe_code)]
+        // SAFETY: it reads a number.
+        let before = unsafe { libmimalloc_sys::mi_option_get(PURGE_DELAY) };
+        assert_eq!(before, PURGE_DELAY_DEFAULT_MS, "another default would never be replaced");
+        give_memory_back_soon();
+        #[allow(unsafe_code)]
+        // SAFETY: as above.
+        let after = unsafe { libmimalloc_sys::mi_option_get(PURGE_DELAY) };
+        assert_eq!(after, 50);
     }
 }

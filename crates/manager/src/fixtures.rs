@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use model::{
-    CrawlUrl, Habit, Page, PageState, PageTerms, Site, SiteClock, SiteCounters, SiteHabit, SiteId,
-    SiteKey, SiteLease, Spent, SpiderId, Timestamp,
+    Habit, Page, PageState, Site, SiteClock, SiteCounters, SiteHabit, SiteId, SiteKey, SiteLease,
+    Spent, Timestamp, testing,
 };
 
 use crate::days::wait;
@@ -21,20 +21,8 @@ pub fn before(days: f64) -> Timestamp {
 
 /// Fetched, never compared.
 pub fn page(url: &str) -> Page {
-    Page {
-        url: CrawlUrl::parse(url).expect("a URL"),
-        spider: SpiderId(0),
-        state: PageState::Fetched,
-        level: 0,
-        hops: 0,
-        seed: false,
-        due: NOW,
-        failures: 0,
-        terms: PageTerms::default(),
-        habit: Habit { first: Some(NOW), seen: Some(NOW), ..Habit::default() },
-        children: None,
-        last: None,
-    }
+    let habit = Habit { first: Some(NOW), seen: Some(NOW), ..Habit::default() };
+    Page { state: PageState::Fetched, due: NOW, habit, ..testing::page(url) }
 }
 
 pub fn site(number: i64) -> Site {

@@ -8,7 +8,155 @@ use std::{
     fs::OpenOptions,
     io::Write,
     path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
+
+use bytes::Bytes;
+
+use crate::{
+    BoxFuture, Busy, Clock, CrawlUrl, Exchange, Habit, Headers, Page, PageState, PageTerms,
+    Purpose, SpiderId, Timestamp, Timing, WallStep,
+};
+
+/// A URL that the test knows to be one.
+#[track_caller]
+pub fn url(text: &str) -> CrawlUrl {
+    CrawlUrl::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// A URL of the site `http://a.example`, by what comes after that.
+#[track_caller]
+pub fn example(rest: &str) -> CrawlUrl {
+    url(&format!("http://a.example{rest}"))
+}
+
+/// A page of the first spider that waits for its first visit.
+#[track_caller]
+pub fn page(text: &str) -> Page {
+    Page {
+        url: url(text),
+        spider: SpiderId(0),
+        state: PageState::Known,
+        level: 0,
+        hops: 0,
+        seed: false,
+        due: Timestamp::default(),
+        failures: 0,
+        terms: PageTerms::default(),
+        habit: Habit::default(),
+        children: None,
+        last: None,
+    }
+}
+
+/// What a server answered for `http://a.test/dir/page`, without any coding.
+pub fn exchange(status: u16, fields: &[(&str, &str)], body: &[u8]) -> Exchange {
+    let mut headers = Headers::new();
+    fields.iter().for_each(|(name, value)| headers.push(name, value));
+    let body = Bytes::copy_from_slice(body);
+    Exchange {
+        url: url("http://a.test/dir/page"),
+        purpose: Purpose::Page,
+        started: Timestamp::default(),
+        address: None,
+        request_head: Bytes::new(),
+        response_head: Bytes::new(),
+        status,
+        headers,
+        wire_body: body.clone(),
+        entity: body.clone(),
+        body,
+        stopped: None,
+        met: Vec::new(),
+        timing: Timing::default(),
+        protocol: Default::default(),
+    }
+}
+
+/// A clock that stands still until the test moves it, for code that waits for nothing; simulated time in which
+/// sleepers wake one after the other is `harvester::clock::SimClock`.
+pub struct TestClock {
+    now: Mutex<Timestamp>,
+    wall_step: Mutex<Option<WallStep>>,
+    ticks: bool,
+    sleep: Sleep,
+}
+
+/// What becomes of those who sleep by it.
+#[derive(Clone, Copy)]
+enum Sleep {
+    /// They wake at once, and it stands still.
+    AtOnce,
+    /// They wake at once, and it is as late as they wanted.
+    Jump,
+    Never,
+}
+
+impl TestClock {
+    pub fn at(now: Timestamp) -> TestClock {
+        let (now, wall_step) = (Mutex::new(now), Mutex::default());
+        TestClock { now, wall_step, ticks: false, sleep: Sleep::AtOnce }
+    }
+
+    /// From now on each look at it is a millisecond later.
+    pub fn ticking(self) -> TestClock {
+        TestClock { ticks: true, ..self }
+    }
+
+    /// From now on it jumps to whatever is slept for.
+    pub fn jumping(self) -> TestClock {
+        TestClock { sleep: Sleep::Jump, ..self }
+    }
+
+    /// From now on nobody who sleeps wakes.
+    pub fn without_waking(self) -> TestClock {
+        TestClock { sleep: Sleep::Never, ..self }
+    }
+
+    pub fn advance(&self, by: Duration) {
+        let mut now = held(&self.now);
+        *now = now.plus(by);
+    }
+
+    /// What [`Clock::wall_step`] says from now on.
+    pub fn set_wall_step(&self, step: Option<WallStep>) {
+        *held(&self.wall_step) = step;
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        let mut now = held(&self.now);
+        now.0 += i64::from(self.ticks);
+        *now
+    }
+
+    fn sleep_until(&self, at: Timestamp) -> BoxFuture<'static, ()> {
+        match self.sleep {
+            Sleep::Never => return Box::pin(std::future::pending()),
+            Sleep::Jump => {
+                let mut now = held(&self.now);
+                *now = at.max(*now);
+            }
+            Sleep::AtOnce => {}
+        }
+        Box::pin(async {})
+    }
+
+    fn wall_step(&self) -> Option<WallStep> {
+        *held(&self.wall_step)
+    }
+
+    fn busy(&self) -> Busy {
+        Busy::none()
+    }
+}
+
+/// A test that failed while it held it has said so already.
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A file or folder of the public conformance data, beside the project; `None` where it is not there.
 ///

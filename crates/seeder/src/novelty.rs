@@ -164,6 +164,8 @@ fn number_of(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use model::testing::example as url;
+
     use super::*;
 
     const FRAME: &str = "Welcome to the calendar of our town, where all that happens is announced. Home, \
@@ -184,10 +186,6 @@ mod tests {
 
     fn gist(text: &str) -> Option<Gist> {
         gist_with(text, 0)
-    }
-
-    fn url(rest: &str) -> CrawlUrl {
-        CrawlUrl::parse(&format!("http://a.example{rest}")).unwrap()
     }
 
     /// As most of these tests do not look at URLs.

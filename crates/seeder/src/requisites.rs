@@ -101,30 +101,16 @@ fn refuse(
 
 #[cfg(test)]
 mod tests {
-    use model::{PageState, RefusalReason, SpiderId, Timestamp};
+    use model::{
+        RefusalReason, SpiderId,
+        testing::{self, url},
+    };
 
     use super::*;
     use crate::{Block, RuleList};
 
-    fn url(text: &str) -> CrawlUrl {
-        CrawlUrl::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"))
-    }
-
     fn page(text: &str, terms: PageTerms) -> Page {
-        Page {
-            habit: model::Habit::default(),
-            children: None,
-            url: url(text),
-            spider: SpiderId(1),
-            state: PageState::Known,
-            level: 4,
-            hops: 1,
-            seed: true,
-            terms,
-            due: Timestamp::default(),
-            failures: 0,
-            last: None,
-        }
+        Page { spider: SpiderId(1), level: 4, hops: 1, seed: true, terms, ..testing::page(text) }
     }
 
     fn sort(page: &Page, found: &[&str], rules: &SpiderRules) -> Requisites {

@@ -127,11 +127,9 @@ pub(crate) fn unusual_port(url: &CrawlUrl) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use model::testing::url;
 
-    fn url(text: &str) -> CrawlUrl {
-        CrawlUrl::parse(text).expect("a URL")
-    }
+    use super::*;
 
     fn check(seeds: &[&str], scope: Scope, covered: &[&str], not: &[&str]) {
         let seeds: Vec<CrawlUrl> = seeds.iter().map(|seed| url(seed)).collect();

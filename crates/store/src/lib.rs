@@ -18,6 +18,8 @@ pub mod replicas;
 pub mod runs;
 pub mod spiders;
 pub mod state;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod thin;
 pub mod tombstones;
 pub mod volumes;

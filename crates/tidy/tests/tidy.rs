@@ -212,6 +212,79 @@ fn no_crate_names_a_dependency_that_it_does_not_use() {
     none(broken, "dependencies that nothing uses");
 }
 
+/// Where a clock may be made: the real one, the simulated one, that of a record's moment, and that of tests.
+const CLOCKS: &[&str] = &[
+    "crates/harvester/src/clock.rs",
+    "crates/harvester/src/clock/simulated.rs",
+    "crates/harvester/examples/fetch_floor.rs",
+    "crates/engine/src/batch/moment.rs",
+    "crates/model/src/testing.rs",
+];
+
+#[test]
+fn what_tests_of_many_crates_need_is_in_model_testing_alone() {
+    let mut broken = Vec::new();
+    // The store has helpers of its own still.
+    let others = |source: &&Source| {
+        let free = ["crates/store/", "crates/tidy/"].iter().any(|at| source.path.starts_with(at));
+        source.path.starts_with("crates/") && !free && !CLOCKS.contains(&&*source.path)
+    };
+    for source in rust().iter().filter(others) {
+        let copies = ["impl Clock for ", "fn url(text: &str) -> CrawlUrl"];
+        let found = copies.iter().filter(|copy| source.text.contains(*copy));
+        broken.extend(found.map(|copy| format!("{}: {copy}", source.path)));
+    }
+    none(broken, "helpers of tests that model::testing has");
+}
+
+/// Files with `unsafe` in the product, and how often.
+const UNSAFE: &[(&str, usize)] = &[
+    // The scheduler's policy, which rustix does not set, and a setting of the allocator.
+    ("crates/harvestman/src/main.rs", 2),
+    // Instructions of the processor for SHA-1, behind a look at whether it has them.
+    ("crates/store/src/warc/digest_pair.rs", 2),
+];
+
+#[test]
+fn unsafe_code_is_where_the_list_says_and_gives_its_reason() {
+    let mut broken = Vec::new();
+    for source in rust().iter().filter(|source| source.path.contains("/src/")) {
+        let blocks = uses(source, &["unsafe {", "unsafe fn ", "unsafe impl "]);
+        let listed = UNSAFE.iter().find(|(path, _)| source.path == *path);
+        let allowed = listed.map_or(0, |(_, blocks)| *blocks);
+        let reasons = source.text.matches("// SAFETY: ").count();
+        if source.path.starts_with("crates/") && (blocks.len() != allowed || reasons < allowed) {
+            broken.extend([format!("{}: {allowed} are listed", source.path)]);
+            broken.extend(blocks);
+        }
+    }
+    none(broken, "unsafe code that the list does not name, or without a reason");
+}
+
+/// Tests of the program ask the program; what it neither shows nor does is in `store::testing`.
+#[test]
+fn only_the_store_knows_that_the_database_is_sqlite() {
+    let mut broken = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Ok(text) = fs::read_to_string(entry.path().join("Cargo.toml")) else { continue };
+        let manifest: toml::Table = text.parse().unwrap();
+        let knows = dependencies(&manifest).iter().any(|(dependency, _)| dependency == "rusqlite");
+        if knows && name != "store" {
+            broken.push(format!("{name} names rusqlite"));
+        }
+    }
+    let queries = ["\"SELECT ", "\"UPDATE ", "\"INSERT INTO ", "\"DELETE FROM "];
+    for source in rust().iter().filter(|source| source.path.starts_with("crates/")) {
+        let free = ["crates/store/", "crates/tidy/"].iter().any(|at| source.path.starts_with(at))
+            || source.path.ends_with("tests/it/views.rs");
+        if !free && queries.iter().any(|query| source.text.contains(query)) {
+            broken.push(format!("{} has a query", source.path));
+        }
+    }
+    none(broken, "SQL outside the store");
+}
+
 /// Those of all platforms, and whether only tests have them.
 fn dependencies(manifest: &toml::Table) -> Vec<(String, bool)> {
     let mut tables = vec![manifest];

@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use model::testing::url;
+
 use super::{
     super::{
         keys::{KEYS, Reach},
@@ -13,10 +15,6 @@ use super::{
 
 fn overrides(text: &str) -> Overrides {
     read(text).unwrap_or_else(|failure| panic!("{failure}")).overrides
-}
-
-fn url(text: &str) -> CrawlUrl {
-    CrawlUrl::parse(text).unwrap()
 }
 
 #[track_caller]

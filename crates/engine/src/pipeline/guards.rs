@@ -73,13 +73,9 @@ fn control_characters(exchange: &Exchange, gathered: &Gathered) -> Option<Sighti
 
 #[cfg(test)]
 mod tests {
-    use model::{Link, LinkKind, LinkRel};
+    use model::{Link, LinkKind, LinkRel, testing::url};
 
     use super::*;
-
-    fn url(text: &str) -> CrawlUrl {
-        CrawlUrl::parse(text).unwrap()
-    }
 
     #[test]
     fn links_that_name_private_addresses_are_counted_in_every_spelling() {

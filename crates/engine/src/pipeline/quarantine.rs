@@ -134,11 +134,9 @@ impl Broken {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use model::testing::url;
 
-    fn url(text: &str) -> CrawlUrl {
-        CrawlUrl::parse(text).unwrap()
-    }
+    use super::*;
 
     fn hazards(met: &[Sighting]) -> Vec<(Hazard, &str)> {
         met.iter().map(|sighting| (sighting.hazard, sighting.what.as_str())).collect()

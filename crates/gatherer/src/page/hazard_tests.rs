@@ -1,8 +1,8 @@
 //! Contents that are not what they should be: read as far as they can be, and told by name.
 
-use crate::{GatherOptions, GatherProblem, Gathered, LongPiece, gather};
+use model::testing::exchange;
 
-use super::tests::exchange;
+use crate::{GatherOptions, GatherProblem, Gathered, LongPiece, gather};
 
 fn typed(media_type: &str, body: &[u8]) -> Gathered {
     let fields = [("Content-Type", media_type)];

@@ -2,38 +2,10 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use model::{
-    CrawlUrl, Exchange, Headers, Link, LinkKind, LinkRel, Purpose, Timestamp, Timing, limits,
-};
+use model::{CrawlUrl, Link, LinkKind, LinkRel, limits, testing::exchange};
 use proptest::prelude::*;
 
 use crate::{GatherOptions, GatherProblem, Gathered, LinkTags, Selection, gather};
-
-pub(super) fn exchange(status: u16, fields: &[(&str, &str)], body: &[u8]) -> Exchange {
-    let mut headers = Headers::new();
-    for (name, value) in fields {
-        headers.push(name, value);
-    }
-    let body = Bytes::copy_from_slice(body);
-    Exchange {
-        url: CrawlUrl::parse("http://a.test/dir/page").expect("a valid URL"),
-        purpose: Purpose::Page,
-        started: Timestamp::default(),
-        address: None,
-        request_head: Bytes::new(),
-        response_head: Bytes::new(),
-        status,
-        headers,
-        wire_body: body.clone(),
-        entity: body.clone(),
-        body,
-        stopped: None,
-        met: Vec::new(),
-        timing: Timing::default(),
-        protocol: Default::default(),
-    }
-}
 
 fn html(body: &str) -> Gathered {
     html_with(body, &GatherOptions::default())

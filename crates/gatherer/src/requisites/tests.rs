@@ -2,35 +2,11 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
-use model::{CrawlUrl, Exchange, Headers, Purpose, Timestamp, Timing};
+use model::{CrawlUrl, testing::exchange};
 use proptest::prelude::*;
 
 use super::{css, srcset};
 use crate::{GatherOptions, GatherProblem, Gathered, gather, gather_part};
-
-fn exchange(status: u16, fields: &[(&str, &str)], body: &[u8]) -> Exchange {
-    let mut headers = Headers::new();
-    fields.iter().for_each(|(name, value)| headers.push(name, value));
-    let body = Bytes::copy_from_slice(body);
-    Exchange {
-        url: CrawlUrl::parse("http://a.test/dir/page").expect("a valid URL"),
-        purpose: Purpose::Page,
-        started: Timestamp::default(),
-        address: None,
-        request_head: Bytes::new(),
-        response_head: Bytes::new(),
-        status,
-        headers,
-        wire_body: body.clone(),
-        entity: body.clone(),
-        body,
-        stopped: None,
-        met: Vec::new(),
-        protocol: Default::default(),
-        timing: Timing::default(),
-    }
-}
 
 fn asked() -> GatherOptions {
     GatherOptions { requisites: true, ..GatherOptions::default() }

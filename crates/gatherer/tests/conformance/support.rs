@@ -1,38 +1,22 @@
 //! Pages on their way into `gather`, for the tests of this folder.
 
-use bytes::Bytes;
 use gatherer::{GatherOptions, Gathered, gather};
-use model::{CrawlUrl, Exchange, Headers, Purpose, Timestamp, Timing};
+use model::{
+    Exchange,
+    testing::{exchange, url},
+};
 
 pub const PAGE: &str = "http://page.test/dir/page";
 
 pub fn gather_html(page: &str) -> Gathered {
-    let mut headers = Headers::new();
-    headers.push("Content-Type", "text/html; charset=utf-8");
-    let body = Bytes::copy_from_slice(page.as_bytes());
-    let exchange = Exchange {
-        url: CrawlUrl::parse(PAGE).expect("a valid URL"),
-        purpose: Purpose::Page,
-        started: Timestamp::default(),
-        address: None,
-        request_head: Bytes::new(),
-        response_head: Bytes::new(),
-        status: 200,
-        headers,
-        wire_body: body.clone(),
-        entity: body.clone(),
-        body,
-        stopped: None,
-        met: Vec::new(),
-        timing: Timing::default(),
-        protocol: Default::default(),
-    };
+    let fields = [("Content-Type", "text/html; charset=utf-8")];
+    let exchange = Exchange { url: url(PAGE), ..exchange(200, &fields, page.as_bytes()) };
     gather(&exchange, &GatherOptions::default())
 }
 
 /// What `gather` makes of a reference, when it is a link at all.
 pub fn resolved(reference: &str) -> Option<String> {
-    let base = CrawlUrl::parse(PAGE).expect("a valid URL");
+    let base = url(PAGE);
     let is_inside = reference.trim_matches(|c| c <= ' ').starts_with('#');
     if is_inside { None } else { base.join(reference).ok().map(|url| url.to_string()) }
 }

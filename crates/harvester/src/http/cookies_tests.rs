@@ -1,6 +1,9 @@
 //! What the cookie jar promises: the public parser and date cases, and the borders between sites.
 
-use model::{CrawlUrl, Headers, Timestamp, testing::conformance};
+use model::{
+    CrawlUrl, Headers, Timestamp,
+    testing::{conformance, url},
+};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -19,10 +22,6 @@ fn data(name: &str) -> Option<Value> {
 
 fn latin1(text: &str) -> Vec<u8> {
     text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect()
-}
-
-fn url(text: &str) -> CrawlUrl {
-    CrawlUrl::parse(text).unwrap()
 }
 
 fn set(jar: &mut CookieJar, from: &str, line: &str) {

@@ -1,28 +1,13 @@
 //! What the resolver promises, against a name server of our own on loopback.
 
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use model::{Busy, Timestamp};
+use model::{Timestamp, testing::TestClock};
 use tokio::net::UdpSocket;
 
 use super::*;
 
-#[derive(Default)]
-struct HandClock(AtomicI64);
-
-impl Clock for HandClock {
-    fn now(&self) -> Timestamp {
-        Timestamp(1_000_000 + self.0.load(Ordering::SeqCst))
-    }
-
-    fn sleep_until(&self, _: Timestamp) -> BoxFuture<'static, ()> {
-        Box::pin(async {})
-    }
-
-    fn busy(&self) -> Busy {
-        Busy::none()
-    }
-}
+const START: Timestamp = Timestamp(1_000_000);
 
 /// Answers `two.test` with two addresses of each family, `many.test` with 40, `brief.test` for no time at
 /// all, `loop.test` with an alias of itself, `none.test` with NXDOMAIN, `sick.test` with SERVFAIL,
@@ -86,10 +71,10 @@ fn answer(question: &[u8]) -> Option<Vec<u8>> {
 }
 
 async fn resolver(overrides: &[&str]) -> (DnsResolver, Arc<AtomicUsize>) {
-    resolver_by(Arc::default(), overrides).await
+    resolver_by(Arc::new(TestClock::at(START)), overrides).await
 }
 
-async fn resolver_by(clock: Arc<HandClock>, overrides: &[&str]) -> (DnsResolver, Arc<AtomicUsize>) {
+async fn resolver_by(clock: Arc<TestClock>, overrides: &[&str]) -> (DnsResolver, Arc<AtomicUsize>) {
     let (server, questions) = name_server().await;
     let rules = overrides.iter().map(|rule| rule.parse().unwrap()).collect();
     let options = DnsOptions {
@@ -103,7 +88,7 @@ async fn resolver_by(clock: Arc<HandClock>, overrides: &[&str]) -> (DnsResolver,
 
 #[tokio::test]
 async fn a_dead_name_is_asked_for_once_in_a_quarter_of_an_hour() {
-    let clock = Arc::new(HandClock::default());
+    let clock = Arc::new(TestClock::at(START));
     let (resolver, questions) = resolver_by(clock.clone(), &[]).await;
     let ask = async |host: &str| {
         let before = questions.load(Ordering::SeqCst);
@@ -111,9 +96,9 @@ async fn a_dead_name_is_asked_for_once_in_a_quarter_of_an_hour() {
         questions.load(Ordering::SeqCst) > before
     };
     assert!(ask("none.test").await);
-    clock.0.store(14 * 60_000, Ordering::SeqCst);
+    clock.advance(Duration::from_secs(14 * 60));
     assert!(!ask("none.test").await);
-    clock.0.store(15 * 60_000, Ordering::SeqCst);
+    clock.advance(Duration::from_secs(60));
     assert!(ask("none.test").await);
 }
 

@@ -4,7 +4,8 @@
 use std::time::{Duration, Instant};
 
 use model::{
-    CrawlUrl, Exchange, FailureKind, FetchFailure, Headers, Protocol, Purpose, Timestamp, Timing,
+    CrawlUrl, Exchange, FailureKind, FetchFailure, Purpose, Timing,
+    testing::{self, url},
 };
 use proptest::prelude::*;
 
@@ -15,10 +16,6 @@ const FORM: &str = r#"<form action="/search"><input name=q></form>
     <form id=f name="auth" method=post action="/session"><input type=hidden name=csrf value="a&amp;b">
     <input name=user><input type=password name=pw></form>"#;
 
-fn url(text: &str) -> CrawlUrl {
-    CrawlUrl::parse(text).unwrap()
-}
-
 fn form(success: SuccessSign) -> LoginForm {
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let fields = vec![pair("user", "me"), pair("pw", "s3cret")];
@@ -26,25 +23,8 @@ fn form(success: SuccessSign) -> LoginForm {
 }
 
 fn answer(from: &CrawlUrl, status: u16, headers: &[(&str, &str)], body: &str) -> Exchange {
-    let mut lines = Headers::new();
-    headers.iter().for_each(|(name, value)| lines.push(name, value));
-    Exchange {
-        url: from.clone(),
-        purpose: Purpose::Login,
-        started: Timestamp::ZERO,
-        address: None,
-        request_head: Default::default(),
-        response_head: Default::default(),
-        status,
-        headers: lines,
-        wire_body: Default::default(),
-        entity: Default::default(),
-        body: body.to_owned().into(),
-        stopped: None,
-        met: Vec::new(),
-        timing: Timing::default(),
-        protocol: Protocol::Http1,
-    }
+    let answer = testing::exchange(status, headers, body.as_bytes());
+    Exchange { url: from.clone(), purpose: Purpose::Login, ..answer }
 }
 
 /// An answer: status, headers, body.

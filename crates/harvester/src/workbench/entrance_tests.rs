@@ -2,12 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use model::{CrawlUrl, FailureKind, Page, Purpose, RefusalReason, SiteKey, Spent, SpiderId};
+use model::{
+    CrawlUrl, FailureKind, Page, Purpose, RefusalReason, SiteKey, Spent, SpiderId, testing::url,
+};
 
 use super::{
     Assignment, Options, Reason, SiteTerms, SpiderLimits, Step, Terms, Workbench,
     terms::Same,
-    tests::{Bench, START, at, failure, key, lease, page, rules, url},
+    tests::{Bench, START, at, failure, key, lease, page, rules},
 };
 
 const A: SpiderId = SpiderId(1);

@@ -10,13 +10,13 @@ use std::{
 
 use model::{
     Exchange, FailureKind, FetchFailure, Fingerprint, Page, Purpose, Resolution, SiteKey, Spent,
-    Timestamp,
+    Timestamp, testing::url,
 };
 use proptest::prelude::*;
 
 use super::{
     Assignment, Offered, Options, Reason, Step, Workbench,
-    tests::{START, address, answer, failure, lease, page, url},
+    tests::{START, address, answer, failure, lease, page},
 };
 use crate::failure::PageAfter;
 

@@ -10,14 +10,14 @@ use std::{
 
 use model::{
     CrawlUrl, FailureKind, Fingerprint, Page, Purpose, Resolution, RobotsCopy, SiteKey, Spent,
-    SpiderId, Timestamp,
+    SpiderId, Timestamp, testing::url,
 };
 use proptest::prelude::*;
 
 use super::{
     Assignment, Offered, Options, Reason, SiteTerms, SpiderLimits, Step, Terms, Workbench,
     property::Dice,
-    tests::{START, address, answer, failure, key, lease, page, url},
+    tests::{START, address, answer, failure, key, lease, page},
 };
 use crate::failure::PageAfter;
 

@@ -3,9 +3,10 @@
 use std::{collections::HashMap, net::IpAddr, time::Duration};
 
 use model::{
-    Condition, CrawlUrl, Exchange, FailureKind, FetchFailure, Fingerprint, Headers, LastVersion,
-    Origin, Page, PageState, Purpose, Resolution, RobotsAnswer, RobotsCopy, Site, SiteClock,
-    SiteCounters, SiteId, SiteKey, SiteLease, Spent, SpiderId, Timestamp, Timing,
+    Condition, Exchange, FailureKind, FetchFailure, Fingerprint, LastVersion, Origin, Page,
+    PageState, Purpose, Resolution, RobotsAnswer, RobotsCopy, Site, SiteClock, SiteCounters,
+    SiteId, SiteKey, SiteLease, Spent, Timestamp,
+    testing::{self, url},
 };
 
 use super::{
@@ -24,25 +25,8 @@ pub(super) fn at(ms: u64) -> Timestamp {
     START.plus(Duration::from_millis(ms))
 }
 
-pub(super) fn url(text: &str) -> CrawlUrl {
-    CrawlUrl::parse(text).expect("valid url")
-}
-
 pub(super) fn page(text: &str, level: u16) -> Page {
-    Page {
-        habit: model::Habit::default(),
-        children: None,
-        url: url(text),
-        spider: SpiderId(0),
-        state: PageState::Known,
-        level,
-        hops: 0,
-        seed: false,
-        terms: model::PageTerms::default(),
-        due: START,
-        failures: 0,
-        last: None,
-    }
+    Page { level, due: START, ..testing::page(text) }
 }
 
 pub(super) fn fetched_page(text: &str, level: u16) -> Page {
@@ -98,23 +82,9 @@ pub(super) fn open_lease(host: &str, paths: &[&str], text: &str) -> SiteLease {
 }
 
 pub(super) fn answer(assignment: &Assignment, status: u16, started: Timestamp) -> Exchange {
-    Exchange {
-        url: assignment.url.clone(),
-        purpose: assignment.purpose,
-        started,
-        address: assignment.addresses.first().copied(),
-        request_head: Default::default(),
-        response_head: Default::default(),
-        status,
-        headers: Headers::new(),
-        wire_body: Default::default(),
-        entity: Default::default(),
-        body: Default::default(),
-        stopped: None,
-        met: Vec::new(),
-        timing: Timing::default(),
-        protocol: Default::default(),
-    }
+    let (url, address) = (assignment.url.clone(), assignment.addresses.first().copied());
+    let answer = testing::exchange(status, &[], b"");
+    Exchange { url, purpose: assignment.purpose, started, address, ..answer }
 }
 
 pub(super) fn failure(kind: FailureKind) -> FetchFailure {

@@ -4,7 +4,10 @@ use std::process::Command;
 
 use simweb::WebOptions;
 
-use crate::world::{Done, PATIENCE, Running, World};
+use crate::{
+    ask::strings,
+    world::{Done, PATIENCE, Running, World},
+};
 
 const HOME: &str = "http://s0.sim.test/";
 
@@ -59,8 +62,7 @@ fn a_file_that_is_there_is_read_as_a_file_of_seeds() {
     let world = web();
     std::fs::write(world.temp.path().join("urls.txt"), "http://a.example/\nb.example\n").unwrap();
     world.run(&["seed", "--from", "urls", "urls.txt", "http://c.example/"]).exits(0);
-    let mut seeds: Vec<String> = world.rows("SELECT url FROM pages");
-    seeds.sort();
+    let seeds = strings(&world.pages(&[]), "url");
     assert_eq!(seeds, ["http://a.example/", "http://b.example/", "http://c.example/"]);
 }
 

@@ -1,5 +1,5 @@
-//! What a collection must look like when nothing was lost and nothing doubled: read from its own files and
-//! from the servers' log, never from what the program says of itself.
+//! What a collection must look like when nothing was lost and nothing doubled: read from its volumes and links
+//! and from the servers' log, and compared with what the program says of its pages.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -9,14 +9,15 @@ use std::{
 };
 
 use model::{RecordLocation, Timestamp};
-use rusqlite::{Connection, OpenFlags};
+use serde_json::Value;
 use simweb::Entry;
 use store::{
     links::LinkReader,
+    testing::{self, ArchivedVisit},
     warc::{Record, Verifier, Volumes, WarcReader, parse_record_id},
 };
 
-use crate::world::World;
+use crate::{ask::strings, world::World};
 
 /// From an answer's last byte until its record is safe from a kill: it is handed to the system after a few more, or
 /// when there are none; nearly all of this is for a machine that has other things to do.
@@ -35,31 +36,35 @@ pub fn all_pages(world: &World) -> BTreeSet<String> {
 /// All pages of the web are there, fetched, once in every place that counts them.
 #[track_caller]
 pub fn every_page_is_there_once(world: &World) {
-    let fetched: Vec<String> = world.rows("SELECT url FROM pages WHERE state = 2");
-    let got: BTreeSet<String> = fetched.iter().cloned().collect();
+    let known = world.pages_and_parts();
+    let got: BTreeSet<String> = strings(&known, "url").into_iter().collect();
     let all = all_pages(world);
     let lost: Vec<&String> = all.difference(&got).take(5).collect();
     assert!(lost.is_empty(), "{} of {} pages; lost {lost:?}", got.len(), all.len());
     assert_eq!(got, all);
     pages_are_settled_once(world);
-    assert_eq!(world.number("SELECT count(*) FROM pages WHERE state != 2"), 0);
+    let others: Vec<&Value> = known.iter().filter(|page| page["state"] != "fetched").collect();
+    assert!(others.is_empty(), "not fetched: {others:?}");
 }
 
 /// Whatever was fetched has one visit, one record, one entry in the link segments; all of it readable.
 #[track_caller]
 pub fn pages_are_settled_once(world: &World) {
-    let fetched = world.number("SELECT count(*) FROM pages WHERE state = 2");
-    let twice: Vec<String> = world.rows("SELECT url FROM pages WHERE visits > 1 LIMIT 5");
+    let known = world.pages_and_parts();
+    let fetched = known.iter().filter(|page| page["state"] == "fetched").count();
+    let twice: Vec<&Value> =
+        known.iter().filter(|page| page["visits"].as_u64() > Some(1)).collect();
     assert!(twice.is_empty(), "settled twice: {twice:?}");
-    assert_eq!(world.number("SELECT count(*) FROM visits WHERE status = 200"), fetched);
-    assert_eq!(world.number("SELECT pages_fetched FROM totals"), fetched);
-    assert_eq!(world.number("SELECT count(*) FROM sites WHERE leased = 1"), 0);
+    assert_eq!(world.status()["pages"]["fetched"], fetched);
+    assert_eq!(world.sites(&["--state", "active"]), [Value::Null; 0]);
+    let visits = testing::archived_visits(&world.folder);
+    assert_eq!(visits.iter().filter(|visit| visit.status == 200).count(), fetched);
     let archived = archived(world);
     let doubled: Vec<_> = archived.iter().filter(|(_, count)| **count > 1).take(5).collect();
     assert!(doubled.is_empty(), "archived twice: {doubled:?}");
     let pages = archived.keys().filter(|url| !url.ends_with("/robots.txt")).count();
-    assert_eq!(pages as i64, fetched, "a record for every page and no other");
-    records_are_where_the_database_says(world);
+    assert_eq!(pages, fetched, "a record for every page and no other");
+    records_are_where_the_database_says(world, &visits);
     links_are_there_once(world);
     volumes_are_sound(world);
     world.run(&["check"]).exits(0);
@@ -106,31 +111,27 @@ pub fn volumes_are_sealed(world: &World) {
 }
 
 #[track_caller]
-fn records_are_where_the_database_says(world: &World) {
-    let database = Connection::open_with_flags(
-        world.folder.join("crawl.db"),
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )
-    .unwrap();
-    let mut statement = database
-        .prepare(
-            "SELECT p.url, v.record_volume, v.record_offset, v.record_length, v.record_id \
-             FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp WHERE v.status > 0",
-        )
-        .unwrap();
-    let rows = statement.query_map([], |row| {
-        let offset = row.get::<_, i64>(2)?.unsigned_abs();
-        let location = RecordLocation { volume: row.get(1)?, offset, length: row.get(3)? };
-        Ok((row.get::<_, String>(0)?, location, row.get::<_, Vec<u8>>(4)?))
-    });
+fn records_are_where_the_database_says(world: &World, visits: &[ArchivedVisit]) {
     let volumes = Volumes::new(world.folder.join("volumes"));
-    for row in rows.unwrap() {
-        let (url, location, id) = row.unwrap();
-        let record = volumes.read_at(location).unwrap();
-        assert_eq!(record.field("WARC-Target-URI"), Some(&*url), "{location:?}");
+    for ArchivedVisit { url, record: location, record_id, .. } in visits {
+        let record = volumes.read_at(*location).unwrap();
+        assert_eq!(record.field("WARC-Target-URI"), Some(&**url), "{location:?}");
         let said = record.field("WARC-Record-ID").and_then(parse_record_id).unwrap();
-        assert_eq!(said.0.to_be_bytes().to_vec(), id, "{url} at {location:?}");
+        assert_eq!(said.0.to_be_bytes().as_slice(), record_id, "{url} at {location:?}");
     }
+}
+
+/// How each change of a page is archived, in the order of commits: `response`, `revisit`, or not at all.
+pub fn kinds_of_records(world: &World) -> Vec<Option<String>> {
+    let volumes = Volumes::new(world.folder.join("volumes"));
+    let kind = |change: &Value| {
+        let number = |name: &str| change["record"][name].as_u64();
+        let volume = number("volume")?.try_into().unwrap();
+        let length = number("length")?.try_into().unwrap();
+        let location = RecordLocation { volume, offset: number("offset")?, length };
+        Some(volumes.read_at(location).unwrap().kind().to_owned())
+    };
+    world.changes().iter().map(kind).collect()
 }
 
 #[track_caller]

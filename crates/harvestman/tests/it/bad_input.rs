@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rusqlite::Connection;
 use simweb::{PageCount, WebOptions};
+use store::testing;
 
 use crate::world::{Done, World};
 
@@ -153,10 +153,7 @@ fn a_damaged_database_is_told_and_not_touched() {
 fn a_collection_of_a_newer_version_is_refused_and_not_touched() {
     let world = world();
     world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
-    let database = Connection::open(world.folder.join("crawl.db")).unwrap();
-    database.execute_batch("PRAGMA user_version = 99").unwrap();
-    database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
-    drop(database);
+    testing::pretend_newer(&world.folder);
     world.forget_log();
     let before = contents(&world.folder);
     for args in [&["crawl", HOME, "--delay", "0"][..], &["status"], &["seed", HOME], &["check"]] {

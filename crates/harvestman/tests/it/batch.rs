@@ -14,8 +14,10 @@ use std::{
 
 use serde_json::Value;
 use simweb::{PageCount, WebOptions, checks};
+use store::testing;
 
 use crate::{
+    ask::strings,
     raw::{Raw, reply},
     world::{Done, PATIENCE, Running, World},
 };
@@ -68,15 +70,19 @@ fn sound(world: &World) {
     assert!(checked.exits(0).out.contains("sound"), "{checked}");
 }
 
-const VISITS: &str = "SELECT sum(count) FROM visits";
-const PLACES: &str = "SELECT count(DISTINCT url) FROM v_visits";
+/// Pages that were visited more often than this.
+fn visited_more_than(world: &World, times: u64) -> Vec<Value> {
+    let mut pages = world.pages_and_parts();
+    pages.retain(|page| page["visits"].as_u64() > Some(times));
+    pages
+}
 
 #[test]
 fn a_batch_is_harvested_politely_elsewhere_and_comes_home_once() {
     let world = crawled(2, 6);
     // How home behaves goes along.
     fs::write(world.folder.join("harvest.toml"), "etiquette.delay = \"700ms\"\n").unwrap();
-    let before = world.number(VISITS);
+    let before = world.visits_total();
     let made = world.run(&["batch", "export", "b.jsonl", "--json"]).exits(0).json();
     let expected = urls(&world, "b.jsonl");
     assert_eq!(made["pages"], expected.len(), "{made}");
@@ -102,18 +108,15 @@ fn a_batch_is_harvested_politely_elsewhere_and_comes_home_once() {
         (&done["not_taken"], &done["lost_sites"]),
         (&Value::from([0; 0]), &Value::from([0; 0]))
     );
-    assert_eq!(world.number(VISITS), before + expected.len() as i64);
+    assert_eq!(world.visits_total(), before + expected.len() as u64);
     let url = expected.first().unwrap();
     let history = world.run(&["history", url, "--all", "--json"]).exits(0).json();
-    let away = crate::world::rows_of::<String>(
-        &world.temp.path().join("away/crawl.db"),
-        &format!("SELECT visited FROM v_pages WHERE url = '{url}'"),
-    );
-    assert!(history.to_string().contains(&away[0][..19]), "{away:?} {history}");
+    let away = world.beside("away").page(url);
+    assert!(history.to_string().contains(away["visited"].as_str().unwrap()), "{away} {history}");
     sound(&world);
     let again = world.run(&["batch", "import", "away"]);
     again.exits(0).says(&["was imported already", "nothing was changed"]);
-    assert_eq!(world.number(VISITS), before + expected.len() as i64);
+    assert_eq!(world.visits_total(), before + expected.len() as u64);
     let listed = world.run(&["batch", "list", "--json"]).exits(0).json();
     assert_eq!(
         (&listed["rows"][0]["state"], &listed["rows"][0]["sites_out"]),
@@ -144,15 +147,12 @@ fn the_folder_of_a_batch_is_sound_although_its_revisits_refer_home() {
     let line = format!("batch: {at_home} revisits refer to records at home");
     assert!(told.exits(0).out.contains(&line) && told.out.contains("sound"), "{told}");
     // Whatever else is wrong is so in a batch, too.
-    let database = world.temp.path().join("away/crawl.db");
-    let change = |sql: &str| {
-        rusqlite::Connection::open(&database).unwrap().execute(sql, []).unwrap();
-    };
-    change("UPDATE sites SET known = known + 5");
+    let away = world.temp.path().join("away");
+    testing::spoil_known_counters(&away);
     assert!(check_away(&world, &["--repair"]).exits(3).out.contains("database: "));
     check_away(&world, &[]).exits(0);
     // In a collection that is none, nothing is at home elsewhere.
-    change("DELETE FROM meta WHERE name = 'batch'");
+    testing::forget_batch(&away);
     let told = check_away(&world, &[]);
     assert!(told.exits(3).out.contains("what it refers to is in no volume before it"), "{told}");
     assert_eq!(check_away(&world, &["--json"]).json()["references_home"], 0);
@@ -214,13 +214,13 @@ fn a_site_in_several_lines_is_harvested_whole() {
     world.run(&["block", "b.list.test"]).exits(0);
     world.run(&["batch", "export", "b.jsonl", "--pages", "600"]).exits(0);
     assert_eq!(shares(&world, "b.jsonl"), BTreeMap::from([("a.list.test".to_owned(), (600, 2))]));
-    let expected = urls(&world, "b.jsonl").len() as i64;
-    let before = world.number(VISITS);
+    let expected = urls(&world, "b.jsonl").len() as u64;
+    let before = world.visits_total();
     harvest_from(&world, &[format!("*.list.test=127.0.0.1:{}", raw.port)]).exits(0);
     check_away(&world, &[]).exits(0);
     let done = world.run(&["batch", "import", "away", "--json"]).exits(0).json();
-    assert_eq!((done["pages"].as_i64(), &done["failed"]), (Some(expected), &0.into()), "{done}");
-    assert_eq!(world.number(VISITS), before + expected);
+    assert_eq!((done["pages"].as_u64(), &done["failed"]), (Some(expected), &0.into()), "{done}");
+    assert_eq!(world.visits_total(), before + expected);
     sound(&world);
 }
 
@@ -284,31 +284,17 @@ fn changes_failures_and_new_links_of_a_batch_are_as_if_seen_at_home() {
     assert_eq!(raw.asked().len() - before, 5, "{asked:?}");
     assert!(!asked.iter().any(|place| place.ends_with("/new") || place.ends_with("/elsewhere")));
     // As if the first try had failed: waiting for the second takes a minute.
-    rusqlite::Connection::open(world.temp.path().join("away/crawl.db"))
-        .unwrap()
-        .execute(
-            "INSERT INTO visits (site, fp, change, status, failure, first, last, wire_bytes, \
-             body_bytes, content_hash, text_hash, simhash, latency, elapsed) \
-             SELECT site, fp, 4, 0, 'reset', visited - 1, visited - 1, 0, 0, 0, 0, 0, 0, 0 \
-             FROM pages WHERE url = ?1",
-            [url("")],
-        )
-        .unwrap();
+    testing::add_failed_visit(&world.temp.path().join("away"), &url(""));
     let done = world.run(&["batch", "import", "away", "--json"]).exits(0).json();
     assert_eq!((&done["pages"], &done["failed"]), (&3.into(), &3.into()), "{done}");
     assert_eq!(done["not_taken"], Value::from([0; 0]), "{done}");
-    let changes = |path: &str| -> Vec<String> {
-        world.rows(&format!("SELECT change FROM v_visits WHERE url = '{}' ORDER BY seq", url(path)))
-    };
-    assert_eq!(changes(""), ["first", "failed", "changed"]);
-    assert_eq!(changes("still"), ["first"]);
-    assert_eq!(
-        world.number(&format!("SELECT count FROM v_visits WHERE url = '{}'", url("still"))),
-        2
-    );
-    assert_eq!(changes("lost"), ["first", "gone"]);
-    assert_eq!(changes("moved"), ["first", "redirected"]);
-    assert_eq!(changes("mute"), ["first", "failed"]);
+    let changes = |path: &str| strings(&world.history(&url(path)), "kind");
+    assert_eq!(changes(""), ["new", "failed", "changed"]);
+    assert_eq!(changes("still"), ["new"]);
+    assert_eq!(world.page(&url("still"))["visits"], 2);
+    assert_eq!(changes("lost"), ["new", "gone"]);
+    assert_eq!(changes("moved"), ["new", "redirected"]);
+    assert_eq!(changes("mute"), ["new", "failed"]);
     let shown = world.run(&["show", &url("")]);
     assert!(shown.exits(0).out.contains("edition 2"), "{shown}");
     sound(&world);
@@ -351,9 +337,9 @@ fn the_robots_txt_of_a_batch_holds_until_it_expires() {
 #[test]
 fn an_import_killed_anywhere_goes_on_and_doubles_nothing() {
     let world = crawled(3, 40).variable("HARVESTMAN_ETIQUETTE_DELAY", "0");
-    let before = world.number(VISITS);
+    let before = world.visits_total();
     world.run(&["batch", "export", "b.jsonl"]).exits(0);
-    let expected = urls(&world, "b.jsonl").len() as i64;
+    let expected = urls(&world, "b.jsonl").len() as u64;
     // A harvest that is killed goes on, too.
     let running = world.start(&["batch", "harvest", "b.jsonl", "--out", "away"]);
     world.wait_for("the first visits", |world| world.visits().len() > 10);
@@ -375,9 +361,11 @@ fn an_import_killed_anywhere_goes_on_and_doubles_nothing() {
     assert!(killed > 0, "it was never killed");
     let done = world.run(&["batch", "import", "away"]);
     done.exits(0).says(&["was imported already"]);
-    assert_eq!(world.number(VISITS), before + expected);
-    assert_eq!(world.number(PLACES), world.number("SELECT count(*) FROM pages WHERE visits > 0"));
-    assert_eq!(world.number("SELECT count(*) FROM pages WHERE visits > 2"), 0);
+    assert_eq!(world.visits_total(), before + expected);
+    let pages = visited_more_than(&world, 0);
+    let visits: u64 = pages.iter().filter_map(|page| page["visits"].as_u64()).sum();
+    assert_eq!(visits, world.visits_total());
+    assert_eq!(visited_more_than(&world, 2), [Value::Null; 0]);
     sound(&world);
 }
 
@@ -390,10 +378,10 @@ fn what_was_visited_at_home_since_is_named_and_stays_away() {
     world.run(&["batch", "cancel", "1"]).exits(0).says(&["1 site given back"]);
     world.run(&["batch", "cancel", "1"]).exits(2).says(&["not out"]);
     world.run(&["crawl", "--fresh"]).exits(0);
-    let before = world.number(VISITS);
+    let before = world.visits_total();
     let done = world.run(&["batch", "import", "away"]);
     done.exits(0).says(&["the lease of", "visited at home since", "stays in"]);
-    assert_eq!(world.number(VISITS), before);
+    assert_eq!(world.visits_total(), before);
     // A second one, cancelled but not visited since: all of it is taken.
     world.run(&["batch", "export", "c.jsonl"]).exits(0);
     world.run(&["batch", "harvest", "c.jsonl", "--out", "again"]).exits(0);
@@ -443,7 +431,7 @@ fn without_profit_a_batch_is_what_is_due_of_one_spider() {
 #[test]
 fn what_is_harvested_after_a_partial_import_is_taken_by_the_next_one() {
     let world = crawled(2, 15).variable("HARVESTMAN_ETIQUETTE_DELAY", "150ms");
-    let before = world.number(VISITS);
+    let before = world.visits_total();
     world.run(&["batch", "export", "b.jsonl"]).exits(0);
     let expected: Vec<String> = urls(&world, "b.jsonl").into_iter().collect();
     let running = world.start(&["batch", "harvest", "b.jsonl", "--out", "away"]);
@@ -451,11 +439,11 @@ fn what_is_harvested_after_a_partial_import_is_taken_by_the_next_one() {
     running.signal("TERM");
     running.wait(PATIENCE).exits(4).says(&["still to be visited", "the same command continues"]);
     let first = world.run(&["batch", "import", "away", "--partial", "--json"]).exits(0).json();
-    let taken = first["pages"].as_i64().unwrap();
-    assert!(taken > 0 && taken < expected.len() as i64, "{first}");
-    assert_eq!(first["not_visited"], expected.len() as i64 - taken, "{first}");
+    let taken = first["pages"].as_u64().unwrap();
+    assert!(taken > 0 && taken < expected.len() as u64, "{first}");
+    assert_eq!(first["not_visited"], expected.len() as u64 - taken, "{first}");
     assert_eq!(first["sites_out"], 2, "{first}");
-    assert_eq!(world.number(VISITS), before + taken);
+    assert_eq!(world.visits_total(), before + taken);
     // They are harvested elsewhere still, so nobody visits them here; whoever asks is told.
     let seen = world.log().len();
     let told = world.run(&["crawl", "--fresh"]);
@@ -463,7 +451,7 @@ fn what_is_harvested_after_a_partial_import_is_taken_by_the_next_one() {
     assert!(!told.err.contains("--fresh"), "{told}");
     assert_eq!(world.log().len(), seen);
     world.run(&["batch", "import", "away", "--partial"]).exits(0).says(&["batch cancel 1"]);
-    assert_eq!(world.number(VISITS), before + taken, "there is nothing new");
+    assert_eq!(world.visits_total(), before + taken, "there is nothing new");
     world.run(&["batch", "harvest", "b.jsonl", "--out", "away"]).exits(0).says(&["batch import"]);
     assert_eq!(visited(&world), expected, "each once");
     for after in [10, 60, 120] {
@@ -476,11 +464,11 @@ fn what_is_harvested_after_a_partial_import_is_taken_by_the_next_one() {
         (&done["not_taken"], &done["lost_sites"]),
         (&Value::from([0; 0]), &Value::from([0; 0]))
     );
-    assert_eq!(world.number(VISITS), before + expected.len() as i64);
-    assert_eq!(world.number("SELECT count(*) FROM pages WHERE visits > 2"), 0);
+    assert_eq!(world.visits_total(), before + expected.len() as u64);
+    assert_eq!(visited_more_than(&world, 2), [Value::Null; 0]);
     sound(&world);
     world.run(&["batch", "import", "away"]).exits(0).says(&["was imported already"]);
-    assert_eq!(world.number(VISITS), before + expected.len() as i64);
+    assert_eq!(world.visits_total(), before + expected.len() as u64);
     assert_eq!(world.status()["batches"]["sites_out"], 0);
 }
 
@@ -523,12 +511,15 @@ fn hasty(world: World) -> World {
         .variable("HARVESTMAN_ETIQUETTE_BACKOFF_MAX", "20ms")
 }
 
-const FAILED: &str = "SELECT count(*) FROM visits WHERE failure IS NOT NULL";
+/// Pages whose last visit failed.
+fn failed(world: &World) -> usize {
+    world.pages_and_parts().iter().filter(|page| !page["failure"].is_null()).count()
+}
 
 #[test]
 fn a_machine_without_a_network_harvests_nothing_and_blames_no_site() {
     let world = hasty(crawled(2, 5));
-    let before = world.number(VISITS);
+    let before = world.visits_total();
     world.run(&["batch", "export", "b.jsonl"]).exits(0);
     let expected: Vec<String> = urls(&world, "b.jsonl").into_iter().collect();
     robots_are_old(&world, &world.web.host(1));
@@ -545,30 +536,30 @@ fn a_machine_without_a_network_harvests_nothing_and_blames_no_site() {
     let done = world.run(&["batch", "import", "away", "--partial", "--json"]).exits(0).json();
     assert_eq!((&done["pages"], &done["failed"]), (&0.into(), &0.into()), "{done}");
     assert!(done["unreached"].as_u64() > Some(0), "{done}");
-    assert_eq!((world.number(VISITS), world.number(FAILED)), (before, 0));
+    assert_eq!((world.visits_total(), failed(&world)), (before, 0));
     // With a network the same folder is harvested as if nothing had been.
     world.run(&["batch", "harvest", "b.jsonl", "--out", "away"]).exits(0).says(&["batch import"]);
     assert_eq!(visited(&world), expected);
     let done = world.run(&["batch", "import", "away"]);
     assert!(!done.exits(0).err.contains("could be reached"), "they were reached since: {done}");
-    let all = before + expected.len() as i64;
-    assert_eq!((world.number(VISITS), world.number(FAILED)), (all, 0));
+    let all = before + expected.len() as u64;
+    assert_eq!((world.visits_total(), failed(&world)), (all, 0));
     sound(&world);
 }
 
 #[test]
 fn a_site_that_could_not_be_reached_from_elsewhere_stays_due_at_home() {
     let world = hasty(crawled(2, 5));
-    let before = world.number(VISITS);
+    let before = world.visits_total();
     world.run(&["batch", "export", "b.jsonl"]).exits(0);
     let hosts = [world.web.host(0), world.web.host(1)];
     let rules =
         [format!("{}={}", hosts[0], world.server().addr()), format!("{}={}", hosts[1], nowhere())];
     harvest_from(&world, &rules).exits(0).says(&["batch import"]);
-    let seen = world.visits().len() as i64;
+    let seen = world.visits().len() as u64;
     let done = world.run(&["batch", "import", "away"]);
     done.exits(0).says(&[&hosts[1], "could be reached from there", "due as before"]);
-    assert_eq!((world.number(VISITS), world.number(FAILED)), (before + seen, 0));
+    assert_eq!((world.visits_total(), failed(&world)), (before + seen, 0));
     assert_eq!(world.status()["pages"]["failed"], 0);
     world.forget_log();
     world.run(&["crawl", "--fresh"]).exits(0);
@@ -638,10 +629,7 @@ fn what_is_told_of_a_page_names_the_batch_with_which_its_site_is_out() {
     let world = crawled(2, 5);
     world.run(&["batch", "export", "b.jsonl"]).exits(0);
     let url = urls(&world, "b.jsonl").pop_first().unwrap();
-    rusqlite::Connection::open(world.folder.join("crawl.db"))
-        .unwrap()
-        .execute("UPDATE pages SET due = 1", [])
-        .unwrap();
+    testing::make_all_due(&world.folder);
     for command in ["explain", "history"] {
         let told = world.run(&[command, &url]);
         let out = &told.exits(0).flat();
@@ -670,7 +658,7 @@ fn under_profit_one_figure_is_told_of_how_fresh_a_copy_is() {
     for _ in 0..2 {
         world.run(&["crawl", "--fresh"]).exits(0);
     }
-    let url: String = world.rows("SELECT url FROM pages WHERE visits > 2 LIMIT 1").remove(0);
+    let url = strings(&visited_more_than(&world, 2), "url").remove(0);
     let told = world.run(&["explain", &url, "--json"]).exits(0).json();
     let of = |name: &str| told["revisit"][name].as_f64().unwrap();
     let changed = of("value") / of("importance");

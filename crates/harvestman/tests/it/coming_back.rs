@@ -13,14 +13,19 @@ use std::{
 use engine::pipeline::harvest::Ended;
 use harvester::clock::SimClock;
 use model::{Clock, Timestamp};
-use rusqlite::Connection;
 use simweb::{
     ChangeModel, Entry, Hazard, LogOptions, PageCount, PageId, PageOptions, Request, SimFetcher,
     SimWeb, WebOptions, checks,
 };
-use store::warc::{Volumes, WarcReader, sha1};
+use store::{
+    testing,
+    warc::{Volumes, WarcReader, sha1},
+};
 
-use crate::simulated::{Errand, crawl};
+use crate::{
+    ask::Questions,
+    simulated::{Errand, crawl},
+};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
@@ -336,26 +341,27 @@ impl Stay {
     /// A visit that found nothing new is a moment in the row of its version, and a record without a body.
     #[track_caller]
     fn folds_what_did_not_change(&self) {
-        let database = Connection::open(self.folder.path().join("crawl.db")).unwrap();
-        let number = |query: &str| -> i64 { database.query_row(query, [], |r| r.get(0)).unwrap() };
+        let collection = Questions::at(self.folder.path());
         let mut versions = 0;
         for page in self.by_page.keys() {
             let seen = self.visits.iter().filter(|(other, ..)| other == page);
             let mut seen: Vec<u64> = seen.map(|(.., version)| *version).collect();
             seen.dedup();
-            versions += seen.len() as i64;
+            versions += seen.len();
         }
-        assert_eq!(number("SELECT count(*) FROM visits WHERE status IN (200, 304)"), versions);
-        let counted = number("SELECT sum(count) FROM visits WHERE status IN (200, 304)");
-        assert_eq!(counted, self.visits.len() as i64);
+        let rows = testing::archived_visits(self.folder.path());
+        assert_eq!(rows.iter().filter(|row| matches!(row.status, 200 | 304)).count(), versions);
+        let pages = collection.pages(&[]);
+        let counted: u64 = pages.iter().filter_map(|page| page["visits"].as_u64()).sum();
+        assert_eq!(counted, self.visits.len() as u64);
         let mut records = BTreeMap::new();
         for volume in Volumes::new(self.folder.path().join("volumes")).list().unwrap() {
             for record in WarcReader::new(BufReader::new(File::open(&volume.path).unwrap())) {
-                *records.entry(record.unwrap().kind().to_owned()).or_insert(0_i64) += 1;
+                *records.entry(record.unwrap().kind().to_owned()).or_insert(0_usize) += 1;
             }
         }
         let revisits = records.get("revisit").copied().unwrap_or_default();
-        assert!(revisits <= counted - versions, "{records:?} for {counted} visits");
+        assert!(revisits <= self.visits.len() - versions, "{records:?} for {counted} visits");
     }
 
     /// Share of the time from this day on, over all pages, in which the newest copy was what the page was. Pages

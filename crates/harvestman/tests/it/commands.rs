@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use simweb::{Latency, PageCount, RobotsPlan, WebOptions};
+use store::testing;
 
 use crate::world::World;
 
@@ -63,9 +64,7 @@ fn status_shows_when_a_crawl_gave_its_last_sign_of_life() {
     world.wait_for("three visits", |world| world.visits().len() >= 3);
     assert_eq!(world.status()["run"]["silent"], false);
     crawl.signal("STOP");
-    let database = rusqlite::Connection::open(world.folder.join("crawl.db")).unwrap();
-    database.busy_timeout(Duration::from_secs(10)).unwrap();
-    database.execute("UPDATE runs SET heartbeat = heartbeat - 180000", []).unwrap();
+    testing::silence_run(&world.folder, Duration::from_secs(180));
     let status = world.run(&["status"]);
     assert!(status.out.contains("silent      last sign of life 3m ago"), "{status}");
     assert_eq!(world.status()["run"]["silent"], true);
@@ -248,8 +247,7 @@ fn a_running_crawl_takes_up_new_seeds() {
     });
     crawl.signal("INT");
     crawl.wait(Duration::from_secs(30)).exits(4);
-    let waiting = "SELECT count(*) FROM control WHERE done IS NULL";
-    assert_eq!(world.number(waiting), 0, "the request is marked as done");
+    assert_eq!(testing::commands_waiting(&world.folder), 0, "the request is marked as done");
 }
 
 #[test]

@@ -6,7 +6,10 @@ use std::{
 };
 
 use simweb::{Latency, PageCount, WebOptions, checks};
-use store::control::{self, Command};
+use store::{
+    control::{self, Command},
+    testing,
+};
 
 use crate::world::World;
 
@@ -77,7 +80,7 @@ fn stop_ends_a_crawl_with_everything_settled_and_a_paused_one_too() {
         let before = world.visits().len();
         assert!(before < PAGES, "stopped in the middle");
         assert_eq!(status["pages"]["fetched"], before, "all that was fetched is settled");
-        assert_eq!(world.number("SELECT count(*) FROM sites WHERE leased = 1"), 0);
+        assert_eq!(world.sites(&["--state", "active"]), [serde_json::Value::Null; 0]);
         world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
         assert_eq!(checks::completeness(&world.log(), &world.web, "s0.sim.test"), []);
         assert_eq!(checks::repeats(&world.log()), []);
@@ -90,9 +93,7 @@ fn a_crawl_visits_a_page_again_when_it_is_asked_to_while_its_site_is_in_hand() {
     let world = world();
     let crawl = world.start(&["crawl", HOME, "--delay", "100ms"]);
     world.wait_for("five visits", |world| world.visits().len() >= 5);
-    world.wait_for("the first page is settled", |world| {
-        world.number("SELECT count(*) FROM pages WHERE visited IS NOT NULL AND level = 0") == 1
-    });
+    world.wait_for("the first page is settled", |world| !world.page(HOME)["visited"].is_null());
     world.run(&["visit", HOME]).exits(0).says(&[HOME, "the running crawl visits it next"]);
     crawl.wait(Duration::from_secs(60)).exits(0);
     assert_eq!(visits_of(&world, "s0.sim.test/"), 2);
@@ -138,14 +139,13 @@ fn what_is_refused_is_not_visited_and_says_by_what() {
     let world = world();
     world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
     world.run(&["block", "s0.sim.test"]).exits(0);
-    let due = "SELECT due FROM pages WHERE level = 0";
-    let before = world.number(due);
+    let before = world.page(HOME)["due"].take();
     world.run(&["visit", HOME]).exits(2).says(&[
         HOME,
         "is refused: block: s0.sim.test",
         "harvestman explain",
     ]);
-    assert_eq!(world.number(due), before, "it waits for nothing");
+    assert_eq!(world.page(HOME)["due"], before, "it waits for nothing");
     world.run(&["block", "s0.sim.test", "--remove"]).exits(0);
     world.run(&["visit", HOME]).exits(0);
 }
@@ -160,5 +160,5 @@ fn a_stop_that_came_too_late_for_its_crawl_does_not_end_the_next() {
     }
     world.run(&["crawl", "--delay", "0"]).exits(0);
     assert_eq!(world.visits().len(), PAGES);
-    assert_eq!(world.number("SELECT count(*) FROM control WHERE done IS NULL"), 0);
+    assert_eq!(testing::commands_waiting(&world.folder), 0);
 }

@@ -136,7 +136,7 @@ fn every_hazard_of_the_fair_is_told_under_its_own_name() {
     let begun = Instant::now();
     let (mut told, mut missing) = (Value::Null, vec!["nothing is told".to_owned()]);
     while !missing.is_empty() && begun.elapsed() < UNTIL_NAMED {
-        std::thread::sleep(Duration::from_secs(2));
+        std::thread::sleep(Duration::from_millis(500));
         told =
             world.run(&["report", "hazards", "--json", "--limit", "100000"]).json()["rows"].clone();
         missing = unnamed(&world, &hazards, &told);

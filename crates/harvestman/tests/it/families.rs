@@ -1,5 +1,6 @@
 //! Near duplicates are one family: shown, counted, and followed once; what only looks like one is not.
 
+use serde_json::Value;
 use simweb::{Hazard, PageCount, WebOptions, checks};
 
 use crate::{
@@ -181,15 +182,14 @@ fn a_gallery_that_was_stopped_is_told_explained_and_lifted() {
     let explained = world.run(&["explain", &format!("http://{site}/picture?n={}", met + 1)]);
     assert!(explained.out.contains("not crawled: trap: near-duplicates"), "{explained}");
     assert!(explained.flat().contains(&format!("traps lift {site} '{pattern}'")), "{explained}");
-    let refused =
-        |world: &World| world.number("SELECT count(*) FROM decisions WHERE reason = 'trap'");
+    let refused = |world: &World| world.decisions(&["--reason", "trap"]).len();
     assert_eq!(refused(&world), 1);
 
-    let before = world.number("SELECT count(*) FROM pages WHERE state = 0");
+    let before = world.count(&["--state", "candidate"]);
     let slip = world.run(&["traps", "lift", &site, "/pictures?n=*"]);
     slip.exits(2);
     assert!(slip.err.contains("there is no trap") && slip.err.contains(pattern), "{slip}");
-    assert_eq!(world.number("SELECT count(*) FROM pages WHERE state = 0"), before);
+    assert_eq!(world.count(&["--state", "candidate"]), before);
     assert_eq!(refused(&world), 1);
 
     world.run(&["traps", "lift", &site, pattern]).exits(0).says(&["1 trap lifted"]);
@@ -213,7 +213,7 @@ fn another_limit_on_near_duplicates_is_in_force_with_the_next_crawl() {
     let world = world.variable("HARVESTMAN_HAZARDS_NEAR_DUPLICATES", "0");
     world.run(&["crawl", "--delay", "0"]).exits(0);
     assert_eq!(pictures(&raw), 45);
-    assert_eq!(world.number("SELECT count(*) FROM decisions WHERE reason = 'trap'"), 0);
+    assert_eq!(world.decisions(&["--reason", "trap"]), [Value::Null; 0]);
 }
 
 /// Each is led to by the one before: whoever takes them for one another loses the rest.

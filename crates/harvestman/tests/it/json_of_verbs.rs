@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::Connection;
 use serde_json::Value;
 use simweb::{Hazard, PageCount, WebOptions};
+use store::testing;
 
 use crate::world::World;
 
@@ -30,10 +30,7 @@ fn every_field_of_a_verb_and_its_listing_is_documented() {
     options.put("s0.sim.test/cal", Hazard::Calendar);
     let world = World::new(options);
     world.run(&["crawl", HOME, "--delay", "0"]).exits(0);
-    let database = Connection::open(world.folder.join("crawl.db")).unwrap();
-    let broken = "INSERT INTO breakdowns (site, fp, url, count, how, first, last) \
-                  SELECT 's0.sim.test', fp, url, 3, 'panicked', 1, 2 FROM pages WHERE level = 0";
-    assert_eq!(database.execute(broken, []).unwrap(), 1);
+    testing::add_breakdown(&world.folder, HOME);
     for verb in [
         "block ads.example --reason x",
         "block --list",

@@ -7,9 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::Value;
 use simweb::WebOptions;
 
-use crate::world::World;
+use crate::{ask::strings, world::World};
 
 /// What sockets and schedulers of a busy machine may take from a delay.
 const SLACK: Duration = Duration::from_millis(400);
@@ -79,8 +80,11 @@ fn a_request_lost_with_a_kept_connection_is_repeated_after_the_delay_and_stands_
     assert!(gaps.iter().all(|gap| *gap + SLACK >= delay), "{gaps:?} {seen:?}");
     let asked = |path: &str| seen.iter().filter(|(_, seen)| seen == path).count();
     assert_eq!((asked("/"), asked("/a"), asked("/b")), (2, 1, 1), "{seen:?}");
-    assert_eq!(world.number("SELECT sum(count) FROM visits"), 4, "each request is a visit");
-    assert_eq!(world.number("SELECT count(*) FROM visits WHERE failure = 'stale-connection'"), 1);
-    assert_eq!(world.number("SELECT count(*) FROM pages WHERE state = 2 AND failures = 0"), 3);
-    assert_eq!(world.number("SELECT max(backoff) FROM sites"), 0, "nobody is blamed");
+    assert_eq!(world.visits_total(), 4, "each request is a visit");
+    let pages = world.pages(&["--state", "fetched"]);
+    assert_eq!(pages.iter().filter(|page| page["failures"] == 0).count(), 3);
+    let runs: Vec<Value> =
+        strings(&pages, "url").iter().flat_map(|url| world.history(url)).collect();
+    assert_eq!(runs.iter().filter(|run| run["failure"] == "stale-connection").count(), 1);
+    assert!(world.sites(&[]).iter().all(|site| site["backoff"] == 0), "nobody is blamed");
 }

@@ -4,7 +4,7 @@
 //! scheduling, which is the machine's). The ordinary run kills a few times, `./check --long` fifty times.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     thread::sleep,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -16,6 +16,7 @@ use simweb::{
 };
 
 use crate::{
+    ask::{seconds, was_fetched},
     audit,
     world::{PATIENCE, World},
 };
@@ -155,7 +156,7 @@ fn the_limit_on_pages_is_exact_however_often_it_is_killed() {
     let mut trial = Trial::new(8, 40, &flags);
     trial.lives(5, 100, 450);
     trial.finish();
-    assert_eq!(trial.world.number("SELECT count(*) FROM pages WHERE state = 2"), 150);
+    assert_eq!(trial.world.count(&["--state", "fetched"]), 150);
     audit::pages_are_settled_once(&trial.world);
     trial.repeated();
     let before = trial.world.log().len();
@@ -184,10 +185,12 @@ fn page_limits_of_all_kinds_are_exact_under_eight_connections_and_a_kill() {
         trial.lives(1, 30, 350);
         kills += trial.kills.len();
         trial.finish();
-        let per_site = trial.world.rows::<i64>(
-            "SELECT count(*) FROM pages WHERE fetched = 1 AND requisite = 0 GROUP BY site",
-        );
-        let (all, most) = (per_site.iter().sum::<i64>(), per_site.iter().max().copied());
+        let pages = trial.world.pages(&[]);
+        let mut per_site: BTreeMap<&str, i64> = BTreeMap::new();
+        for page in pages.iter().filter(|page| was_fetched(page)) {
+            *per_site.entry(page["site"].as_str().unwrap()).or_default() += 1;
+        }
+        let (all, most) = (per_site.values().sum::<i64>(), per_site.values().max().copied());
         match name {
             "crawl.pages" => assert_eq!(all, 25, "run {run}"),
             "crawl.domain_pages" => assert_eq!(all, 23, "run {run}"),
@@ -268,7 +271,8 @@ fn redirects_failures_and_duplicates_survive_kills_as_well() {
     let flags = ["--delay", "10ms", "--connections", "2"];
     // Not their levels: which site's link is found first is the network's to say.
     let states = |trial: &Trial| -> BTreeSet<String> {
-        trial.world.rows("SELECT url || ' ' || state FROM pages").into_iter().collect()
+        let pages = trial.world.pages_and_parts();
+        pages.iter().map(|page| format!("{} {}", page["url"], page["state"])).collect()
     };
     let mut peaceful = Trial::of(options.clone(), &flags);
     peaceful.finish();
@@ -278,7 +282,8 @@ fn redirects_failures_and_duplicates_survive_kills_as_well() {
     let (peaceful, after) = (states(&peaceful), states(&killed));
     let differ: Vec<&String> = peaceful.symmetric_difference(&after).collect();
     assert!(differ.is_empty(), "{differ:#?}");
-    let twice: Vec<String> = killed.world.rows("SELECT url FROM pages WHERE visits > 1");
+    let mut twice = killed.world.pages_and_parts();
+    twice.retain(|page| page["visits"].as_u64() > Some(1));
     assert!(twice.is_empty(), "{twice:?}");
     audit::volumes_are_sound(&killed.world);
     killed.world.run(&["check"]).exits(0);
@@ -296,8 +301,9 @@ fn the_limit_on_discovered_sites_is_exact_however_often_it_is_killed() {
     trial.world = trial.world.variable("HARVESTMAN_CRAWL_DISCOVERED_URLS", "12");
     trial.lives(6, 100, 450);
     trial.finish();
-    let known = "SELECT known FROM sites WHERE seeded = 0";
-    assert_eq!(trial.world.rows::<i64>(known), [12; 7]);
+    let sites = trial.world.sites(&[]);
+    let found = sites.iter().filter(|site| site["seeded"] == false);
+    assert_eq!(found.map(|site| site["known"].as_u64().unwrap()).collect::<Vec<_>>(), [12; 7]);
     audit::volumes_are_sound(&trial.world);
     trial.world.run(&["check"]).exits(0);
     trial.repeated();
@@ -333,8 +339,9 @@ fn pages_taken_from_the_archive_come_back_when_others_would() {
     let done = world.run(&["crawl", "--delay", "0"]);
     done.exits(0).says(&["taken from the archive"]);
     assert_eq!(world.visits().len(), 0, "{done}");
-    let soonest = "SELECT min(due - visited) FROM pages WHERE state = 2";
-    let soonest = world.number(soonest) / 3_600_000;
+    let pages = world.pages(&["--state", "fetched"]);
+    let waits = pages.iter().map(|page| seconds(&page["visited"], &page["due"]));
+    let soonest = waits.min().unwrap() / 3_600;
     assert!(soonest >= 24, "after {soonest} hours, as if visits cost nothing");
 }
 

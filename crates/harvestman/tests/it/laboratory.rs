@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 use simweb::{PageCount, WebOptions};
+use store::testing;
 
 use crate::world::World;
 
@@ -105,14 +106,9 @@ fn a_history_without_a_change_is_refused_and_one_with_changes_lived_through() {
     let world = world();
     world.run(&["crawl", "http://s0.sim.test/", "--delay", "0"]).exits(0);
     world.run(&["simulate", "--history"]).exits(2).says(&["no page ever changed"]);
-    let sql = rusqlite::Connection::open(world.folder.join("crawl.db")).unwrap();
-    sql.execute_batch(
-        "INSERT INTO visits (site, fp, change, status, first, last, wire_bytes, body_bytes, \
-         content_hash, text_hash, simhash, latency, elapsed) \
-         SELECT site, fp, 1, 200, first + 86400000 * n, last + 86400000 * n, 1, 1, 0, 0, 0, 0, 0 \
-         FROM visits, (SELECT 2 AS n UNION SELECT 5 UNION SELECT 9) WHERE change = 0;",
-    )
-    .unwrap();
+    for days in [2, 5, 9] {
+        testing::add_changes(&world.folder, days);
+    }
     let json = world.run(&["simulate", "--history", "--json", "--budget", "1"]).json();
     assert_eq!((&json["days"], &json["pages"]), (&Value::from(10), &Value::from(3)));
     assert_eq!(json["rows"][0]["population"], "history");

@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use serde_json::Value;
 use simweb::{Latency, PageCount, PageOptions, WebOptions};
 
-use crate::world::World;
+use crate::{ask::seconds, world::World};
 
 /// Polite and not at all.
 const MANNERS: [&[&str]; 2] = [&["--delay", "10ms"], &["--delay", "0", "--connections", "8"]];
@@ -70,10 +71,11 @@ fn the_levels_are_the_shortest_ways_from_the_home_page() {
         let mut args = vec!["crawl", "http://s0.sim.test/"];
         args.extend(manners);
         world.run(&args).exits(0);
+        let known = world.pages(&[]);
         for index in 0..40 {
             let url = format!("http://s0.sim.test{}", world.web.path(0, index));
-            let level = world.number(&format!("SELECT level FROM pages WHERE url = '{url}'"));
-            assert_eq!(level, i64::from(world.web.level(index)), "{url}, {manners:?}");
+            let page = known.iter().find(|page| page["url"] == *url).unwrap();
+            assert_eq!(page["level"], world.web.level(index), "{url}, {manners:?}");
         }
     }
 }
@@ -119,8 +121,7 @@ fn a_limit_on_bytes_is_never_exceeded_and_used_to_the_last() {
         let mut args = vec!["crawl"];
         args.extend(manners.iter().copied().chain(seeds.iter().map(String::as_str)));
         world.run(&args).exits(0).says(&["byte limit reached"]);
-        let taken = world.number("SELECT sum(wire_bytes) FROM visits");
-        assert_eq!(taken, 50_000, "{manners:?}");
+        assert_eq!(world.status()["bytes"], 50_000, "{manners:?}");
         assert_eq!(world.status()["reason"], "byte limit reached");
         let asked = world.visits().len();
         world.run(&args).exits(0);
@@ -137,12 +138,9 @@ fn a_limit_on_the_bytes_of_a_site_is_that_sites_alone() {
          crawl.site_bytes = \"30KB\"\n",
     );
     world.run(&["crawl", "--delay", "0", "http://s0.sim.test/", "http://s1.sim.test/"]).exits(0);
-    let of = |site: &str| {
-        world.number(&format!(
-            "SELECT sum(v.wire_bytes) FROM visits v JOIN sites s ON s.id = v.site WHERE s.key = '{site}'"
-        ))
-    };
-    assert_eq!(of("s0.sim.test"), 30_000);
+    let sites = world.sites(&[]);
+    let limited = sites.iter().find(|site| site["site"] == "s0.sim.test").unwrap();
+    assert_eq!(limited["bytes"], 30_000);
     let whole = pages(&world).iter().filter(|(host, _)| host == "s1.sim.test").count();
     assert_eq!(whole, 40, "the other is crawled to its end");
 }
@@ -152,12 +150,13 @@ fn sites_take_turns_when_a_visit_to_one_is_limited_in_time() {
     let world = world(3, 60);
     configure(&world, "[crawl]\nsite_time = \"500ms\"\nactive_sites = 1\n");
     let seeds = world.web.seeds();
-    let mut args = vec!["crawl", "--delay", "20ms", "--for", "8s"];
+    let mut args = vec!["crawl", "--delay", "20ms"];
     args.extend(seeds.iter().map(String::as_str));
-    world.run(&args).exits(0);
-    let hosts: Vec<String> = world.visits().iter().map(|visit| visit.host.to_string()).collect();
-    let turns = hosts.windows(2).filter(|two| two[0] != two[1]).count();
-    assert!(turns >= 5, "{turns} changes of site in {} visits", hosts.len());
+    let _crawl = world.start(&args);
+    world.wait_for("five changes of site", |world| {
+        let visits = world.visits();
+        visits.windows(2).filter(|two| two[0].host != two[1].host).count() >= 5
+    });
 }
 
 #[test]
@@ -190,7 +189,7 @@ fn no_more_sites_are_known_than_the_limit_allows() {
     let hosts: BTreeSet<String> =
         world.visits().iter().map(|visit| visit.host.to_string()).collect();
     assert!(hosts.len() <= 3, "{hosts:?}");
-    assert_eq!(world.number("SELECT count(*) FROM sites"), 3);
+    assert_eq!(world.sites(&[]).len(), 3);
     let refused = world.run(&["decisions", "--reason", "limit"]);
     assert!(refused.out.contains("crawl.sites = 3"), "{refused}");
 }
@@ -258,10 +257,19 @@ fn a_map_of_links_and_titles_is_that_of_a_crawl_which_takes_the_text_too() {
     }
     assert_eq!(pages(&map).len(), 30);
     // The two webs are alike but for the port they are found at, which is in no URL.
-    let titles = "SELECT title || ' ' || links_internal FROM page_facts ORDER BY fp";
-    assert_eq!(whole.rows::<String>(titles), map.rows::<String>(titles));
-    let text = "SELECT count(*) FROM page_facts WHERE text_bytes > 0 OR language <> ''";
-    assert_eq!((whole.number(text) > 0, map.number(text)), (true, 0));
+    let titles = |world: &World| -> Vec<(Value, Value)> {
+        let pages = world.pages_and_parts().into_iter();
+        pages.map(|mut page| (page["title"].take(), page["links_internal"].take())).collect()
+    };
+    assert_eq!(titles(&whole), titles(&map));
+    assert!(titles(&map).iter().any(|(title, links)| title.is_string() && *links != 0));
+    let texts = |world: &World| {
+        let pages = world.pages_and_parts();
+        let language =
+            |page: &Value| page["language"].as_str().is_some_and(|word| !word.is_empty());
+        pages.iter().filter(|page| page["text_bytes"].as_u64() > Some(0) || language(page)).count()
+    };
+    assert_eq!((texts(&whole) > 0, texts(&map)), (true, 0));
     map.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
     assert_eq!(map.status()["run"]["figures"]["versions"], 0, "nothing has changed");
 }
@@ -279,7 +287,8 @@ fn overrides_give_single_pages_another_period_and_the_rest_keeps_its_own() {
     );
     world.run(&["crawl", "--delay", "0", "http://s0.sim.test/"]).exits(0);
     let hours = |url: &str| {
-        world.number(&format!("SELECT (due - visited) / 3600000 FROM pages WHERE url = '{url}'"))
+        let page = world.page(url);
+        seconds(&page["visited"], &page["due"]) / 3_600
     };
     assert!(hours(&often) <= 1, "{} hours", hours(&often));
     assert!(hours("http://s0.sim.test/") > 24 * 20);
@@ -316,8 +325,9 @@ fn seeds_have_levels_and_periods_of_their_own() {
     assert_eq!(got, wanted, "not deeper than its seed says");
     let others = pages(&world).iter().filter(|(host, _)| host == "s1.sim.test").count();
     assert_eq!(others, 30);
-    let due = "SELECT (due - visited) / 60000 FROM pages WHERE url = 'http://s0.sim.test/'";
-    assert!((60..=180).contains(&world.number(due)), "{} minutes", world.number(due));
+    let page = world.page("http://s0.sim.test/");
+    let minutes = seconds(&page["visited"], &page["due"]) / 60;
+    assert!((60..=180).contains(&minutes), "{minutes} minutes");
 }
 
 fn configure(world: &World, text: &str) {

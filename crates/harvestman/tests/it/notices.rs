@@ -7,14 +7,14 @@ use std::{
 };
 
 use harvester::clock::SimClock;
-use model::{Clock, SiteHabit, Timestamp};
-use rusqlite::Connection;
+use model::{Clock, Timestamp};
 use simweb::{
     ChangeModel, Dates, Hazard, LogOptions, PageCount, PageId, RobotsPlan, SimFetcher, SimWeb,
     SitemapTrick, WebOptions, checks,
 };
 
 use crate::{
+    ask::{Questions, strings},
     raw::{Raw, reply},
     simulated::{self, Errand},
     world::World,
@@ -56,7 +56,9 @@ fn pages_that_only_a_sitemap_names_are_found_and_the_sitemap_is_no_page() {
     assert!(checks::repeats(&log).is_empty(), "{:?}", checks::repeats(&log));
     let missing = checks::completeness(&log, &world.web, "s0.sim.test");
     assert!(missing.is_empty(), "{missing:?}");
-    assert_eq!(world.number("SELECT count(*) FROM pages WHERE notice = 1 AND requisite = 1"), 1);
+    let parts = strings(&world.pages(&["--requisites"]), "url");
+    assert_eq!(parts, ["http://s0.sim.test/sitemap.xml"]);
+    assert_eq!(world.ask(&["explain", &parts[0]])["feed"], "sitemap");
     world.run(&["check"]).exits(0);
 }
 
@@ -103,8 +105,7 @@ fn limits_pauses_and_robots_txt_hold_for_sitemaps_and_their_pages() {
     let broken = checks::pauses(&log, pause, Duration::from_millis(100));
     assert!(broken.is_empty(), "{broken:?}");
     assert!(checks::disallowed(&log, &world.web).is_empty());
-    let fetched = world.number("SELECT count(*) FROM pages WHERE fetched = 1 AND requisite = 0");
-    assert_eq!(fetched, 6);
+    assert_eq!(world.fetched(), 6);
     assert_eq!(world.visits().len(), 7, "six pages and the sitemap");
 
     options.robots = RobotsPlan::Disallow(vec!["/sitemap".to_owned()]);
@@ -201,8 +202,8 @@ fn sitemaps_come_back_by_the_policy_and_one_that_has_not_changed_costs_a_revisit
     world.forget_log();
     world.run(&["crawl", "--fresh", "--delay", "0"]).exits(0);
     assert_eq!(special(&world), ["/sitemap.xml"]);
-    let folded = "SELECT count FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp WHERE p.notice = 1";
-    assert_eq!(world.rows::<i64>(folded), [2], "one version, seen twice");
+    let runs = world.history("http://s0.sim.test/sitemap.xml");
+    assert_eq!((runs.len(), &runs[0]["visits"]), (1, &2.into()), "one version, seen twice");
 }
 
 #[test]
@@ -224,7 +225,7 @@ fn a_feed_of_a_hundred_thousand_entries_does_no_harm() {
     let world = World::new(WebOptions::default());
     let url = format!("http://127.0.0.1:{}/", raw.port);
     world.run(&["crawl", &url, "--delay", "0", "--depth", "2"]).exits(0);
-    assert_eq!(world.number("SELECT count(*) FROM pages"), 2);
+    assert_eq!(world.pages_and_parts().len(), 2);
     world.run(&["crawl", &url, "--delay", "0", "--fresh", "--pages", "20"]).exits(0);
     let told = world.run(&["decisions", "--json"]);
     assert!(told.out.contains("feed: longer than is read"), "{told}");
@@ -323,20 +324,22 @@ fn a_sitemap_that_tells_the_truth_brings_visits_forward_and_a_liar_earns_no_trus
     println!("{polls} polls; changes waited {honest:.2} days, {liar:.2} where the sitemap lies");
     assert!(honest < 0.75 * liar, "changes waited {honest:.2} days, {liar:.2} with a liar");
 
-    let database = Connection::open(folder.path().join("crawl.db")).unwrap();
-    let trust = |key: &str| {
-        let habit: String = database
-            .query_row("SELECT habit FROM sites WHERE key = ?1", [key], |row| row.get(0))
-            .unwrap();
-        serde_json::from_str::<SiteHabit>(&habit).unwrap().sitemap
+    let collection = Questions::at(folder.path());
+    let source = |site: &str| {
+        let urls = strings(&collection.pages(&["--site", site]), "url");
+        let mut answers = urls.iter().map(|url| collection.ask(&["explain", url]));
+        let answer = answers.find(|answer| answer["revisit"]["announced"].is_object());
+        answer.expect("one was announced")["revisit"]["announced"]["sources"][0].clone()
     };
-    let (true_one, liar) = (trust("s0.sim.test"), trust("s1.sim.test"));
-    assert!(manager::believed(&true_one) && !manager::believed(&liar), "{true_one:?} {liar:?}");
+    let (true_one, liar) = (source("s0.sim.test"), source("s1.sim.test"));
+    assert_eq!((&true_one["source"], &liar["source"]), (&"sitemap".into(), &"sitemap".into()));
+    let believed = (&true_one["believed"], &liar["believed"]);
+    assert_eq!(believed, (&true.into(), &false.into()), "{true_one} {liar}");
 }
 
 #[test]
 fn a_long_sitemap_is_taken_in_pieces_and_a_kill_between_them_loses_and_doubles_nothing() {
-    const URLS: i64 = 20_000;
+    const URLS: u64 = 20_000;
     let raw = Raw::hearing(move |asked, stream| {
         let host = asked.header("host").unwrap_or_default().to_owned();
         match asked.place.as_str() {
@@ -345,7 +348,7 @@ fn a_long_sitemap_is_taken_in_pieces_and_a_kill_between_them_loses_and_doubles_n
                 reply(stream, "200 OK", "Content-Type: text/plain", robots.as_bytes());
             }
             "127.0.0.1/map.xml" => {
-                let entry = |n: i64| {
+                let entry = |n: u64| {
                     let day = 1 + n % 28;
                     format!(
                         "<url><loc>http://{host}/p{n}</loc><lastmod>2025-01-{day:02}</lastmod></url>"
@@ -364,20 +367,21 @@ fn a_long_sitemap_is_taken_in_pieces_and_a_kill_between_them_loses_and_doubles_n
     let seed = format!("http://127.0.0.1:{}/", raw.port);
     let world = World::new(WebOptions::default());
     let args = ["crawl", &seed, "--delay", "100ms", "--pages", "30"];
-    let named = |world: &World| world.number("SELECT count(*) FROM pages WHERE url LIKE '%/p%'");
-    let heard = "SELECT count(*) FROM pages WHERE notice = 1 AND visits > 0";
+    let named = |world: &World| world.count(&["--prefix", &format!("{seed}p")]);
+    let heard = |world: &World| world.page(&format!("{seed}map.xml"))["visits"].as_u64().unwrap();
     let crawl = world.start(&args);
     world.wait_for("it is asked for", |_| raw.asked().iter().any(|at| at.ends_with("/map.xml")));
     world.wait_for("the first pieces are in", |world| named(world) > 1_000);
     crawl.kill();
     let there = named(&world);
     assert!(there < URLS, "all {there} came at once");
-    assert_eq!(world.number(heard), 0, "it is read with its last piece, and not before");
+    assert_eq!(heard(&world), 0, "it is read with its last piece, and not before");
     world.run(&args).exits(0);
-    assert_eq!((named(&world), world.number(heard)), (URLS, 1));
+    assert_eq!((named(&world), heard(&world)), (URLS, 1));
     let asked = raw.asked();
     let again = asked.iter().filter(|place| place.ends_with("/map.xml")).count();
     assert_eq!(again, 1, "it was archived: nobody asks for it a second time");
-    assert_eq!(world.number("SELECT count(*) - count(DISTINCT url) FROM pages"), 0);
+    let urls = strings(&world.pages_and_parts(), "url");
+    assert_eq!(urls.iter().collect::<BTreeSet<_>>().len(), urls.len(), "no page is there twice");
     world.run(&["check"]).exits(0);
 }

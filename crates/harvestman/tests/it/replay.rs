@@ -12,17 +12,18 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
 };
 
 use flate2::{Compression, write::GzEncoder};
-use rusqlite::{Connection, params};
 use simweb::WebOptions;
-use store::warc::{Record, Volumes, WarcReader};
+use store::{
+    testing,
+    warc::{Record, Volumes, WarcReader},
+};
 
 use crate::{
     raw::{Asked, Raw, reply},
-    world::World,
+    world::{World, next_second},
 };
 
 /// By path: whether it answers 304, whether it is chunked, whether it changes at the third pass.
@@ -51,8 +52,7 @@ fn visited() -> (World, PathBuf) {
     for number in 1..=4 {
         pass.store(number, Ordering::Relaxed);
         world.run(&["crawl", &url, "--fresh", "--delay", "0"]).exits(0);
-        // Readers file captures by the second.
-        std::thread::sleep(Duration::from_millis(1_100));
+        next_second();
     }
     let by_url: BTreeMap<String, Vec<String>> = sent
         .lock()
@@ -161,7 +161,6 @@ fn missing(script: &str) {
 
 /// Writes the revisits of 304s as they were written at first; says how many there are.
 fn age(world: &World) -> usize {
-    let sql = Connection::open(world.folder.join("crawl.db")).unwrap();
     let mut count = 0;
     for volume in Volumes::new(world.folder.join("volumes")).list().unwrap() {
         let bytes = fs::read(&volume.path).unwrap();
@@ -172,17 +171,9 @@ fn age(world: &World) -> usize {
             let old = in_old_form(&record);
             count += usize::from(old.is_some());
             aged.extend(old.unwrap_or_else(|| same.to_vec()));
-            moved.push((record.offset as i64, at as i64, (aged.len() - at) as i64));
+            moved.push((record.offset, at as u64, (aged.len() - at) as u64));
         }
-        // From the end, so that no row is met twice.
-        for (from, to, length) in moved.into_iter().rev() {
-            let update = "UPDATE visits SET record_offset = ?3, record_length = ?4 \
-                          WHERE record_volume = ?1 AND record_offset = ?2";
-            sql.execute(update, params![volume.number, from, to, length]).unwrap();
-        }
-        let update = "UPDATE meta SET value = json_set(value, '$.offset', ?2) \
-                      WHERE name = 'mark' AND json_extract(value, '$.volume') = ?1";
-        sql.execute(update, params![volume.number, aged.len() as i64]).unwrap();
+        testing::move_records(&world.folder, volume.number, &moved, aged.len() as u64);
         fs::write(&volume.path, aged).unwrap();
     }
     count

@@ -6,9 +6,12 @@ use std::{
 };
 
 use simweb::{PageCount, PageId, PageOptions, RobotsPlan, WebOptions, checks};
+use store::warc::Record;
 
 use crate::{
     archive::tool,
+    ask::strings,
+    audit,
     raw::{Raw, reply},
     world::World,
 };
@@ -121,18 +124,18 @@ fn robots_txt_and_blocks_of_another_host_keep_its_parts_away() {
 fn a_second_crawl_fetches_no_part_again_and_a_fresh_one_makes_revisits() {
     let world = world(5);
     world.run(&["crawl", HOME, "--requisites", "--delay", "0"]).exits(0);
+    let same = |record: &Record| record.kind() == "revisit";
+    assert!(audit::read_so_far(&world).iter().any(same), "equal pictures are stored once");
     world.forget_log();
     world.run(&["crawl", HOME, "--requisites", "--delay", "0"]).exits(0);
     assert_eq!(world.visited(), Vec::<String>::new());
     world.run(&["crawl", "--fresh", "--requisites", "--delay", "0"]).exits(0);
     let wanted: BTreeSet<String> = (0..5).flat_map(|index| parts(&world, index)).collect();
     assert_eq!(visited_parts(&world), wanted);
-    let versions = world.number(
-        "SELECT count(*) FROM visits v JOIN pages p USING (site, fp) WHERE requisite AND change = 1",
-    );
-    assert_eq!(versions, 0, "no part has changed");
-    let same = world.number("SELECT count(*) FROM visits WHERE revisit AND change = 0");
-    assert!(same > 0, "equal pictures are stored once");
+    for part in world.pages(&["--requisites"]) {
+        let seen = (&part["visits"], &part["compared"], &part["changes"]);
+        assert_eq!(seen, (&2.into(), &1.into(), &0.into()), "no part has changed: {part}");
+    }
 }
 
 #[test]
@@ -158,7 +161,7 @@ fn a_part_that_is_linked_to_is_a_page_and_read_for_its_links() {
     assert_eq!(visits["a.test/x"], 2, "as a part, then as a page");
     assert_eq!(visits.len(), 6, "{visits:?}");
     assert_eq!(summary["pages"]["fetched"], 4, "{summary}");
-    let requisites = world.rows::<String>("SELECT url FROM pages WHERE requisite ORDER BY url");
+    let requisites = strings(&world.pages(&["--requisites"]), "url");
     let paths: Vec<&str> = requisites.iter().filter_map(|url| url.rsplit('/').next()).collect();
     assert_eq!(paths, ["moved", "p.png"]);
     world.run(&["check"]).exits(0);
@@ -190,14 +193,12 @@ fn parts_have_a_limit_of_their_own_on_their_size() {
         .variable("HARVESTMAN_FETCH_BODY_BYTES_MAX", "1KB")
         .variable("HARVESTMAN_FETCH_REQUISITE_BYTES_MAX", "5KB");
     crawl_raw(&world, &raw, &["--requisites"]);
-    let states = world.rows::<String>("SELECT url || ' ' || state FROM v_pages ORDER BY url");
-    assert!(states[1].ends_with("/big fetched") && states[2].ends_with("/small fetched"));
-    let shown = |state: &str| {
-        let url = state.split(' ').next().unwrap();
-        world.run(&["show", url, "--html"]).exits(0).out.clone()
-    };
-    assert_eq!(shown(&states[1]).len(), 5_000, "cut at the limit of parts");
-    assert_eq!(shown(&states[2]).len(), 4_000, "longer than a page may be");
+    let parts = world.pages(&["--requisites", "--state", "fetched"]);
+    let urls = strings(&parts, "url");
+    assert!(urls[0].ends_with("/big") && urls[1].ends_with("/small"), "{urls:?}");
+    let shown = |url: &str| world.run(&["show", url, "--html"]).exits(0).out.clone();
+    assert_eq!(shown(&urls[0]).len(), 5_000, "cut at the limit of parts");
+    assert_eq!(shown(&urls[1]).len(), 4_000, "longer than a page may be");
 }
 
 #[test]
@@ -226,9 +227,7 @@ fn a_kill_at_any_moment_loses_no_part_and_no_page() {
 fn pywb_replays_pages_with_all_their_parts() {
     let world = world(6);
     world.run(&["crawl", HOME, "--requisites", "--delay", "0"]).exits(0);
-    let ok = world.rows::<String>(
-        "SELECT p.url FROM visits v JOIN pages p USING (site, fp) WHERE v.status = 200",
-    );
+    let ok = strings(&world.pages(&["--requisites", "--status", "200"]), "url");
     for part in (0..6).flat_map(|index| parts(&world, index)) {
         assert!(ok.contains(&format!("http://{part}")), "{part} is not archived: {ok:?}");
     }

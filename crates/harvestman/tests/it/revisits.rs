@@ -107,18 +107,23 @@ fn a_page_that_has_gone_is_kept_as_it_was() {
     assert_eq!(world.status()["pages"]["gone"], 1);
 }
 
+/// Pages that were fetched and come back.
+fn waiting(world: &World) -> usize {
+    let pages = world.pages(&["--state", "fetched"]);
+    pages.iter().filter(|page| !page["due"].is_null()).count()
+}
+
 #[test]
 fn pages_visited_once_come_back_when_the_policy_is_another() {
     let world = World::new(WebOptions { pages: PageCount::Fixed(4), ..WebOptions::default() });
     let world = world.variable("HARVESTMAN_REVISIT_POLICY", "once");
     world.run(&["crawl", "http://s0.sim.test/", "--delay", "0"]).exits(0);
-    let waiting = "SELECT count(*) FROM pages WHERE due IS NOT NULL AND state = 2";
     world.run(&["crawl", "--delay", "0"]);
-    assert_eq!(world.number(waiting), 0);
+    assert_eq!(waiting(&world), 0);
     let world = world.variable("HARVESTMAN_REVISIT_POLICY", "value");
     world.forget_log();
     world.run(&["crawl", "--delay", "0"]);
-    assert_eq!(world.number(waiting), 4);
+    assert_eq!(waiting(&world), 4);
     assert!(world.visits().len() < 4, "within a week, not at once");
 }
 
@@ -127,12 +132,11 @@ fn pages_visited_once_come_back_when_an_override_says_so() {
     let world = World::new(WebOptions { pages: PageCount::Fixed(4), ..WebOptions::default() });
     let world = world.variable("HARVESTMAN_REVISIT_POLICY", "once");
     world.run(&["crawl", "http://s0.sim.test/", "--delay", "0"]).exits(0);
-    let waiting = "SELECT count(*) FROM pages WHERE due IS NOT NULL AND state = 2";
-    assert_eq!(world.number(waiting), 0);
+    assert_eq!(waiting(&world), 0);
     let rule = "[[override]]\nwhen = \"url http://s0.sim.test/\"\nrevisit.policy = \"value\"\n";
     std::fs::write(world.folder.join("harvest.toml"), rule).unwrap();
     world.run(&["crawl", "--delay", "0"]);
-    assert_eq!(world.number(waiting), 1, "the home page, and no other");
+    assert_eq!(waiting(&world), 1, "the home page, and no other");
 }
 
 #[test]
@@ -180,13 +184,13 @@ fn run_never_sleeps_while_pages_without_a_budget_are_due() {
         .variable("HARVESTMAN_REVISIT_PERIOD", "1s");
     world.run(&["crawl", "http://s0.sim.test/", "--delay", "0"]).exits(0);
     world.forget_log();
-    world.run(&["run", "--delay", "50ms", "--for", "15s"]).exits(0);
+    world.run(&["run", "--delay", "50ms", "--for", "8s"]).exits(0);
     let mut moments: Vec<_> = world.visits().iter().map(|visit| visit.at).collect();
     moments.sort_unstable();
-    assert!(moments.len() >= 50, "{} visits in 15 seconds", moments.len());
+    assert!(moments.len() >= 30, "{} visits in 8 seconds", moments.len());
     let (first, last) = (moments[0], moments[moments.len() - 1]);
-    assert!(last.since(first) > Duration::from_secs(10), "asleep from {last:?} on");
+    assert!(last.since(first) > Duration::from_secs(5), "asleep from {last:?} on");
     let gaps = moments.windows(2).map(|pair| pair[1].since(pair[0]));
     let idle = gaps.max().unwrap_or_default();
-    assert!(idle < Duration::from_secs(4), "idle for {idle:?}");
+    assert!(idle < Duration::from_secs(3), "idle for {idle:?}");
 }

@@ -4,8 +4,9 @@ use std::{collections::BTreeSet, fmt::Write, fs, path::PathBuf, time::Duration};
 
 use serde_json::Value;
 use simweb::{PageCount, PageOptions, RobotsPlan, WebOptions};
+use store::testing;
 
-use crate::world::World;
+use crate::{ask::strings, world::World};
 
 const HOME: &str = "http://s0.sim.test/";
 
@@ -46,7 +47,7 @@ fn another_collections_home_pages_are_seeds_and_it_is_not_touched() {
     let options = WebOptions { sites: 3, pages: PageCount::Fixed(3), ..WebOptions::default() };
     let world = World::new(options);
     world.run(&["crawl", HOME, "http://s1.sim.test/", "--delay", "0"]).exits(0);
-    let known = world.rows::<String>("SELECT key FROM sites").len();
+    let known = world.sites(&[]).len();
     let old = world.temp.path().join("old");
     fs::rename(&world.folder, &old).unwrap();
     let before = fs::read(old.join("crawl.db")).unwrap();
@@ -111,9 +112,9 @@ fn a_long_list_of_hosts_is_taken_whole() {
     let done = world.run(&["seed", "--json", "--file", &file(&world, "top.csv", &text)]);
     done.exits(0);
     assert_eq!((&done.json()["new"], &done.json()["repeated"]), (&24_000.into(), &1_000.into()));
-    assert_eq!(world.number("SELECT count(*) FROM pages WHERE seed = 1"), 24_000);
-    assert_eq!(world.number("SELECT count(*) FROM sites WHERE seeded = 1"), 24_000);
-    assert_eq!(world.number("SELECT count(*) FROM control"), 0);
+    assert_eq!(world.count(&["--seed"]), 24_000);
+    assert_eq!(world.sites(&["--seeded"]).len(), 24_000);
+    assert_eq!(testing::commands_waiting(&world.folder), 0);
     world.run(&["check"]).exits(0);
 }
 
@@ -129,8 +130,7 @@ fn a_running_crawl_is_left_long_seeds_in_commands_that_fit() {
     }
     let done = world.run(&["seed", "--file", &file(&world, "seeds.txt", &text)]);
     done.exits(0).says(&["2,000 seeds taken", "the running crawl visits them"]);
-    let seeded = "SELECT count(*) FROM pages WHERE seed = 1";
-    world.wait_for("the seeds are taken", |world| world.number(seeded) == 2_001);
+    world.wait_for("the seeds are taken", |world| world.count(&["--seed"]) == 2_001);
     crawl.signal("INT");
     crawl.wait(Duration::from_secs(30)).exits(4);
 }
@@ -156,7 +156,9 @@ fn a_dry_run_fetches_the_page_alone_and_tells_what_a_crawl_would_take() {
     people.exits(0).says(&["nothing was stored"]);
     assert!(people.out.contains(&format!("would take {} of this site at level 1", taken.len())));
     world.run(&["crawl", HOME, "--depth", "1", "--delay", "0"]).exits(0);
-    let crawled: Vec<String> = world.rows("SELECT url FROM pages WHERE level = 1");
+    let mut crawled = world.pages_and_parts();
+    crawled.retain(|page| page["level"] == 1);
+    let crawled = strings(&crawled, "url");
     assert_eq!(taken, crawled.into_iter().collect(), "what is told is what happens");
     let outside = told["refused"].as_array().unwrap().iter();
     assert!(outside.clone().any(|refused| refused["reason"] == "scope"), "{told}");
@@ -217,7 +219,7 @@ fn file(world: &World, name: &str, text: &str) -> String {
 }
 
 fn seeds(world: &World) -> Vec<String> {
-    world.rows("SELECT url FROM pages WHERE seed = 1 ORDER BY url")
+    strings(&world.pages(&["--seed"]), "url")
 }
 
 fn urls(taken: &Value, level: u64) -> BTreeSet<String> {

@@ -32,7 +32,7 @@ fn every_reachable_page_is_fetched_exactly_once_and_robots_txt_first() {
     let different: HashSet<&String> = visited.iter().collect();
     assert_eq!(visited.len(), different.len(), "redirects and missing pages, too, are asked once");
     assert_eq!(world.status()["pages"]["fetched"], 60);
-    assert_eq!(world.number("SELECT count(*) FROM pages WHERE state = 2"), 60);
+    assert_eq!(world.count(&["--state", "fetched"]), 60);
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn a_second_ctrl_c_leaves_at_once() {
     world.wait_for("robots.txt", |world| !world.log().is_empty());
     std::thread::sleep(Duration::from_millis(500));
     crawl.signal("INT");
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(Duration::from_millis(300));
     assert!(crawl.is_running(), "the first waits for the page in flight");
     crawl.signal("INT");
     let done = crawl.wait(Duration::from_secs(20));

@@ -1,12 +1,15 @@
 //! Thinning through the program: what it says, what it removes, and what stays readable.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
-use rusqlite::Connection;
 use simweb::WebOptions;
+use store::testing;
 
 use crate::{
     raw::{Raw, reply},
@@ -66,7 +69,7 @@ fn old_versions_go_and_the_last_of_every_page_stays_readable() {
     assert!(shown.exits(0).out.contains("edition 0"), "{shown}");
     let checked = world.run(&["check"]);
     assert!(checked.exits(0).out.contains("sound"), "{checked}");
-    assert_eq!(world.number("SELECT count(*) FROM visits WHERE thinned IS NOT NULL"), 3);
+    assert_eq!(world.status()["versions_thinned"], 3);
     world.run(&["thin"]).exits(0).says(&["removed: 0 old versions"]);
     // What comes after it goes on as before.
     edition.store(5, Ordering::Relaxed);
@@ -95,23 +98,18 @@ fn a_run_of_more_than_a_day_thins_and_goes_on() {
         edition.store(number, Ordering::Relaxed);
         world.run(&["crawl", &url, "--fresh", "--delay", "0"]).exits(0);
     }
-    let database = Connection::open(world.folder.join("crawl.db")).unwrap();
-    let lately = "INSERT OR REPLACE INTO meta (name, value) \
-                  VALUES ('thinned', CAST((unixepoch() - 86400 + 4) * 1000 AS TEXT))";
-    database.execute_batch(lately).unwrap();
-    drop(database);
-    let thinned = "SELECT count(*) FROM visits WHERE thinned IS NOT NULL";
-    let visits = "SELECT coalesce(sum(visits), 0) FROM pages";
+    let lately = jiff::Timestamp::now().as_second() - 86_400 + 4;
+    testing::set_thinned(&world.folder, model::Timestamp(lately * 1_000));
     let run = world.start(&["run", "--delay", "0", "--json"]);
-    world.wait_for("old versions go", |world| world.number(thinned) > 0);
-    let before = world.number(visits);
-    world.wait_for("it goes on", |world| world.number(visits) > before);
+    world
+        .wait_for("old versions go", |world| world.status()["versions_thinned"].as_u64() > Some(0));
+    let before = world.visits_total();
+    world.wait_for("it goes on", |world| world.visits_total() > before);
     run.signal("TERM");
     let done = run.wait(std::time::Duration::from_secs(20));
     done.exits(4).says(&["daily maintenance: old versions are deleted now", "removed: "]);
     let told = done.json();
-    let fetched = told["pages"]["fetched"].as_i64().unwrap();
-    assert_eq!(fetched, world.number(visits) - 4, "of the whole run: {told}");
+    assert_eq!(told["pages"]["fetched"], world.visits_total() - 4, "of the whole run: {told}");
     assert!(told["seconds"].as_f64() > Some(3.0), "{told}");
     world.run(&["check"]).exits(0);
     let shown = world.run(&["show", &url]);
@@ -137,17 +135,12 @@ fn run_removes_nothing_by_a_clock_that_cannot_be_right() {
         edition.store(number, Ordering::Relaxed);
         world.run(&["crawl", &url, "--fresh", "--delay", "0"]).exits(0);
     }
-    let database = Connection::open(world.folder.join("crawl.db")).unwrap();
-    let back = "UPDATE totals SET newest = newest - 400 * 86400000; \
-                UPDATE visits SET first = first - 400 * 86400000, last = last - 400 * 86400000";
-    database.execute_batch(back).unwrap();
-    drop(database);
-    let thinned = "SELECT count(*) FROM visits WHERE thinned IS NOT NULL";
+    testing::age_visits(&world.folder, Duration::from_secs(400 * 86_400));
     let run = || world.run(&["run", "--delay", "0", "--for", "1s"]);
     run().says(&["by the clock this collection has rested", "old versions are not removed"]);
     let again = run();
-    assert_eq!(world.number(thinned), 0, "nor by a start soon after: {again}");
+    assert_eq!(world.status()["versions_thinned"], 0, "nor by a start soon after: {again}");
     // Whoever asks for it by name has looked at the clock.
     world.run(&["thin"]).exits(0);
-    assert!(world.number(thinned) > 0);
+    assert!(world.status()["versions_thinned"].as_u64() > Some(0));
 }

@@ -38,8 +38,8 @@ fn met(world: &World, hazard: &str) -> Vec<Value> {
     told.exits(0).json()["rows"].as_array().unwrap().clone()
 }
 
-fn fetched(world: &World) -> i64 {
-    world.number("SELECT count(*) FROM pages WHERE state = 2")
+fn fetched(world: &World) -> u64 {
+    world.count(&["--state", "fetched"])
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::{
 use aws_lc_rs::hmac;
 use serde_json::Value;
 use simweb::WebOptions;
+use store::testing;
 
 use crate::{
     raw::{Asked, Raw, reply},
@@ -105,7 +106,13 @@ impl Stage {
 
     /// What the history has to tell.
     fn expected(&self) -> BTreeSet<i64> {
-        self.world.rows("SELECT seq FROM visits WHERE change IN (0, 1, 6, 7)").into_iter().collect()
+        self.changes(&["new", "changed", "gone", "returned"])
+    }
+
+    fn changes(&self, kinds: &[&str]) -> BTreeSet<i64> {
+        let mut changes = self.world.changes();
+        changes.retain(|change| kinds.contains(&change["kind"].as_str().unwrap()));
+        changes.iter().map(|change| change["seq"].as_i64().unwrap()).collect()
     }
 }
 
@@ -162,8 +169,8 @@ fn only_the_wanted_kinds_are_told() {
     stage.crawl().exits(0);
     stage.edition.store(3, Ordering::Relaxed);
     stage.crawl().exits(0);
-    let gone: BTreeSet<i64> =
-        stage.world.rows("SELECT seq FROM visits WHERE change IN (6, 7)").into_iter().collect();
+    let gone = stage.changes(&["gone", "returned"]);
+    assert!(!gone.is_empty());
     let told = stage.told();
     assert_eq!(told.iter().map(|(seq, ..)| *seq).collect::<BTreeSet<_>>(), gone, "{told:?}");
 }
@@ -228,13 +235,7 @@ fn what_is_sent_again_counts_as_delivered_as_far_as_it_arrived() {
     stage.crawl().exits(0);
     while stage.world.run(&["webhook", "deliver"]).status.code() == Some(1) {}
     // As what is given up for months becomes one long stretch.
-    let database = rusqlite::Connection::open(stage.world.folder.join("crawl.db")).unwrap();
-    let merge = "UPDATE dead_letters SET after = (SELECT min(after) FROM dead_letters), \
-                 changes = (SELECT sum(changes) FROM dead_letters) \
-                 WHERE id = (SELECT max(id) FROM dead_letters); \
-                 DELETE FROM dead_letters WHERE id < (SELECT max(id) FROM dead_letters)";
-    database.execute_batch(merge).unwrap();
-    drop(database);
+    testing::merge_dead_letters(&stage.world.folder);
     let counters = || {
         let listed = stage.world.run(&["webhook", "list", "--json"]).json()["rows"].clone();
         let of = |name: &str| listed[0][name].as_u64().unwrap();
@@ -337,10 +338,7 @@ fn the_next_crawl_tries_what_waits_behind_what_was_given_up() {
     stage.mood.store(FAILING, Ordering::Relaxed);
     stage.crawl().exits(0).says(&["given up"]);
     // As after many tries.
-    rusqlite::Connection::open(stage.world.folder.join("crawl.db"))
-        .unwrap()
-        .execute("UPDATE webhooks SET next = next + 1800000", [])
-        .unwrap();
+    testing::postpone_webhooks(&stage.world.folder, Duration::from_secs(1_800));
     let listed = stage.world.run(&["webhook"]);
     assert!(listed.exits(0).out.contains("or with the next crawl"), "{listed}");
     stage.mood.store(GOOD, Ordering::Relaxed);

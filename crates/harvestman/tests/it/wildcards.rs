@@ -11,8 +11,8 @@ use simweb::{Entry, Hazard, LogOptions, PageCount, SimFetcher, SimWeb, WebOption
 use tempfile::TempDir;
 
 use crate::{
+    ask::{Questions, strings},
     simulated::{Errand, crawl},
-    world::rows_of,
 };
 
 const START: Timestamp = Timestamp(1_800_000_000_000);
@@ -69,8 +69,9 @@ impl Trap {
         assert_eq!(checks::pauses(&self.log, pause, Duration::ZERO), []);
     }
 
-    fn rows(&self, sql: &str) -> Vec<String> {
-        rows_of(&self.folder.path().join("crawl.db"), sql)
+    fn rules(&self, filters: &[&str]) -> BTreeSet<String> {
+        let refused = Questions::at(self.folder.path()).decisions(filters);
+        strings(&refused, "rule").into_iter().collect()
     }
 }
 
@@ -83,12 +84,11 @@ fn a_wildcard_is_found_out_and_its_names_are_held_back_while_good_sites_are_craw
     // Its fair share is that of one domain among seven.
     let taken = trap.log.iter().filter(|entry| Trap::is_of_trap(entry)).count();
     assert!(taken * (SITES + 1) <= trap.log.len(), "{taken} of {} requests", trap.log.len());
-    let told = trap.rows("SELECT site FROM hazards WHERE hazard = 'dns-wildcard'");
-    assert_eq!(told, ["w.test"]);
-    let rule = "SELECT DISTINCT rule FROM decisions WHERE reason = 'trap'";
-    assert_eq!(trap.rows(rule), ["trap: dns wildcard under w.test"]);
-    let known = "SELECT domain FROM domain_hosts WHERE wildcard IS NOT NULL";
-    assert_eq!(trap.rows(known), ["w.test"], "the good domains are none");
+    let hazards = ["report", "hazards", "--hazard", "dns-wildcard"];
+    let rows = Questions::at(trap.folder.path()).list(&hazards);
+    assert_eq!(strings(&rows, "site"), ["w.test"], "the good domains are none");
+    let rules = trap.rules(&["--reason", "trap"]);
+    assert_eq!(rules, BTreeSet::from(["trap: dns wildcard under w.test".to_owned()]));
 }
 
 #[test]
@@ -96,6 +96,6 @@ fn hosts_of_a_domain_are_bounded_also_where_nobody_asks_for_absurd_names() {
     let trap = crawl_beside_a_wildcard((Some(30), None));
     trap.the_good_sites_are_complete();
     assert_eq!(trap.names_visited(), 30);
-    let rule = "SELECT rule FROM decisions WHERE site = 'w.test' AND reason = 'limit'";
-    assert_eq!(trap.rows(rule), ["hazards.domain_hosts = 30"]);
+    let rules = trap.rules(&["--site", "w.test", "--reason", "limit"]);
+    assert_eq!(rules, BTreeSet::from(["hazards.domain_hosts = 30".to_owned()]));
 }

@@ -19,9 +19,10 @@ use serde_json::Value;
 use simweb::{Hazard, LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions};
 
 use crate::{
+    ask::{Questions, seconds, strings},
     raw::{Raw, reply},
     simulated::{self, Errand},
-    world::{World, rows_of},
+    world::World,
 };
 
 const HTML: &str = "Content-Type: text/html";
@@ -315,12 +316,10 @@ fn a_site_that_is_down_for_months_is_asked_ever_less_and_found_again_within_a_mo
     );
     let crawled = between(back, DAY * 200);
     assert!(crawled >= 15, "all of it is visited again: {crawled}");
-    let database = folder.path().join("crawl.db");
-    let told: Vec<i64> = rows_of(&database, "SELECT count FROM hazards WHERE hazard = 'site-down'");
-    assert!(told.len() == 1 && told[0] > 2, "{told:?}");
-    let down: Vec<i64> =
-        rows_of(&database, "SELECT count(*) FROM sites WHERE instr(traps, '\"down\":') > 0");
-    assert_eq!(down, [0], "it is up again");
+    let collection = Questions::at(folder.path());
+    let rows = collection.list(&["report", "hazards", "--hazard", "site-down"]);
+    assert!(rows.len() == 1 && rows[0]["count"].as_u64() > Some(2), "{rows:?}");
+    assert_eq!(collection.sites(&["--down"]).len(), 0, "it is up again");
 }
 
 /// Fetches from the simulated web, and has its servers say something else in one header.
@@ -517,12 +516,8 @@ fn a_page_that_says_when_it_ends_is_not_looked_after_beyond_that() {
     let at = |path: &str| format!("http://127.0.0.1:{}{path}", raw.port);
     world.run(&["crawl", &at("/"), "--delay", "0"]).exits(0);
     let days_to_next = |path: &str| {
-        let url = at(path);
-        let wait = format!(
-            "SELECT (p.due - v.last) / 86400000 FROM pages p JOIN visits v ON v.site = p.site AND v.fp = p.fp \
-             WHERE p.url = '{url}'"
-        );
-        world.number(&wait)
+        let page = world.page(&at(path));
+        seconds(&page["visited"], &page["due"]) / 86_400
     };
     for over in ["/over", "/meta"] {
         assert!(days_to_next(over) >= 89, "{over}: {} days", days_to_next(over));
@@ -551,9 +546,9 @@ fn the_question_for_a_page_that_cannot_exist_is_shown_as_a_question() {
     let done = world.run(&["crawl", &world.web.home(0), "--delay", "0"]);
     done.exits(0);
     assert!(!done.err.contains("parts of pages"), "{done}");
-    let asked: Vec<String> =
-        world.rows("SELECT url FROM pages WHERE url LIKE '%/no-such-page-%' AND requisite");
-    let told = world.run(&["explain", &asked[0]]);
+    let parts = strings(&world.pages(&["--requisites"]), "url");
+    let asked = parts.iter().find(|url| url.contains("/no-such-page-")).unwrap();
+    let told = world.run(&["explain", asked]);
     assert!(told.out.contains("a question to the site, not a page"), "{told}");
     assert!(told.out.contains("asked for once, to see what the site says"), "{told}");
     assert!(!told.out.contains("part of pages"), "{told}");

@@ -7,26 +7,27 @@
 use std::{
     fmt,
     io::{Read, Write},
-    path::{Path, PathBuf},
+    ops::{Deref, DerefMut},
     process::{Child, Command, ExitStatus, Stdio},
     sync::Arc,
     thread::JoinHandle,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use rusqlite::{Connection, OpenFlags, types::FromSql};
 use serde_json::Value;
 use simweb::{Entry, Request, Server, ServerOptions, SimWeb, WebOptions};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+
+use crate::ask::Questions;
 
 /// Far above what any command here takes, on a busy machine too.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct World {
     pub web: Arc<SimWeb>,
-    /// The collection; not made before the program makes it.
-    pub folder: PathBuf,
+    /// To the program about the collection; the world can be asked all of them.
+    questions: Questions,
     /// For other files of a test; the collection lies below it.
     pub temp: TempDir,
     variables: Vec<(String, String)>,
@@ -50,8 +51,8 @@ impl World {
         warm(&web);
         let server = runtime.block_on(Server::start(Arc::clone(&web), server)).unwrap();
         let temp = tempfile::tempdir().unwrap();
-        let folder = temp.path().join("harvest");
-        World { web, folder, temp, variables: Vec::new(), server: Some(server), runtime }
+        let questions = Questions::at(temp.path().join("harvest"));
+        World { web, questions, temp, variables: Vec::new(), server: Some(server), runtime }
     }
 
     /// Sets an environment variable for all commands from now on.
@@ -122,21 +123,9 @@ impl World {
         Running::new(self.command(args).stdin(Stdio::null()))
     }
 
-    /// `status --json`.
-    pub fn status(&self) -> Value {
-        let done = self.run(&["status", "--json"]);
-        done.exits(0);
-        done.json()
-    }
-
-    /// The first column of all rows of a query on `crawl.db`.
-    pub fn rows<T: FromSql>(&self, sql: &str) -> Vec<T> {
-        rows_of(&self.folder.join("crawl.db"), sql)
-    }
-
-    /// The one number a query answers.
-    pub fn number(&self, sql: &str) -> i64 {
-        self.rows(sql)[0]
+    /// What is asked of the collection in another folder of the test.
+    pub fn beside(&self, name: &str) -> Questions {
+        Questions::at(self.temp.path().join(name))
     }
 
     /// Waits until `condition` holds; fails the test when it does not come true in time.
@@ -149,22 +138,48 @@ impl World {
     }
 }
 
+impl World {
+    /// Waits until no request has come for so long.
+    pub fn wait_for_silence(&self, silent: Duration) {
+        let until = Instant::now() + PATIENCE;
+        let (mut count, mut since) = (self.log().len(), Instant::now());
+        while since.elapsed() < silent {
+            assert!(Instant::now() < until, "requests go on");
+            std::thread::sleep(Duration::from_millis(20));
+            let now = self.log().len();
+            if now != count {
+                (count, since) = (now, Instant::now());
+            }
+        }
+    }
+}
+
+/// Waits for the next second of the clock: readers of archives file captures by the second.
+pub fn next_second() {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    std::thread::sleep(Duration::from_millis(1_005 - u64::from(now.subsec_millis())));
+}
+
+impl Deref for World {
+    type Target = Questions;
+
+    fn deref(&self) -> &Questions {
+        &self.questions
+    }
+}
+
+impl DerefMut for World {
+    fn deref_mut(&mut self) -> &mut Questions {
+        &mut self.questions
+    }
+}
+
 impl Drop for World {
     fn drop(&mut self) {
         if let Some(server) = self.server.take() {
             self.runtime.block_on(server.stop());
         }
     }
-}
-
-/// The first column of all rows of a query on a database.
-pub fn rows_of<T: FromSql>(database: &Path, sql: &str) -> Vec<T> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let database = Connection::open_with_flags(database, flags).unwrap();
-    database.busy_timeout(Duration::from_secs(10)).unwrap();
-    let mut statement = database.prepare(sql).unwrap();
-    let rows = statement.query_map([], |row| row.get(0)).unwrap();
-    rows.collect::<Result<Vec<T>, _>>().unwrap()
 }
 
 /// Each language's prose is made when it is first needed, which stops the server for a fifth of a second:

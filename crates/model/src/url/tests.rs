@@ -6,10 +6,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
-
-fn url(text: &str) -> CrawlUrl {
-    CrawlUrl::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"))
-}
+use crate::testing::url;
 
 fn check(input: &str, expected: &str) {
     assert_eq!(url(input).as_str(), expected, "{input}");

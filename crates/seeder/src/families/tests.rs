@@ -2,11 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::*;
+use model::testing::example as url;
 
-fn url(path: &str) -> CrawlUrl {
-    CrawlUrl::parse(&format!("http://a.example{path}")).unwrap()
-}
+use super::*;
 
 /// Far from each other: about half of the bits differ.
 fn scattered(n: u64) -> u64 {

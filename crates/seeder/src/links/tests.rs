@@ -1,30 +1,16 @@
 //! What becomes of each kind of link.
 
-use model::{NormalForm, PageState, RefusalReason, SpiderId, Timestamp, Verdict};
+use model::{
+    NormalForm, RefusalReason, SpiderId, Verdict,
+    testing::{self, url},
+};
 use proptest::prelude::*;
 
 use super::*;
 use crate::{Scope, UrlForm};
 
-fn url(text: &str) -> CrawlUrl {
-    CrawlUrl::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"))
-}
-
 fn page(text: &str) -> Page {
-    Page {
-        habit: model::Habit::default(),
-        children: None,
-        url: url(text),
-        spider: SpiderId(1),
-        state: PageState::Known,
-        level: 2,
-        hops: 1,
-        seed: false,
-        terms: model::PageTerms::default(),
-        due: Timestamp::default(),
-        failures: 0,
-        last: None,
-    }
+    Page { spider: SpiderId(1), level: 2, hops: 1, ..testing::page(text) }
 }
 
 fn link(text: &str) -> Link {

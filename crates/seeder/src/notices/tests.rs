@@ -4,7 +4,7 @@ use std::{fmt::Write as _, io::Write as _};
 
 use model::{
     Candidate, CrawlUrl, Habit, LastVersion, Link, LinkKind, LinkRel, Page, PageState, PageTerms,
-    RefusalReason, SignalSource, SpiderId, Timestamp,
+    RefusalReason, SignalSource, SpiderId, Timestamp, testing::url,
 };
 use proptest::prelude::*;
 
@@ -14,10 +14,6 @@ use crate::{SeedSet, SpiderRules};
 /// 2026-11-16T03:04:05Z
 const NOW: Timestamp = Timestamp(1_794_798_245_000);
 const DAY: i64 = 86_400_000;
-
-fn url(text: &str) -> CrawlUrl {
-    CrawlUrl::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"))
-}
 
 fn read_as(source: SignalSource, body: &[u8]) -> Announcements {
     let url = url("https://a.example/dir/notice.xml");

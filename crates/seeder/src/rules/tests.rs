@@ -1,6 +1,6 @@
 //! Each rule by example, and the promise that both readers agree.
 
-use model::{CrawlUrl, PageState, PageTerms, RefusalReason, SpiderId, Timestamp};
+use model::{CrawlUrl, PageTerms, RefusalReason, SpiderId};
 use proptest::prelude::*;
 
 use super::*;
@@ -251,21 +251,7 @@ fn an_explanation_goes_through_the_users_rules_to_the_one_that_decides() {
 
 fn page(text: &str) -> Page {
     let Candidate { url, spider, level, hops, seed, terms, .. } = candidate(text);
-    let (state, due, last) = (PageState::Known, Timestamp::default(), None);
-    Page {
-        url,
-        spider,
-        state,
-        level,
-        hops,
-        seed,
-        due,
-        failures: 0,
-        terms,
-        habit: model::Habit::default(),
-        children: None,
-        last,
-    }
+    Page { url, spider, level, hops, seed, terms, ..model::testing::page(text) }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use model::{CrawlUrl, Hazard, Looks, Timestamp, TokenPlace, UrlTraps};
+use model::{CrawlUrl, Hazard, Looks, Timestamp, TokenPlace, UrlTraps, testing::example as url};
 use proptest::prelude::*;
 
 use super::{
@@ -18,10 +18,6 @@ mod urls;
 mod verdicts;
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
-
-fn url(rest: &str) -> CrawlUrl {
-    CrawlUrl::parse(&format!("http://a.example{rest}")).unwrap()
-}
 
 /// As the gatherer makes it: the words without their digits.
 fn skeleton(text: &str) -> u64 {

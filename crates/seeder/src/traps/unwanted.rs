@@ -66,11 +66,9 @@ pub fn refusal(pattern: &str) -> Refusal {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use model::testing::example as url;
 
-    fn url(rest: &str) -> CrawlUrl {
-        CrawlUrl::parse(&format!("http://a.example{rest}")).unwrap()
-    }
+    use super::*;
 
     #[test]
     fn fifty_files_in_a_row_are_enough_and_one_page_brings_the_rest_back() {

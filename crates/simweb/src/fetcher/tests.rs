@@ -1,37 +1,15 @@
 //! The in-process twin answers as the server does, on simulated time.
 
-use std::{
-    net::IpAddr,
-    sync::{Mutex, PoisonError},
-};
+use std::net::IpAddr;
 
-use model::{Busy, Condition, CrawlUrl, FetchLimits, Purpose, Resolve, Stopped};
+use model::{Condition, CrawlUrl, FetchLimits, Purpose, Resolve, Stopped, testing::TestClock};
 
 use super::*;
 use crate::{SimResolver, WebOptions};
 
-/// A clock that jumps to whatever is slept for.
-struct Jumping(Mutex<Timestamp>);
-
-impl Clock for Jumping {
-    fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn sleep_until(&self, at: Timestamp) -> BoxFuture<'static, ()> {
-        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *now = at.max(*now);
-        Box::pin(async {})
-    }
-
-    fn busy(&self) -> Busy {
-        Busy::none()
-    }
-}
-
 struct Bench {
     web: Arc<SimWeb>,
-    clock: Arc<Jumping>,
+    clock: Arc<TestClock>,
     fetcher: SimFetcher,
 }
 
@@ -40,7 +18,7 @@ fn bench(change: impl FnOnce(&mut WebOptions)) -> Bench {
     options.latency.base = Duration::from_millis(100);
     change(&mut options);
     let web = Arc::new(SimWeb::new(options));
-    let clock = Arc::new(Jumping(Mutex::new(Timestamp(1_763_000_000_000))));
+    let clock = Arc::new(TestClock::at(Timestamp(1_763_000_000_000)).jumping());
     let dyn_clock: Arc<dyn Clock> = Arc::clone(&clock) as Arc<dyn Clock>;
     let agent = "Crawly/1.0";
     let fetcher =

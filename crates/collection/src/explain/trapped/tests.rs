@@ -1,14 +1,10 @@
 //! Traps that are in force, and such as are not any more: what was left for them is told all the same.
 
-use model::{PatternNote, Stop, Timestamp, TokenPlace};
+use model::{PatternNote, Stop, Timestamp, TokenPlace, testing::example as url};
 
 use super::*;
 
 const PATTERN: &str = "/picture?n=*";
-
-fn url(path: &str) -> CrawlUrl {
-    CrawlUrl::parse(&format!("http://a.example{path}")).unwrap()
-}
 
 fn refused(rule: &str, example: &str) -> DecisionEntry {
     DecisionEntry {

@@ -1,14 +1,11 @@
 //! The loop by itself: the orders it gives, and what it does when the writer takes none.
 
-use std::sync::{
-    Mutex,
-    mpsc::{Receiver, sync_channel},
-};
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use harvester::workbench;
 use model::{
-    BoxFuture, Busy, CrawlUrl, NormalForm, Site, SiteClock, SiteCounters, SiteId, SiteLease,
-    WallStep,
+    CrawlUrl, NormalForm, Site, SiteClock, SiteCounters, SiteId, SiteLease, WallStep,
+    testing::TestClock,
 };
 use seeder::{Blocks, SpiderRules, UrlForm};
 use simweb::{LogOptions, SimFetcher, SimResolver, SimWeb, WebOptions};
@@ -155,7 +152,7 @@ fn everything_is_put_down_when_the_wall_clock_was_set() {
     harvest.advance();
     assert_eq!(harvest.state.stopping, None);
     let step = WallStep { ahead_ms: -86_400_000, slept: Duration::ZERO };
-    *clock.1.lock().unwrap() = Some(step);
+    clock.set_wall_step(Some(step));
     harvest.state.paused = Some("no space left".to_owned());
     clock.advance(Duration::from_secs(3_600));
     harvest.advance();
@@ -352,7 +349,7 @@ fn a_purse_of_a_spider_hears_how_many_pages_it_has() {
 }
 
 /// The spider has a purse of its own, with this budget.
-fn harvest_with_purse(budget: manager::Budget) -> (Harvest, Arc<Dial>, Receiver<Box<Order>>) {
+fn harvest_with_purse(budget: manager::Budget) -> (Harvest, Arc<TestClock>, Receiver<Box<Order>>) {
     let (mut harvest, clock, orders) = harvest(64);
     let own = manager::PurseId(1);
     let mut spider = spider(&[]);
@@ -365,7 +362,7 @@ fn harvest_with_purse(budget: manager::Budget) -> (Harvest, Arc<Dial>, Receiver<
 }
 
 /// All pages come back after an interval, and share this budget.
-fn harvest_by_interval(budget: manager::Budget) -> (Harvest, Arc<Dial>, Receiver<Box<Order>>) {
+fn harvest_by_interval(budget: manager::Budget) -> (Harvest, Arc<TestClock>, Receiver<Box<Order>>) {
     let (mut harvest, clock, orders) = harvest(64);
     let mut config = config::Config::defaults();
     config.revisit.policy = config::Policy::Fixed;
@@ -406,8 +403,8 @@ fn pages(count: usize) -> Vec<model::Page> {
 }
 
 /// A loop with nothing under way, and the orders it gives.
-fn harvest(room: usize) -> (Harvest, Arc<Dial>, Receiver<Box<Order>>) {
-    let dial = Arc::new(Dial(Mutex::new(NOW), Mutex::new(None)));
+fn harvest(room: usize) -> (Harvest, Arc<TestClock>, Receiver<Box<Order>>) {
+    let dial = Arc::new(TestClock::at(NOW).without_waking());
     let clock: Arc<dyn Clock> = dial.clone();
     let web = Arc::new(SimWeb::new(WebOptions { sites: 1, ..WebOptions::default() }));
     let log = LogOptions::default();
@@ -469,33 +466,5 @@ fn lease_of(number: i64) -> SiteLease {
         more: false,
         domain: Default::default(),
         worked_today: Default::default(),
-    }
-}
-
-/// A clock that stands still until it is turned, and how far the wall clock is from it.
-struct Dial(Mutex<Timestamp>, Mutex<Option<WallStep>>);
-
-impl Dial {
-    fn advance(&self, by: Duration) {
-        let mut now = self.0.lock().unwrap();
-        *now = now.plus(by);
-    }
-}
-
-impl Clock for Dial {
-    fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap()
-    }
-
-    fn wall_step(&self) -> Option<WallStep> {
-        *self.1.lock().unwrap()
-    }
-
-    fn sleep_until(&self, _: Timestamp) -> BoxFuture<'static, ()> {
-        Box::pin(std::future::pending())
-    }
-
-    fn busy(&self) -> Busy {
-        Busy::none()
     }
 }

@@ -170,7 +170,7 @@ async fn small_unwanted_bodies_are_read_away_and_large_ones_dropped() {
 async fn the_guard_refuses_at_connect_time_whatever_the_url_says() {
     let server = Server::always(vec![ok("secret")]).await;
     let port = server.address.port();
-    let guarded = HttpFetcher::new(&HttpOptions::default(), Arc::new(Ticks::default())).unwrap();
+    let guarded = HttpFetcher::new(&HttpOptions::default(), ticks()).unwrap();
     let spellings = [
         "127.0.0.1",
         "127.1",
@@ -237,7 +237,7 @@ async fn a_proxy_is_asked_by_the_whole_url_and_needs_no_addresses() {
             profile: HttpProfile { proxy: Some(text.parse().unwrap()), ..HttpProfile::default() },
             ..HttpOptions::default()
         },
-        Arc::new(Ticks::default()),
+        ticks(),
     )
     .unwrap();
     let exchange = get(&fetcher, "http://far.example/a?b").await.unwrap();

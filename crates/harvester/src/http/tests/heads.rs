@@ -72,7 +72,7 @@ fn headers_that_are_not_the_users_to_set_are_refused() {
             },
             ..Default::default()
         };
-        let clock = std::sync::Arc::new(Ticks::default());
+        let clock = ticks();
         crate::http::HttpFetcher::new(&options, clock).err().map(|e| e.to_string())
     };
     assert!(setup("host", "x").unwrap().contains("crawler's own"));

@@ -5,14 +5,14 @@ use std::{
     net::SocketAddr,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicI64, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use model::{
-    BoxFuture, Busy, Clock, CrawlUrl, Exchange, Fetch, FetchFailure, FetchLimits, FetchRequest,
-    Purpose, Timestamp,
+    CrawlUrl, Exchange, Fetch, FetchFailure, FetchLimits, FetchRequest, Purpose, Timestamp,
+    testing::TestClock,
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -126,21 +126,8 @@ pub async fn read_head(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Op
 }
 
 /// Each look at it is a millisecond later.
-#[derive(Default)]
-pub struct Ticks(AtomicI64);
-
-impl Clock for Ticks {
-    fn now(&self) -> Timestamp {
-        Timestamp(self.0.fetch_add(1, Ordering::SeqCst) + 1)
-    }
-
-    fn sleep_until(&self, _: Timestamp) -> BoxFuture<'static, ()> {
-        Box::pin(async {})
-    }
-
-    fn busy(&self) -> Busy {
-        Busy::none()
-    }
+pub fn ticks() -> Arc<TestClock> {
+    Arc::new(TestClock::at(Timestamp::ZERO).ticking())
 }
 
 pub fn fetcher() -> HttpFetcher {
@@ -152,7 +139,7 @@ pub fn fetcher_with(change: impl FnOnce(&mut HttpOptions)) -> HttpFetcher {
     let mut options =
         HttpOptions { allow: vec!["127.0.0.0/8".parse().unwrap()], ..HttpOptions::default() };
     change(&mut options);
-    HttpFetcher::new(&options, Arc::new(Ticks::default())).unwrap()
+    HttpFetcher::new(&options, ticks()).unwrap()
 }
 
 pub fn limits() -> FetchLimits {

@@ -149,7 +149,7 @@ async fn https_goes_through_a_proxys_tunnel() {
 fn roots_that_cannot_be_read_are_named() {
     let setup = |path: PathBuf| {
         let options = HttpOptions { extra_roots: vec![path], ..HttpOptions::default() };
-        let clock = Arc::new(super::server::Ticks::default());
+        let clock = super::server::ticks();
         HttpFetcher::new(&options, clock).err().map(|e| e.to_string()).unwrap()
     };
     assert!(setup(PathBuf::from("/no/such/file.pem")).contains("/no/such/file.pem"));

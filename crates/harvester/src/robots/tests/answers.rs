@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use model::{
-    CrawlUrl, Exchange, FailureKind, FetchFailure, Headers, Purpose, RobotsAnswer, RobotsCopy,
-    Stopped, Timestamp, Timing,
+    Exchange, FailureKind, FetchFailure, Purpose, RobotsAnswer, RobotsCopy, Stopped, Timestamp,
+    testing::{self, url},
 };
 
 use super::super::{Next, Robots, answered, is_unreachable};
@@ -13,25 +13,9 @@ const NOW: Timestamp = Timestamp(1_800_000_000_000);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 fn exchange(status: u16, body: &str, headers: &[(&str, &str)]) -> Exchange {
-    let mut fields = Headers::new();
-    headers.iter().for_each(|(name, value)| fields.push(name, value));
-    Exchange {
-        url: CrawlUrl::parse("http://h.example/robots.txt").expect("valid"),
-        purpose: Purpose::Robots,
-        started: NOW,
-        address: None,
-        request_head: Default::default(),
-        response_head: Default::default(),
-        status,
-        headers: fields,
-        wire_body: Default::default(),
-        entity: Default::default(),
-        body: body.to_owned().into(),
-        stopped: None,
-        met: Vec::new(),
-        timing: Timing::default(),
-        protocol: Default::default(),
-    }
+    let url = url("http://h.example/robots.txt");
+    let answer = testing::exchange(status, headers, body.as_bytes());
+    Exchange { url, purpose: Purpose::Robots, started: NOW, ..answer }
 }
 
 fn failure(kind: FailureKind) -> FetchFailure {
@@ -44,7 +28,7 @@ fn ask(
     hops: u8,
     now: Timestamp,
 ) -> Next {
-    let url = CrawlUrl::parse("http://h.example/").expect("valid");
+    let url = url("http://h.example/");
     answered(old, &url.origin(), outcome, hops, now)
 }
 
@@ -84,12 +68,12 @@ fn f02_f03_five_redirects_are_followed_across_hosts_for_the_origin_first_asked()
     for status in [301, 302, 303, 307, 308] {
         for hops in 0..5 {
             let moved = exchange(status, "", &[("Location", "https://other.example/r")]);
-            let target = CrawlUrl::parse("https://other.example/r").expect("valid");
+            let target = url("https://other.example/r");
             assert_eq!(ask(None, Ok(&moved), hops, NOW), Next::FollowTo(target));
         }
     }
     let mut answer = exchange(200, FORBID_X, &[]);
-    answer.url = CrawlUrl::parse("https://other.example/r").expect("valid");
+    answer.url = url("https://other.example/r");
     let copy = copy_of(ask(None, Ok(&answer), 5, NOW));
     assert_eq!(copy.origin.as_str(), "http://h.example");
     assert!(!allows(&copy, "/x"));
@@ -231,7 +215,7 @@ fn f42_f48_a_304_renews_the_copy_for_another_day() {
 
 #[test]
 fn f50_each_scheme_host_and_port_has_its_own_file() {
-    let origin = |url: &str| CrawlUrl::parse(url).expect("valid").origin().robots_url();
+    let origin = |text: &str| url(text).origin().robots_url();
     let urls = ["http://h.example/a", "https://h.example/a", "http://h.example:8080/a"];
     let files: Vec<String> = urls.iter().map(|url| origin(url).to_string()).collect();
     assert_eq!(

@@ -1,10 +1,8 @@
 //! What wears out and what does not: traps, and the honest archives beside them.
 
-use super::*;
+use model::testing::example as url;
 
-fn url(path: &str) -> CrawlUrl {
-    CrawlUrl::parse(&format!("http://a.example{path}")).unwrap()
-}
+use super::*;
 
 fn refused(traps: &UrlTraps, path: &str) -> Option<String> {
     Worn::of(traps, 10, 10)?.objection(&url(path)).map(|objection| objection.pattern)
