@@ -1,6 +1,6 @@
-//! An answer is settled alike by a visit and by recovery after a crash: the same site is crawled in peace, and by
-//! processes that die between archiving and committing, and what the two collections know is compared field by
-//! field.
+//! An answer is settled alike by a visit and by recovery after a crash: the same site is crawled in
+//! peace, and by processes that die between archiving and committing, and what the two collections
+//! know is compared field by field.
 
 use std::{
     collections::BTreeSet,
@@ -19,11 +19,12 @@ use crate::{
     world::World,
 };
 
-/// Answers in the volumes when a process is killed. Parts of pages, and what is behind them, are asked for once their
-/// pages are settled: they are for the second.
+/// Answers in the volumes when a process is killed. Parts of pages, and what is behind them, are
+/// asked for once their pages are settled: they are for the second.
 const LIVES: [usize; 2] = [12, 15];
 
-/// What is compared: a name, and a query whose rows are texts. Times are not, nor where records lie.
+/// What is compared: a name, and a query whose rows are texts. Times are not, nor where records
+/// lie.
 const QUESTIONS: [(&str, &str); 8] = [
     (
         "pages",
@@ -112,8 +113,8 @@ fn lines(world: &World, query: &str) -> BTreeSet<String> {
     world.rows::<String>(query).into_iter().collect()
 }
 
-/// Crawls in peace, and through the death of a process for each of `lives`: the number of answers in the volumes when
-/// it is killed. Says what the two collections have not in common.
+/// Crawls in peace, and through the death of a process for each of `lives`: the number of answers
+/// in the volumes when it is killed. Says what the two collections have not in common.
 fn differences(
     answer: impl Fn(&Asked, &mut std::net::TcpStream) + Send + Sync + 'static,
     lives: &[usize],

@@ -1,5 +1,5 @@
-//! Which records the folder of volumes can have, by the lengths of its files: a volume that is missing, or shorter
-//! than its records reach, is seen without reading any of them.
+//! Which records the folder of volumes can have, by the lengths of its files: a volume that is
+//! missing, or shorter than its records reach, is seen without reading any of them.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,7 +22,8 @@ impl VolumeLengths {
     pub fn read(folder: &Path) -> Result<VolumeLengths, StoreError> {
         let mut lengths = HashMap::new();
         for volume in Volumes::new(folder).list()? {
-            // It may have been sealed since it was listed: then it is there under its other name, and of that length.
+            // It may have been sealed since it was listed: then it is there under its other name,
+            // and of that length.
             let length = fs::metadata(&volume.path).map_or(u64::MAX, |file| file.len());
             let known = lengths.entry(volume.number).or_insert(length);
             *known = length.max(*known);
@@ -36,7 +37,8 @@ impl VolumeLengths {
     }
 }
 
-/// The same for a process that writes volumes: what it wrote itself is believed to be there until it is not.
+/// The same for a process that writes volumes: what it wrote itself is believed to be there until
+/// it is not.
 pub(super) struct KeptVolumes {
     folder: PathBuf,
     /// The first volume that this process may have begun.
