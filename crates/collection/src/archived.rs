@@ -57,8 +57,8 @@ impl<'a> Archived<'a> {
         Some(exchange.url.join(written).map_or_else(|_| written.to_owned(), |url| url.to_string()))
     }
 
-    /// Whether the record at this place, and the one it refers to if it is a revisit, can be read and have the bytes
-    /// that their digests say.
+    /// Whether the record at this place, and the one it refers to if it is a revisit, can be read
+    /// and have the bytes that their digests say.
     pub fn is_intact(&self, at: RecordLocation) -> Result<bool, Error> {
         match self.referred(at) {
             Ok(None) => Ok(true),
@@ -82,7 +82,8 @@ impl<'a> Archived<'a> {
         adopted(at, self.record(at)?)
     }
 
-    /// With the bytes that its digests say: damage that can be unpacked must not be taken for content.
+    /// With the bytes that its digests say: damage that can be unpacked must not be taken for
+    /// content.
     fn record(&self, at: RecordLocation) -> Result<Record, Error> {
         let record = self.volumes.read_at(at).map_err(|error| match error {
             error @ StoreError::Corrupt { .. } => lost(error.to_string()),
@@ -94,8 +95,8 @@ impl<'a> Archived<'a> {
         }
     }
 
-    /// The record that holds the payload of the revisit at `at`. Where that one is lost, another of its page with the
-    /// same bytes.
+    /// The record that holds the payload of the revisit at `at`. Where that one is lost, another of
+    /// its page with the same bytes.
     fn original(&self, refers: &RefersTo, at: RecordLocation) -> Result<RecordLocation, Error> {
         let url = CrawlUrl::stored(&refers.target_uri).ok();
         let story = url.map(|url| self.census.page(&url)).transpose()?.flatten();

@@ -123,8 +123,8 @@ impl<'a> Versions<'a> {
         }
     }
 
-    /// Where the content of a row is: when its own record is lost, the record of a later visit that found the same
-    /// bytes and archived them again.
+    /// Where the content of a row is: when its own record is lost, the record of a later visit that
+    /// found the same bytes and archived them again.
     fn record_of(&self, at: usize) -> Option<RecordLocation> {
         let visit = &self.visits[at];
         let again = || self.archived_again(at).and_then(|other| other.record);

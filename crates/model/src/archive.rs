@@ -25,19 +25,20 @@ pub trait Archive: Send + Sync {
     /// stored in the same transaction.
     fn mark(&self) -> Mark;
 
-    /// Whether a record can be where it was written. A look at the lengths of volumes as they were when they were last
-    /// looked at ([`Archive::look`]): what is damaged inside is not seen.
+    /// Whether a record can be where it was written. A look at the lengths of volumes as they were
+    /// when they were last looked at ([`Archive::look`]): what is damaged inside is not seen.
     fn holds(&self, _location: RecordLocation) -> bool {
         true
     }
 
-    /// The exchange of the record at this place, as far as it can be read; content codings are not undone.
+    /// The exchange of the record at this place, as far as it can be read; content codings are not
+    /// undone.
     fn exchange(&self, _location: RecordLocation) -> Result<Option<Exchange>, StoreError> {
         Ok(None)
     }
 
-    /// Looks for volumes that were deleted since the last time; an error when the one that is being written was, or
-    /// the folder of all. Cheap enough for every second.
+    /// Looks for volumes that were deleted since the last time; an error when the one that is being
+    /// written was, or the folder of all. Cheap enough for every second.
     fn look(&self) -> Result<(), StoreError> {
         Ok(())
     }

@@ -27,8 +27,8 @@ pub enum StoreError {
     Removing { path: PathBuf },
     #[error("there is no collection at {path}")]
     Missing { path: PathBuf },
-    /// The database was deleted or replaced while a crawl had it open: what is committed is in no file that has a
-    /// name. `how`: "was deleted".
+    /// The database was deleted or replaced while a crawl had it open: what is committed is in no
+    /// file that has a name. `how`: "was deleted".
     #[error("{path} {how} while the crawl was running")]
     DatabaseLost { path: PathBuf, how: &'static str },
     /// The same of the volumes: of their folder, or of the one that is being written.

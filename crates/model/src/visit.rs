@@ -17,7 +17,8 @@ pub struct Visit {
     pub record_id: Option<RecordId>,
     /// The record is a `revisit`: its payload is where it refers to.
     pub revisit: bool,
-    /// The record of the version before it was looked for and is lost: this one does not refer to it.
+    /// The record of the version before it was looked for and is lost: this one does not refer to
+    /// it.
     pub lost_before: bool,
     /// Bytes that came over the wire, head included.
     pub wire_bytes: u64,

@@ -536,7 +536,8 @@ impl Census {
         let mut statement = self.sql.prepare_cached(
             "SELECT seq, change, status, failure, first, times, wire_bytes, body_bytes, latency, \
              elapsed, content_hash, text_hash, simhash, record_volume, record_offset, \
-             record_length, record_date, lost IS NOT NULL FROM visits WHERE site = ?1 AND fp = ?2 ORDER BY seq",
+             record_length, record_date, lost IS NOT NULL FROM visits \
+             WHERE site = ?1 AND fp = ?2 ORDER BY seq",
         )?;
         let visits = statement.query_map(params![site, fp], visit_entry)?;
         visits.collect()

@@ -1,8 +1,9 @@
 //! Whether the file of a database that is open is still the one that its path names.
 //!
-//! A file that is deleted or replaced stays what it is for those who have it open: commits succeed, and are gone with
-//! the process. SQLite does not notice that where the journal is a write-ahead log. A copy that is written *into* the
-//! file cannot be told from the database unless it is shorter.
+//! A file that is deleted or replaced stays what it is for those who have it open: commits succeed,
+//! and are gone with the process. SQLite does not notice that where the journal is a write-ahead
+//! log. A copy that is written *into* the file cannot be told from the database unless it is
+//! shorter.
 
 use std::{
     fs, io,

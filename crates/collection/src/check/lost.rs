@@ -1,5 +1,5 @@
-//! Records that the history names and that cannot be read: found where something is wrong with their volumes, and
-//! through revisits that refer to them.
+//! Records that the history names and that cannot be read: found where something is wrong with
+//! their volumes, and through revisits that refer to them.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -18,17 +18,18 @@ use crate::{Error, archived::Archived};
 pub struct LostContent {
     /// Records that visits name and that were found to be missing or damaged.
     pub records: u64,
-    /// Pages that have their newest version in one of them; with `--repair` they are marked, and are fetched whole by
-    /// the next crawl.
+    /// Pages that have their newest version in one of them; with `--repair` they are marked, and
+    /// are fetched whole by the next crawl.
     pub pages: u64,
     /// Records that were marked before and cannot be read now either.
     pub known: u64,
-    /// Records that were marked before and can be read again; with `--repair` they are marked no more.
+    /// Records that were marked before and can be read again; with `--repair` they are marked no
+    /// more.
     pub restored: u64,
 }
 
-/// `suspects`: volumes with which something is wrong. `follow`: what revisits refer to must be here too, which is not
-/// so in the folder of a batch. With `repair` a time, what is found is marked.
+/// `suspects`: volumes with which something is wrong. `follow`: what revisits refer to must be here
+/// too, which is not so in the folder of a batch. With `repair` a time, what is found is marked.
 pub(super) fn look(
     collection: &Collection,
     frontier: &mut SqliteFrontier,

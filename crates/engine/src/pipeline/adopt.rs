@@ -173,8 +173,9 @@ impl Adopter<'_> {
         }
     }
 
-    /// A revisit gets the payload that it refers to: it came over the wire, and is read like any other. Whether all is
-    /// there; what is under another URL and cannot be found is to be had from the site alone.
+    /// A revisit gets the payload that it refers to: it came over the wire, and is read like any
+    /// other. Whether all is there; what is under another URL and cannot be found is to be had from
+    /// the site alone.
     fn complete(&mut self, adopted: &mut Adopted) -> Result<bool, StoreError> {
         let EntryKind::SamePayload(refers) = &adopted.kind else { return Ok(true) };
         let Ok(url) = CrawlUrl::stored(&refers.target_uri) else { return Ok(false) };

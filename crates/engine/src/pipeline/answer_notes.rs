@@ -1,5 +1,5 @@
-//! What every answer adds to its settlement that takes no lease to know, be it of a visit or of a record that is
-//! adopted after a crash: there is one function for both.
+//! What every answer adds to its settlement that takes no lease to know, be it of a visit or of a
+//! record that is adopted after a crash: there is one function for both.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -18,7 +18,8 @@ struct Notes {
 }
 
 impl AnswerNotes {
-    /// Hazards that the answer shows, by itself and with others, and whether it counts as a duplicate.
+    /// Hazards that the answer shows, by itself and with others, and whether it counts as a
+    /// duplicate.
     pub fn add(
         &self,
         report: &mut PageReport,

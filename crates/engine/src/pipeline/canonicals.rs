@@ -1,5 +1,5 @@
-//! Canonical links that lead on to others, or in a circle: told where they are met. They keep no page from being
-//! visited; what they fold is said by `store::history`.
+//! Canonical links that lead on to others, or in a circle: reported where they are met. They keep no
+//! page from being visited; what they fold is said by `store::history`.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,8 @@ const CANONICALS_MAX: usize = 65_536;
 pub struct Canonicals(HashMap<Fingerprint, Fingerprint>);
 
 impl Canonicals {
-    /// What the canonical page that an answer names shows together with those that were named before.
+    /// What the canonical page that an answer names shows together with those that were named
+    /// before.
     pub fn note(&mut self, page: &Page, update: &PageUpdate) -> Option<Sighting> {
         let named = update.facts.as_ref()?.canonical.as_deref()?;
         let target = CrawlUrl::parse(named).ok().filter(|target| *target != page.url)?;

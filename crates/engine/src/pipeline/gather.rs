@@ -487,8 +487,8 @@ pub struct Filed {
     pub lost: bool,
 }
 
-/// The record of a version is not where it was written. (In the folder of a batch there is none to look for: it is at
-/// home.)
+/// The record of a version is not where it was written. (In the folder of a batch there is none to
+/// look for: it is at home.)
 pub fn is_lost(archive: &dyn Archive, last: &LastVersion) -> bool {
     last.record.is_some_and(|record| !archive.holds(record))
 }

@@ -272,8 +272,8 @@ impl Harvest {
         (ended, self.state.tally, self.state.counts)
     }
 
-    /// The database is lost and the volumes are not: answers that are under way are archived still, so that nobody has
-    /// to be asked again for them.
+    /// The database is lost and the volumes are not: answers that are under way are archived still,
+    /// so that nobody has to be asked again for them.
     async fn await_answers(&mut self, events: &mut Receiver<Event>) {
         self.stop(Stopping::Asked);
         let until = self.clock.now().plus(ANSWERS_AWAITED);

@@ -1,5 +1,6 @@
-//! What a site shows for a page that it does not have: the answer to the question for one is learned, and pages that
-//! look like it lead nowhere. For answers of visits and of records that are adopted.
+//! What a site shows for a page that it does not have: the answer to the question for one is
+//! learned, and pages that look like it lead nowhere. For answers of visits and of records that are
+//! adopted.
 
 use model::{Hazard, Looks, Measure, Page, PageState, PageUpdate, Sighting, Timestamp, UrlTraps};
 use seeder::traps::{TrapRules, Watch, is_probe};

@@ -373,8 +373,8 @@ impl Writer {
         Ok(())
     }
 
-    /// A commit into a database that was deleted would succeed and be lost with the process. What was archived is put
-    /// on disk before the crawl ends over it.
+    /// A commit into a database that was deleted would succeed and be lost with the process. What
+    /// was archived is put on disk before the crawl ends over it.
     fn in_place(&mut self) -> Result<(), StoreError> {
         let found = self.desk.in_place().and_then(|()| self.archive.look());
         if found.is_err() {

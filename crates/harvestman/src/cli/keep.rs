@@ -124,7 +124,8 @@ pub struct ThinArgs {
 
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
-    /// Correct counters and due times, have lost pages fetched again, rewrite revisits that pywb cannot replay
+    /// Correct counters and due times, have lost pages fetched again, rewrite revisits that pywb
+    /// cannot replay
     #[arg(long)]
     pub repair: bool,
 }

@@ -1,5 +1,5 @@
-//! What is lost is fetched again: a page whose record is missing or damaged is asked for whole, without validators, and
-//! stored whole; until then `show` and `history` say what is wrong.
+//! What is lost is fetched again: a page whose record is missing or damaged is asked for whole,
+//! without validators, and stored whole; until then `show` and `history` say what is wrong.
 
 use std::{
     collections::BTreeSet,
@@ -119,7 +119,8 @@ fn body(place: &str, edition: usize) -> Option<String> {
     let path = place.strip_prefix("127.0.0.1").filter(|path| PAGES.contains(path))?;
     let links: String = PAGES.iter().map(|path| format!("<a href={path}>{path}</a> ")).collect();
     let name = path.trim_start_matches("/copy-of-").trim_matches('/');
-    // Bytes that are not packed to nothing, so that damage can be put into the one or the other page.
+    // Bytes that are not packed to nothing, so that damage can be put into the one or the other
+    // page.
     let mut number = name.len() as u64 * 31 + name.bytes().map(u64::from).sum::<u64>();
     let noise: String = (0..400)
         .map(|_| {

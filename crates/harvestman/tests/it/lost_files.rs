@@ -1,5 +1,6 @@
-//! Files of a collection that are deleted or replaced under a running crawl: it stops within seconds, says what
-//! happened and what to do, and everything that was answered is in volumes that others read.
+//! Files of a collection that are deleted or replaced under a running crawl: it stops within
+//! seconds, says what happened and what to do, and everything that was answered is in volumes that
+//! others read.
 
 use std::{
     fs,

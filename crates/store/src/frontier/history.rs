@@ -321,9 +321,9 @@ struct Run {
 }
 
 impl Run {
-    /// A 304 has no payload of its own: the server says it is this one. A visit that archived the payload
-    /// whole, where the row has but a revisit or a record that is lost, gets a row of its own: later ones may refer
-    /// to it.
+    /// A 304 has no payload of its own: the server says it is this one. A visit that archived the
+    /// payload whole, where the row has but a revisit or a record that is lost, gets a row of its
+    /// own: later ones may refer to it.
     fn shows(&self, visit: &Visit) -> bool {
         let better = (self.revisit || self.lost) && !visit.revisit;
         visit.change == Change::NotModified || (self.payload_digest == digest(visit) && !better)

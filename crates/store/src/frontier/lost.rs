@@ -1,4 +1,5 @@
-//! Records that can no longer be read: which visits name them, and the pages that are asked for whole because of it.
+//! Records that can no longer be read: which visits name them, and the pages that are asked for
+//! whole because of it.
 //!
 //! A row keeps where its record was: a volume that comes back from a copy brings its content back
 //! ([`SqliteFrontier::mark_found`]).
@@ -35,7 +36,8 @@ pub struct LostMarks {
 }
 
 impl SqliteFrontier {
-    /// What the history names in these volumes, in the order it lies there, but for what is known to be lost.
+    /// What the history names in these volumes, in the order it lies there, but for what is known
+    /// to be lost.
     pub fn records_in(&self, volumes: &BTreeSet<u32>) -> Result<Vec<NamedRecord>, StoreError> {
         let numbers: Vec<String> = volumes.iter().map(u32::to_string).collect();
         self.named(&format!("lost IS NULL AND record_volume IN ({})", numbers.join(", ")))
@@ -77,8 +79,8 @@ impl SqliteFrontier {
         Ok(found)
     }
 
-    /// The records of these rows cannot be read. A page whose version at hand is one of them is due now, and is asked
-    /// for whole then.
+    /// The records of these rows cannot be read. A page whose version at hand is one of them is due
+    /// now, and is asked for whole then.
     pub fn mark_lost(&mut self, rows: &[i64], now: Timestamp) -> Result<LostMarks, StoreError> {
         let mut marks = LostMarks::default();
         for rows in rows.chunks(TOGETHER) {

@@ -126,16 +126,18 @@ fn habit_from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<Habit> {
     })
 }
 
-/// The visit at hand with what its page keeps for asking conditionally, and for comparing. A sketch is of the
-/// last visit's text: where the version was seen again since, what it says of restless parts is over, and all
-/// that is told is that there was one. Where the page came back to what it had before, its record is a revisit
-/// (`w` holds the payload), and what sees it again refers to the same. The CASE keeps SQLite from looking through the
-/// page's whole history for `w` where there is none to be found. Where its record is lost the page is asked for whole.
+/// The visit at hand with what its page keeps for asking conditionally, and for comparing. A sketch
+/// is of the last visit's text: where the version was seen again since, what it says of restless
+/// parts is over, and all that is told is that there was one. Where the page came back to what it
+/// had before, its record is a revisit (`w` holds the payload), and what sees it again refers to
+/// the same. The CASE keeps SQLite from looking through the page's whole history for `w` where
+/// there is none to be found. Where its record is lost the page is asked for whole.
 pub(super) const LAST_VERSION: &str = "SELECT v.last, f.etag, f.last_modified, v.payload_digest, \
      v.content_hash, v.text_hash, coalesce(w.record_volume, v.record_volume), \
      coalesce(w.record_offset, v.record_offset), coalesce(w.record_length, v.record_length), \
      coalesce(w.record_date, w.first, v.record_date), \
-     v.first, v.lost IS NOT NULL OR v.revisit AND w.seq IS NULL, v.body_bytes, v.change = 1 AND v.count = 1, \
+     v.first, v.lost IS NOT NULL OR v.revisit AND w.seq IS NULL, v.body_bytes, \
+     v.change = 1 AND v.count = 1, \
      CASE WHEN v.count = 1 AND v.record_date IS NULL THEN f.sketch \
      WHEN f.sketch IS NOT NULL THEN x'' END, \
      EXISTS (SELECT 1 FROM visits g WHERE g.site = v.site AND g.fp = v.fp AND g.seq > v.seq \

@@ -11,8 +11,8 @@ impl SqliteFrontier {
         list_seeds(&self.connection).map_err(|e| self.error(e))
     }
 
-    /// For each volume that visits name: how far their records reach in it, and how many they are. Those that are known
-    /// to be lost are not among them.
+    /// For each volume that visits name: how far their records reach in it, and how many they are.
+    /// Those that are known to be lost are not among them.
     pub fn record_extents(&self) -> Result<Vec<RecordExtent>, StoreError> {
         let read = || -> rusqlite::Result<Vec<RecordExtent>> {
             let mut statement = self.connection.prepare(

@@ -49,7 +49,8 @@ impl Harvest {
             None if assignment.purpose == Purpose::Login => &login_limits(&spider),
             None => &self.robots_limits,
         };
-        // Where "not modified" was a lie too often, or what has not been modified is lost, pages are asked for whole.
+        // Where "not modified" was a lie too often, or what has not been modified is lost, pages
+        // are asked for whole.
         let last = assignment.page.as_ref().and_then(|page| page.last.as_ref());
         let believed =
             assignment.page.is_none() || manager::may_ask_conditionally(&held.habit, now);
