@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use store::{
     collection::{Collection, CrawlLock},
     forget::{self, Rewritten, rewrite_revisits},
-    frontier::{RecordExtent, SqliteFrontier},
+    frontier::{RecordExtent, SqlFrontier},
     links::LinkReader,
     warc::{Verifier, Volumes},
 };
@@ -73,7 +73,7 @@ pub fn check(
 ) -> Result<CheckReport, Error> {
     let takedown_completed = forget::finish(collection, lock, now, &mut |_| Ok(()))?;
     let report = CheckReport { takedown_completed, ..CheckReport::default() };
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let mut frontier = SqlFrontier::open(&collection.database())?;
     let mut check = Check { collection, report, old_volumes: Vec::new() };
     for finding in frontier.verify(true)? {
         check.found(Part::Database, None, finding.text);
@@ -100,7 +100,7 @@ struct HarvestedBatch {
     made: Timestamp,
 }
 
-fn verifier(frontier: &SqliteFrontier) -> Result<Verifier, Error> {
+fn verifier(frontier: &SqlFrontier) -> Result<Verifier, Error> {
     let text = frontier.harvested_batch()?;
     let batch = text.and_then(|text| serde_json::from_str::<HarvestedBatch>(&text).ok());
     Ok(batch.map_or_else(Verifier::default, |batch| Verifier::of_batch(batch.made)))
@@ -145,7 +145,7 @@ impl Check<'_> {
     }
 
     /// Every record that a visit names lies in a volume that is there and long enough.
-    fn records(&mut self, frontier: &SqliteFrontier) -> Result<(), Error> {
+    fn records(&mut self, frontier: &SqlFrontier) -> Result<(), Error> {
         let volumes = Volumes::new(self.collection.volumes());
         for extent in frontier.record_extents()? {
             let RecordExtent { volume, end, records } = extent;
@@ -165,7 +165,7 @@ impl Check<'_> {
     }
 
     /// The link segments are whole up to the place that was settled last.
-    fn links(&mut self, frontier: &SqliteFrontier) -> Result<(), Error> {
+    fn links(&mut self, frontier: &SqlFrontier) -> Result<(), Error> {
         let Some((segment, offset)) = frontier.marks()?.links else { return Ok(()) };
         let folder = self.collection.links();
         if !folder.is_dir() {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use harvester::clock::RealClock;
 use model::{Clock, StoreError};
-use store::{collection::Collection, frontier::SqliteFrontier};
+use store::{collection::Collection, frontier::SqlFrontier};
 
 pub use check::check_spider;
 pub(crate) use check::{form as block_form, read_block};
@@ -76,7 +76,7 @@ impl Control {
     }
 
     /// What was asked of a crawl that ended before it came to it goes before what is asked now.
-    fn carry_out_left(&self, frontier: &mut SqliteFrontier) -> Result<(), Error> {
+    fn carry_out_left(&self, frontier: &mut SqlFrontier) -> Result<(), Error> {
         let clock = RealClock::new();
         loop {
             let left = frontier.requests(LEFT_MAX, clock.now())?;
@@ -110,9 +110,9 @@ impl Control {
         }
     }
 
-    fn locked(&self) -> Result<Option<(store::collection::CrawlLock, SqliteFrontier)>, Error> {
+    fn locked(&self) -> Result<Option<(store::collection::CrawlLock, SqlFrontier)>, Error> {
         match self.collection.lock() {
-            Ok(lock) => Ok(Some((lock, SqliteFrontier::open(&self.collection.database())?))),
+            Ok(lock) => Ok(Some((lock, SqlFrontier::open(&self.collection.database())?))),
             Err(StoreError::Busy { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }

@@ -13,10 +13,10 @@ use std::{
 use model::StoreError;
 
 use crate::{
-    database::open_reader,
     forget::{has_files, put_in_place},
-    frontier::SqliteFrontier,
+    frontier::SqlFrontier,
     migrate::schema_of,
+    sql::open_reader,
 };
 
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl Collection {
         let probe = collection.dir.join(".write-test");
         File::create(&probe).map_err(|e| StoreError::io("write in", dir, e))?;
         fs::remove_file(&probe).map_err(|e| StoreError::io("write in", dir, e))?;
-        SqliteFrontier::open(&collection.database())?;
+        SqlFrontier::open(&collection.database())?;
         Ok(collection)
     }
 

@@ -21,5 +21,7 @@ pub mod tombstones;
 pub mod warc;
 pub mod webhooks;
 
-mod database;
 mod migrate;
+/// Public only for the examples beside the library.
+#[doc(hidden)]
+pub mod sql;

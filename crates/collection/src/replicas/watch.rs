@@ -14,7 +14,7 @@ use store::{
     census::Census,
     collection::Collection,
     control::{Command, Outcome, apply_to, request},
-    frontier::SqliteFrontier,
+    frontier::SqlFrontier,
     replicas::ReplicaChange,
 };
 
@@ -62,7 +62,7 @@ pub fn settle_findings(
     now: Timestamp,
 ) -> Result<u64, StoreError> {
     let change = look(collection, hazards, now)?;
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let mut frontier = SqlFrontier::open(&collection.database())?;
     match apply_to(&mut frontier, &Command::Replicas { change }, now)? {
         Outcome::Mirrors { changed } => Ok(changed),
         _ => Ok(0),

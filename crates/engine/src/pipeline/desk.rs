@@ -3,7 +3,7 @@
 use model::{Frontier, Page, Stop, StoreError, Timestamp};
 use store::{
     control::{self, Command, Outcome, Request},
-    frontier::{SqliteFrontier, Suspect, Wildcard},
+    frontier::{SqlFrontier, Suspect, Wildcard},
     replicas::ReplicaRow,
     runs::{RunId, RunState},
     spiders::SpiderRow,
@@ -82,9 +82,9 @@ pub trait Desk: Frontier {
 /// Requests taken up at a time: the rest waits a second.
 const REQUESTS_MAX: usize = 100;
 
-impl Desk for SqliteFrontier {
+impl Desk for SqlFrontier {
     fn requests(&mut self, now: Timestamp) -> Result<Vec<Request>, StoreError> {
-        SqliteFrontier::requests(self, REQUESTS_MAX, now)
+        SqlFrontier::requests(self, REQUESTS_MAX, now)
     }
 
     fn request_done(
@@ -93,7 +93,7 @@ impl Desk for SqliteFrontier {
         outcome: &Outcome,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        SqliteFrontier::request_done(self, id, outcome, now)
+        SqlFrontier::request_done(self, id, outcome, now)
     }
 
     fn apply(&mut self, command: &Command, now: Timestamp) -> Result<Outcome, StoreError> {
@@ -101,7 +101,7 @@ impl Desk for SqliteFrontier {
     }
 
     fn suspects(&mut self, now: Timestamp) -> Result<Vec<Suspect>, StoreError> {
-        SqliteFrontier::suspects(self, now)
+        SqlFrontier::suspects(self, now)
     }
 
     fn probed(
@@ -110,11 +110,11 @@ impl Desk for SqliteFrontier {
         wildcard: Option<bool>,
         now: Timestamp,
     ) -> Result<Option<Wildcard>, StoreError> {
-        SqliteFrontier::probed(self, domain, wildcard, now)
+        SqlFrontier::probed(self, domain, wildcard, now)
     }
 
     fn replicas(&mut self) -> Result<Vec<ReplicaRow>, StoreError> {
-        SqliteFrontier::replicas(self)
+        SqlFrontier::replicas(self)
     }
 
     fn clear_traps(
@@ -124,11 +124,11 @@ impl Desk for SqliteFrontier {
         due: Timestamp,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        SqliteFrontier::clear_traps(self, site, cleared, due, now)
+        SqlFrontier::clear_traps(self, site, cleared, due, now)
     }
 
     fn spiders(&mut self) -> Result<Vec<SpiderRow>, StoreError> {
-        SqliteFrontier::spiders(self)
+        SqlFrontier::spiders(self)
     }
 
     fn limits_are(
@@ -146,7 +146,7 @@ impl Desk for SqliteFrontier {
     }
 
     fn planner_state(&mut self) -> Result<Option<String>, StoreError> {
-        SqliteFrontier::planner_state(self)
+        SqlFrontier::planner_state(self)
     }
 
     fn save_planner(&mut self, state: &str, now: Timestamp) -> Result<(), StoreError> {
@@ -159,7 +159,7 @@ impl Desk for SqliteFrontier {
         stats: &serde_json::Value,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        SqliteFrontier::heartbeat(self, run, stats, now)
+        SqlFrontier::heartbeat(self, run, stats, now)
     }
 
     fn end_run(
@@ -169,6 +169,6 @@ impl Desk for SqliteFrontier {
         stats: &serde_json::Value,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        SqliteFrontier::end_run(self, run, state, reason, stats, now)
+        SqlFrontier::end_run(self, run, state, reason, stats, now)
     }
 }

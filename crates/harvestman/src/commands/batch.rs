@@ -7,7 +7,7 @@ use model::{Clock, Timestamp, printable};
 use store::{
     census::Census,
     collection::Collection,
-    frontier::{BatchState, SqliteFrontier},
+    frontier::{BatchState, SqlFrontier},
 };
 
 use super::Context;
@@ -155,7 +155,7 @@ fn harvested(
 ) -> Result<Exit, Failure> {
     let now = RealClock::new().now();
     let (reach, offline) = outpost::try_again(&args.out, header.made, now)?;
-    let frontier = SqliteFrontier::open(&Collection::open(&args.out)?.database())?;
+    let frontier = SqlFrontier::open(&Collection::open(&args.out)?.database())?;
     let left: u64 = frontier.still_due_since(header.made)?.iter().map(|(_, pages)| pages).sum();
     if left == 0 {
         let dir = args.out.display();

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use model::{CrawlUrl, StoreError, Timestamp};
-use rusqlite::{OptionalExtension, params};
 
 use super::Census;
 use crate::replicas::{IS_HOME, REPLICAS, ReplicaRow, replica_row};
+use crate::sql::{OptionalExtension, params};
 
 /// Answers without a body are equal everywhere and say nothing.
 const BODY_BYTES_MIN: i64 = 1;
@@ -36,7 +36,7 @@ impl Census {
     /// Nothing where only one site has given any: it is like no other.
     pub fn each_content(&self, mut take: impl FnMut(u64, i64, bool)) -> Result<(), StoreError> {
         let sites = "SELECT count(*) FROM (SELECT 1 FROM sites WHERE fetched > 0 LIMIT 2)";
-        if self.list(sites, [], |row| row.get::<_, i64>(0))? != [2] {
+        if self.list(sites, [], |row| row.get::<i64>(0))? != [2] {
             return Ok(());
         }
         // By site: pages of sites that have given nothing are passed over.
@@ -49,7 +49,7 @@ impl Census {
             let mut statement = connection.prepare(&sql)?;
             let mut rows = statement.query([BODY_BYTES_MIN])?;
             while let Some(row) = rows.next()? {
-                take(row.get::<_, i64>(0)? as u64, row.get(1)?, row.get(2)?);
+                take(row.get::<i64>(0)? as u64, row.get(1)?, row.get(2)?);
             }
             Ok(())
         })
@@ -86,7 +86,7 @@ impl Census {
                 Ok(SiteStanding {
                     key: row.get(0)?,
                     seeded: row.get(1)?,
-                    known: row.get::<_, i64>(2)? as u64,
+                    known: row.get::<i64>(2)? as u64,
                     home_visited: visited.map(Timestamp),
                 })
             })?;
@@ -97,7 +97,7 @@ impl Census {
 
     pub fn site_number(&self, key: &str) -> Result<Option<i64>, StoreError> {
         self.ask(|sql| {
-            let mut statement = sql.prepare_cached("SELECT id FROM sites WHERE key = ?1")?;
+            let mut statement = sql.prepare("SELECT id FROM sites WHERE key = ?1")?;
             statement.query_row([key], |row| row.get(0)).optional()
         })
     }
@@ -106,7 +106,7 @@ impl Census {
     /// pages of that domain lead to it.
     pub fn is_held_back(&self, url: &CrawlUrl) -> Result<bool, StoreError> {
         self.ask(|sql| {
-            let mut statement = sql.prepare_cached(
+            let mut statement = sql.prepare(
                 "SELECT coalesce((SELECT kin = 1 AND seeded = 0 AND fetched = 0 FROM sites \
                  WHERE key = ?2), 1) FROM domain_hosts WHERE domain = ?1 AND wildcard IS NOT NULL",
             )?;

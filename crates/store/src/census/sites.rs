@@ -4,10 +4,10 @@
 //! them to [`SORTED_MAX`](super::SORTED_MAX) sites.
 
 use model::{SiteTraps, StoreError, Timestamp};
-use rusqlite::{Row, params, params_from_iter, types::Value};
 use serde::Serialize;
 
 use super::{Census, pages::SortValue, unknown};
+use crate::sql::{self, Row, Value, params};
 
 /// Conditions that hold together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -194,7 +194,7 @@ impl Census {
         };
         let sql =
             format!("SELECT {key}, id FROM sites WHERE {conditions} ORDER BY {order} LIMIT {max}");
-        self.list(&sql, params_from_iter(values), |row| {
+        self.list(&sql, &values[..], |row| {
             Ok(SitePlace { value: SortValue::from_row(row, 0)?, id: row.get(1)? })
         })
     }
@@ -204,7 +204,7 @@ impl Census {
         let (conditions, values) = conditions(filter);
         let sql =
             format!("SELECT count(*) FROM (SELECT 1 FROM sites WHERE {conditions} LIMIT {max})");
-        let count = self.list(&sql, params_from_iter(values), |row| row.get(0))?;
+        let count = self.list(&sql, &values[..], |row| row.get(0))?;
         Ok(count.first().map_or(0, |count: &i64| *count as u64))
     }
 
@@ -239,9 +239,9 @@ fn conditions(filter: &SiteFilter) -> (String, Vec<Value>) {
     (sql, values)
 }
 
-fn site_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
-    let count = |column: usize| row.get::<_, i64>(column).map(|n| n.max(0) as u64);
-    let due = row.get::<_, Option<i64>>(5)?.map(Timestamp);
+fn site_row(row: Row<'_>) -> sql::Result<SiteRow> {
+    let count = |column: usize| row.get::<i64>(column).map(|n| n.max(0) as u64);
+    let due = row.get::<Option<i64>>(5)?.map(Timestamp);
     let state = match (row.get(3)?, row.get(4)?) {
         (true, _) => SiteState::Active,
         (_, true) => SiteState::Resting,
@@ -257,7 +257,7 @@ fn site_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
         seeded: row.get(2)?,
         state,
         address: row.get(18)?,
-        resolved: row.get::<_, Option<i64>>(19)?.map(Timestamp),
+        resolved: row.get::<Option<i64>>(19)?.map(Timestamp),
         urls: count(6)?,
         fixed: count(6)?.saturating_sub(count(20)?),
         dynamic: count(20)?,
@@ -274,6 +274,6 @@ fn site_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
         response_ms: Some(count(14)?).filter(|ms| *ms > 0),
         backoff: row.get(15)?,
         down_since: down.map(|down| down.since),
-        mirror_of: row.get::<_, Option<String>>(17)?.filter(|original| !original.is_empty()),
+        mirror_of: row.get::<Option<String>>(17)?.filter(|original| !original.is_empty()),
     })
 }

@@ -8,7 +8,7 @@ use model::{
 use super::*;
 use crate::{
     frontier::{
-        SqliteFrontier,
+        SqlFrontier,
         suite::{candidate, delta, lease_one, new_page, settlement, url, visited},
     },
     runs::RunState,
@@ -17,14 +17,14 @@ use crate::{
 struct House {
     _dir: tempfile::TempDir,
     collection: Collection,
-    frontier: SqliteFrontier,
+    frontier: SqlFrontier,
 }
 
 /// A site with a page fetched twice, one waiting, a robots.txt and a refusal; still in hand.
 fn house() -> House {
     let dir = tempfile::tempdir().unwrap();
     let collection = Collection::create(dir.path()).unwrap();
-    let mut frontier = SqliteFrontier::open(&collection.database()).unwrap();
+    let mut frontier = SqlFrontier::open(&collection.database()).unwrap();
     frontier.admit(&[candidate("http://a.example/", 0)], Timestamp(1)).unwrap();
     let lease = lease_one(&mut frontier, 1);
     let fp = lease.pages[0].url.fingerprint();
@@ -175,7 +175,7 @@ fn a_folder_that_cannot_be_written_can_still_be_read() {
     drop(house.frontier);
     let copy = tempfile::tempdir().unwrap();
     std::fs::copy(house.collection.database(), copy.path().join("crawl.db")).unwrap();
-    let immutable = crate::database::open_immutable(&copy.path().join("crawl.db")).unwrap();
+    let immutable = crate::sql::open_immutable(&copy.path().join("crawl.db")).unwrap();
     let pages: i64 = immutable.query_row("SELECT count(*) FROM pages", [], |r| r.get(0)).unwrap();
     assert_eq!(pages, 2);
     assert!(!copy.path().join("crawl.db-wal").exists(), "reading left nothing behind");

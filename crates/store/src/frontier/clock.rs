@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use model::{SiteId, StoreError, Timestamp};
-use rusqlite::{OptionalExtension, params};
 
 use super::{
     check_out::{load_site, rouse},
     habits::save_site,
     rows::{Fault, millis},
-    sqlite::{SqliteFrontier, Work},
+    sql_frontier::{SqlFrontier, Work},
 };
+use crate::sql::{OptionalExtension, params};
 
 /// The newest moment is written down when it has moved on by this much: not every check-out need write.
 pub(super) const NEWEST_STEP: Duration = Duration::from_secs(60);
@@ -22,7 +22,7 @@ const DISTRUST_MAX: Duration = Duration::from_secs(30 * 86_400);
 /// Sites put right in one transaction.
 const SITES: i64 = 1_000;
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// The newest moment at which anything was changed, to within a minute before the last start. Where it is in
     /// the future, the clock was set back.
     pub fn newest(&self) -> Timestamp {
@@ -53,7 +53,7 @@ impl SqliteFrontier {
     /// The clock showed `before` and was set to `now`, forward or back. What was to come at a moment after `before` is as
     /// far off as it was; what had come has come. That holds for the waits of sites, for first visits and their
     /// retries, and for copies of robots.txt. When pages are to be seen again is left as dates, save that none that was
-    /// due becomes late. After a step back see [`SqliteFrontier::cap_dues`] too.
+    /// due becomes late. After a step back see [`SqlFrontier::cap_dues`] too.
     ///
     /// Looks at every page that waits: some seconds for ten million.
     pub fn clock_was_set(&mut self, before: Timestamp, now: Timestamp) -> Result<(), StoreError> {
@@ -79,14 +79,14 @@ impl SqliteFrontier {
     /// What the planner left to go on from.
     pub fn planner_state(&self) -> Result<Option<String>, StoreError> {
         self.connection
-            .prepare_cached("SELECT value FROM meta WHERE name = 'planner'")
+            .prepare("SELECT value FROM meta WHERE name = 'planner'")
             .and_then(|mut s| s.query_row([], |row| row.get(0)).optional())
             .map_err(|e| self.error(e))
     }
 
     pub fn save_planner_state(&mut self, text: &str, now: Timestamp) -> Result<(), StoreError> {
         self.change(now, |sql| {
-            sql.prepare_cached("INSERT OR REPLACE INTO meta (name, value) VALUES ('planner', ?1)")?
+            sql.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('planner', ?1)")?
                 .execute([text])
                 .map(drop)
         })
@@ -102,7 +102,7 @@ fn cap_part(
 ) -> Result<(u64, Option<i64>), Fault> {
     let sites: Vec<(SiteId, bool)> = work
         .sql
-        .prepare_cached("SELECT id, leased FROM sites WHERE id > ?1 ORDER BY id LIMIT ?2")?
+        .prepare("SELECT id, leased FROM sites WHERE id > ?1 ORDER BY id LIMIT ?2")?
         .query_map(params![after, SITES], |row| Ok((SiteId(row.get(0)?), row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     let latest = now.plus(horizon).0;
@@ -111,7 +111,7 @@ fn cap_part(
         let pages = cap_site(work, *site, now.0, millis(horizon).max(1))?;
         let waits = work
             .sql
-            .prepare_cached("UPDATE sites SET not_before = 0 WHERE id = ?1 AND not_before > ?2")?
+            .prepare("UPDATE sites SET not_before = 0 WHERE id = ?1 AND not_before > ?2")?
             .execute(params![site.0, latest])?;
         if !leased && pages + waits > 0 {
             rouse(work, *site)?;
@@ -126,7 +126,7 @@ fn cap_part(
 fn move_part(work: &mut Work<'_>, after: i64, before: i64, now: i64) -> Result<Option<i64>, Fault> {
     let sites: Vec<(SiteId, bool)> = work
         .sql
-        .prepare_cached("SELECT id, leased FROM sites WHERE id > ?1 ORDER BY id LIMIT ?2")?
+        .prepare("SELECT id, leased FROM sites WHERE id > ?1 ORDER BY id LIMIT ?2")?
         .query_map(params![after, SITES], |row| Ok((SiteId(row.get(0)?), row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     for (site, leased) in &sites {
@@ -152,7 +152,7 @@ fn move_site(work: &Work<'_>, site: SiteId, before: i64, now: i64) -> Result<(),
         "UPDATE pages SET due = ?3 \
          WHERE site = ?1 AND turn IN (2, 4) AND due IS NOT NULL AND due > ?3 AND due <= ?2",
     ] {
-        work.sql.prepare_cached(sql)?.execute(params![site.0, before, now])?;
+        work.sql.prepare(sql)?.execute(params![site.0, before, now])?;
     }
     Ok(())
 }
@@ -166,7 +166,7 @@ fn cap_site(work: &Work<'_>, site: SiteId, now: i64, horizon: i64) -> Result<usi
         "UPDATE pages SET due = ?2 + (fp & 9223372036854775807) % ?3, price = 0 \
          WHERE site = ?1 AND turn IN (2, 4) AND due IS NOT NULL AND due > ?2 + ?3",
     ] {
-        moved += work.sql.prepare_cached(sql)?.execute(params![site.0, now, horizon])?;
+        moved += work.sql.prepare(sql)?.execute(params![site.0, now, horizon])?;
     }
     Ok(moved)
 }
@@ -174,7 +174,7 @@ fn cap_site(work: &Work<'_>, site: SiteId, now: i64, horizon: i64) -> Result<usi
 /// Nothing would be news before a change that was announced for next year, and no 304 be believed until then.
 fn forget_future(work: &Work<'_>, site: SiteId, now: Timestamp) -> Result<(), Fault> {
     work.sql
-        .prepare_cached(
+        .prepare(
             "UPDATE pages SET announced = NULL, signals = 0 WHERE site = ?1 AND announced > ?2",
         )?
         .execute(params![site.0, now.0])?;

@@ -7,14 +7,14 @@ use model::{
     Fingerprint, Habit, Milestone, Page, Signal, Site, SiteHabit, SiteId, SiteKey, SpiderId,
     Timestamp,
 };
-use rusqlite::{CachedStatement, Connection, OptionalExtension, ToSql, params, params_from_iter};
 
 use super::{
     check_out::{load_site, rouse, stored},
     replicas::awake,
     rows::{Fault, fp_of, page_columns, page_from_row, site_habit_from_row, stored_fp},
-    sqlite::Work,
+    sql_frontier::Work,
 };
+use crate::sql::{self, OptionalExtension, Sql, Statement, params};
 
 /// What a visit or a verdict changes in the row of a page, …
 macro_rules! update_row {
@@ -35,35 +35,27 @@ pub(super) const UPDATE_ROW_AND_HABIT: &str = update_row!(
      announced = coalesce(max(announced, ?23), announced, ?23), price = ?24"
 );
 
-/// `row` as [`UPDATE_ROW`] has it, `update` is [`UPDATE_ROW_AND_HABIT`].
-pub(super) fn save_with_row(
-    update: &mut CachedStatement<'_>,
-    row: [&dyn ToSql; 10],
-    habit: &Habit,
-) -> Result<(), Fault> {
-    let learned: [&dyn ToSql; 14] = [
-        &habit.shape,
-        &habit.rate,
-        &stored(habit.first),
-        &stored(habit.seen),
-        &stored(habit.changed),
-        &habit.compared,
-        &habit.changes,
-        &habit.recent,
-        &habit.fr_max,
-        &habit.theta,
-        &habit.signals,
-        &habit.sources,
-        &stored(habit.announced),
-        &habit.price,
-    ];
-    update.execute(params_from_iter(row.into_iter().chain(learned)))?;
-    Ok(())
+/// What [`UPDATE_ROW_AND_HABIT`] has more than [`UPDATE_ROW`].
+pub(super) fn bind(update: &mut Statement<'_>, habit: &Habit) -> sql::Result<()> {
+    update.bind(11, habit.shape)?;
+    update.bind(12, habit.rate)?;
+    update.bind(13, stored(habit.first))?;
+    update.bind(14, stored(habit.seen))?;
+    update.bind(15, stored(habit.changed))?;
+    update.bind(16, habit.compared)?;
+    update.bind(17, habit.changes)?;
+    update.bind(18, habit.recent)?;
+    update.bind(19, habit.fr_max)?;
+    update.bind(20, habit.theta)?;
+    update.bind(21, habit.signals)?;
+    update.bind(22, habit.sources)?;
+    update.bind(23, stored(habit.announced))?;
+    update.bind(24, habit.price)
 }
 
 pub(super) fn save_site(work: &Work<'_>, site: SiteId, habit: &SiteHabit) -> Result<(), Fault> {
     work.sql
-        .prepare_cached("UPDATE sites SET habit = ?2 WHERE id = ?1")?
+        .prepare("UPDATE sites SET habit = ?2 WHERE id = ?1")?
         .execute(params![site.0, as_text(habit)])?;
     Ok(())
 }
@@ -83,11 +75,11 @@ pub(super) fn announce(work: &Work<'_>, site: SiteId, signals: &[Signal]) -> Res
     let mut sorted: Vec<&Signal> = signals.iter().filter(|signal| signal.at <= work.now).collect();
     // In the order of the table; of one page in the order of time, so that each is news that can be.
     sorted.sort_by_key(|signal| (stored_fp(signal.fp), signal.at));
-    let mut note = work.sql.prepare_cached(
+    let mut note = work.sql.prepare(
         "UPDATE pages SET signals = min(signals + 1, ?4), sources = sources | ?5, announced = ?3 \
          WHERE site = ?1 AND fp = ?2 AND seen < ?3 AND (announced IS NULL OR announced < ?3)",
     )?;
-    let mut hurry = work.sql.prepare_cached(
+    let mut hurry = work.sql.prepare(
         "UPDATE pages SET due = ?3 WHERE site = ?1 AND fp = ?2 AND due > ?3 \
          AND price > 0 AND state IN (2, 3)",
     )?;
@@ -108,13 +100,13 @@ const DRAWS_PER_PAGE: u64 = 64;
 /// Pages drawn with equal chances, whatever the sizes of their sites: of all rows of visits, each page that was
 /// fetched has exactly one at hand. Rows are drawn until enough of them are such.
 pub(super) fn sample(
-    sql: &Connection,
+    sql: &Sql,
     removed: &[SpiderId],
     pages_max: usize,
     draw: u64,
 ) -> Result<Vec<(Page, SiteHabit)>, Fault> {
     let last: Option<i64> =
-        sql.prepare_cached("SELECT max(seq) FROM visits")?.query_row([], |row| row.get(0))?;
+        sql.prepare("SELECT max(seq) FROM visits")?.query_row([], |row| row.get(0))?;
     let rows = last.map_or(0, |last| last as u64);
     let draws = rows.min(DRAWS_PER_PAGE.saturating_mul(pages_max as u64));
     let mut habits = HashMap::new();
@@ -151,14 +143,14 @@ fn scattered(count: u64, draw: u64) -> impl Iterator<Item = u64> {
 }
 
 /// The page whose version at hand this visit is.
-fn at_hand(sql: &Connection, seq: u64) -> Result<Option<(SiteId, Page)>, Fault> {
+fn at_hand(sql: &Sql, seq: u64) -> Result<Option<(SiteId, Page)>, Fault> {
     let visit = sql
-        .prepare_cached("SELECT site, fp FROM visits WHERE seq = ?1")?
-        .query_row([seq as i64], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+        .prepare("SELECT site, fp FROM visits WHERE seq = ?1")?
+        .query_row([seq as i64], |row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?)))
         .optional()?;
     let Some((site, fp)) = visit else { return Ok(None) };
     let page = sql
-        .prepare_cached(concat!(
+        .prepare(concat!(
             "SELECT ",
             page_columns!(),
             " FROM pages WHERE site = ?1 AND fp = ?2 AND run = ?3 AND turn = 2 AND requisite = 0"
@@ -169,7 +161,7 @@ fn at_hand(sql: &Connection, seq: u64) -> Result<Option<(SiteId, Page)>, Fault> 
 }
 
 fn site_habit(
-    sql: &Connection,
+    sql: &Sql,
     site: SiteId,
     habits: &mut HashMap<SiteId, SiteHabit>,
 ) -> Result<SiteHabit, Fault> {
@@ -177,7 +169,7 @@ fn site_habit(
         return Ok(habit.clone());
     }
     let habit = sql
-        .prepare_cached("SELECT habit FROM sites WHERE id = ?1")?
+        .prepare("SELECT habit FROM sites WHERE id = ?1")?
         .query_row([site.0], |row| site_habit_from_row(row, 0))
         .optional()?
         .unwrap_or_default();
@@ -190,15 +182,14 @@ const SITE_ROWS: usize = 8;
 
 /// One site after the other; no more than one page is in memory. Rows of others are read, too: they are counted.
 pub(super) fn survey(
-    sql: &Connection,
+    sql: &Sql,
     spider: SpiderId,
     from: Milestone,
     rows_max: usize,
     look: &mut dyn FnMut(&Site, &Page),
 ) -> Result<Option<Milestone>, Fault> {
     let mut left = rows_max;
-    let mut ids =
-        sql.prepare_cached("SELECT id FROM sites WHERE known > 0 AND id >= ?1 ORDER BY id")?;
+    let mut ids = sql.prepare("SELECT id FROM sites WHERE known > 0 AND id >= ?1 ORDER BY id")?;
     let mut ids = ids.query([from.site.0])?;
     while let Some(row) = ids.next()? {
         let id = SiteId(row.get(0)?);
@@ -207,7 +198,7 @@ pub(super) fn survey(
         }
         let Some(site) = surveyed_site(sql, id)? else { continue };
         left = left.saturating_sub(SITE_ROWS).max(1);
-        let mut statement = sql.prepare_cached(concat!(
+        let mut statement = sql.prepare(concat!(
             "SELECT ",
             page_columns!(),
             " FROM pages WHERE site = ?1 AND fp > ?2 ORDER BY fp"
@@ -216,7 +207,7 @@ pub(super) fn survey(
         let mut rows = statement.query(params![id.0, after])?;
         while let Some(row) = rows.next()? {
             let (of, state): (u32, u8) = (row.get(2)?, row.get(3)?);
-            if of == spider.0 && (1..=5).contains(&state) && !row.get::<_, bool>(10)? {
+            if of == spider.0 && (1..=5).contains(&state) && !row.get::<bool>(10)? {
                 look(&site, &page_from_row(row)?.0);
             }
             left -= 1;
@@ -228,7 +219,7 @@ pub(super) fn survey(
     Ok(None)
 }
 
-fn surveyed_site(sql: &Connection, id: SiteId) -> Result<Option<Site>, Fault> {
+fn surveyed_site(sql: &Sql, id: SiteId) -> Result<Option<Site>, Fault> {
     Ok(load_site(sql, id)?.map(|row| Site {
         id,
         key: SiteKey::stored(&row.key),
@@ -256,7 +247,7 @@ pub(super) fn call(
     sorted.sort_unstable();
     let mut called = 0;
     let mut sites = HashSet::new();
-    let mut statement = work.sql.prepare_cached(concat!(
+    let mut statement = work.sql.prepare(concat!(
         "UPDATE pages SET due = ?3, price = 0 WHERE site = ?1 AND fp = ?2 \
          AND state BETWEEN 1 AND 5 AND (due IS NULL OR due > ?3) \
          AND (visited IS NULL OR visited <= ?4 OR visited > ?3) AND ",
@@ -277,28 +268,24 @@ pub(super) fn call(
     Ok(called)
 }
 
-pub(super) fn is_leased(sql: &Connection, site: SiteId) -> Result<bool, Fault> {
-    let mut statement = sql.prepare_cached("SELECT 1 FROM sites WHERE id = ?1 AND leased = 1")?;
+pub(super) fn is_leased(sql: &Sql, site: SiteId) -> Result<bool, Fault> {
+    let mut statement = sql.prepare("SELECT 1 FROM sites WHERE id = ?1 AND leased = 1")?;
     Ok(statement.exists([site.0])?)
 }
 
 /// A page as it would be lent, without its last version, and what is known of its site.
 pub(crate) fn outlook(
-    sql: &Connection,
+    sql: &Sql,
     site: &str,
     fp: Fingerprint,
-) -> rusqlite::Result<Option<(Page, SiteHabit)>> {
+) -> sql::Result<Option<(Page, SiteHabit)>> {
     let habit = sql
-        .prepare_cached("SELECT id, habit FROM sites WHERE key = ?1")?
-        .query_row([site], |row| Ok((row.get::<_, i64>(0)?, site_habit_from_row(row, 1)?)))
+        .prepare("SELECT id, habit FROM sites WHERE key = ?1")?
+        .query_row([site], |row| Ok((row.get::<i64>(0)?, site_habit_from_row(row, 1)?)))
         .optional()?;
     let Some((id, habit)) = habit else { return Ok(None) };
     let page = sql
-        .prepare_cached(concat!(
-            "SELECT ",
-            page_columns!(),
-            " FROM pages WHERE site = ?1 AND fp = ?2"
-        ))?
+        .prepare(concat!("SELECT ", page_columns!(), " FROM pages WHERE site = ?1 AND fp = ?2"))?
         .query_row(params![id, stored_fp(fp)], page_from_row)
         .optional()?;
     Ok(page.map(|(page, _)| (page, habit)))

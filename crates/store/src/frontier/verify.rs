@@ -1,10 +1,10 @@
 //! Counting everything again: does what the database says of itself hold?
 
 use model::{StoreError, Timestamp};
-use rusqlite::Connection;
 use serde::Serialize;
 
-use super::{rows::Fault, sqlite::SqliteFrontier, tally::load_totals};
+use super::{rows::Fault, sql_frontier::SqlFrontier, tally::load_totals};
+use crate::sql::{self, Sql};
 
 /// Something that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -92,7 +92,7 @@ fn late_sites(column: &str, pages: &str) -> String {
     )
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// What does not hold, at most a hundred findings; `full` also compares every index with its table
     /// and every site's visits with their rows (minutes on large collections).
     pub fn verify(&mut self, full: bool) -> Result<Vec<Finding>, StoreError> {
@@ -105,7 +105,7 @@ impl SqliteFrontier {
     /// Sets counters and dues to what the rows say.
     pub fn repair_counters(&mut self, now: Timestamp) -> Result<(), StoreError> {
         self.transact(now, |work| {
-            recount_sites(work.sql, "")?;
+            recount_sites(work.sql, None)?;
             for (column, pages) in QUEUES {
                 let late = late_sites(column, pages);
                 work.sql.execute(
@@ -123,10 +123,10 @@ impl SqliteFrontier {
         })
     }
 
-    fn examine(&self, full: bool, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
-        let check = if full { "integrity_check" } else { "quick_check" };
-        self.list(Topic::Damage, &format!("PRAGMA {check}"), findings)?;
-        findings.retain(|finding| finding.text != "ok");
+    fn examine(&self, full: bool, findings: &mut Vec<Finding>) -> sql::Result<()> {
+        let damage = self.connection.damage(full)?.into_iter().filter(|text| text != "ok");
+        findings
+            .extend(damage.take(FINDINGS_MAX).map(|text| Finding { topic: Topic::Damage, text }));
         if !findings.is_empty() {
             return Ok(());
         }
@@ -157,7 +157,7 @@ impl SqliteFrontier {
     }
 
     /// Thinning leaves the newest version of every page: without it, there is nothing to show.
-    fn examine_newest(&self, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    fn examine_newest(&self, findings: &mut Vec<Finding>) -> sql::Result<()> {
         let sql = format!(
             "SELECT 'the newest version of ' || p.url || ' has no record' FROM visits v \
              JOIN pages p ON p.site = v.site AND p.fp = v.fp \
@@ -168,7 +168,7 @@ impl SqliteFrontier {
         self.list(Topic::Orphan, &sql, findings)
     }
 
-    fn examine_totals(&self, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    fn examine_totals(&self, findings: &mut Vec<Finding>) -> sql::Result<()> {
         for (column, query) in TOTALS {
             let sql = format!(
                 "SELECT 'the total {column} is ' || {column} || ', the rows say ' || ({query}) \
@@ -179,7 +179,7 @@ impl SqliteFrontier {
         Ok(())
     }
 
-    fn examine_sites(&self, full: bool, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    fn examine_sites(&self, full: bool, findings: &mut Vec<Finding>) -> sql::Result<()> {
         let compare = |column: &str, expression: &str, rows: &str| {
             format!(
                 "SELECT 'site ' || s.key || ' says {column} ' || s.{column} || ', the rows say ' \
@@ -200,7 +200,7 @@ impl SqliteFrontier {
         Ok(())
     }
 
-    fn examine_spiders(&self, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    fn examine_spiders(&self, findings: &mut Vec<Finding>) -> sql::Result<()> {
         for (column, expression) in SPIDER_COUNTERS {
             let sql = format!(
                 "SELECT 'spider ' || s.name || ' says {column} ' || s.{column} || ', the rows say ' \
@@ -220,7 +220,7 @@ impl SqliteFrontier {
         Ok(())
     }
 
-    fn examine_domains(&self, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    fn examine_domains(&self, findings: &mut Vec<Finding>) -> sql::Result<()> {
         let sql = format!(
             "SELECT 'domain ' || domain || ' is not what its sites say' FROM \
              (SELECT * FROM ({DOMAINS} EXCEPT SELECT domain, fetched, bytes FROM domains) \
@@ -230,7 +230,7 @@ impl SqliteFrontier {
         self.list(Topic::Counter, &sql, findings)
     }
 
-    fn list(&self, topic: Topic, sql: &str, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    fn list(&self, topic: Topic, sql: &str, findings: &mut Vec<Finding>) -> sql::Result<()> {
         let mut statement = self.connection.prepare(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
@@ -243,7 +243,7 @@ impl SqliteFrontier {
     }
 }
 
-fn repair_spiders(sql: &Connection) -> rusqlite::Result<()> {
+fn repair_spiders(sql: &Sql) -> sql::Result<()> {
     for (column, expression) in SPIDER_COUNTERS {
         sql.execute(
             &format!(
@@ -263,21 +263,25 @@ fn repair_spiders(sql: &Connection) -> rusqlite::Result<()> {
          OR (SELECT sum(bytes) FROM spiders) <> ({bytes})"
     ))
 }
-/// Sets the counters of the sites that `only` picks (a WHERE clause, or nothing) to what the rows say.
-pub(super) fn recount_sites(sql: &Connection, only: &str) -> rusqlite::Result<()> {
+/// Sets the counters of all sites, or of one, to what the rows say.
+pub(super) fn recount_sites(sql: &Sql, only: Option<i64>) -> sql::Result<()> {
+    let of = if only.is_some() { "WHERE id = ?1" } else { "" };
+    let only = only.as_slice();
     for (column, expression) in SITE_COUNTERS {
-        sql.execute_batch(&format!(
+        let text = format!(
             "UPDATE sites SET {column} = \
-             (SELECT {expression} FROM pages p WHERE p.site = sites.id) {only}"
-        ))?;
+             (SELECT {expression} FROM pages p WHERE p.site = sites.id) {of}"
+        );
+        sql.execute(&text, only)?;
     }
-    sql.execute_batch(&format!(
+    let text = format!(
         "UPDATE sites SET (visits, bytes) = (SELECT coalesce(sum(count), 0), \
-         coalesce(sum(wire_bytes), 0) FROM visits v WHERE v.site = sites.id) {only}"
-    ))
+         coalesce(sum(wire_bytes), 0) FROM visits v WHERE v.site = sites.id) {of}"
+    );
+    sql.execute(&text, only).map(drop)
 }
 
-pub(super) fn recount_totals(sql: &Connection) -> rusqlite::Result<()> {
+pub(super) fn recount_totals(sql: &Sql) -> sql::Result<()> {
     repair_spiders(sql)?;
     sql.execute_batch(&format!(
         "DELETE FROM domains; INSERT INTO domains (domain, fetched, bytes) {DOMAINS}"

@@ -7,9 +7,9 @@
 use std::ops::RangeInclusive;
 
 use model::{Change, RecordLocation, SpiderId, StoreError, Timestamp};
-use rusqlite::{OptionalExtension, Row, params, types::Type};
 use serde::Serialize;
 
+use crate::sql::{self, OptionalExtension, Row, params};
 use crate::{census::Census, frontier::record_from_row};
 
 /// Rows looked at in one read: some 5 MB of the table, a few milliseconds.
@@ -98,7 +98,7 @@ impl Census {
     fn look(&self, from: i64, upto: i64, filter: &ChangeFilter) -> Result<Look, StoreError> {
         let Some(key) = &filter.site else { return Ok(Look { site: None, by_site: false }) };
         let found: Option<(i64, i64)> = self.ask(|sql| {
-            sql.prepare_cached("SELECT id, visits FROM sites WHERE key = ?1")?
+            sql.prepare("SELECT id, visits FROM sites WHERE key = ?1")?
                 .query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))
                 .optional()
         })?;
@@ -141,7 +141,7 @@ impl Census {
         let since = filter.since.map(|at| at.0);
         let (from, upto) = seqs.into_inner();
         self.ask(|sql| {
-            sql.prepare_cached(&question)?
+            sql.prepare(&question)?
                 .query_map(params![from, upto, look.site, spider, since, max], change_entry)?
                 .collect()
         })
@@ -154,9 +154,8 @@ struct Look {
     by_site: bool,
 }
 
-fn change_entry(row: &Row<'_>) -> rusqlite::Result<ChangeEntry> {
-    let unknown =
-        || rusqlite::Error::FromSqlConversionFailure(1, Type::Integer, "unknown number".into());
+fn change_entry(row: Row<'_>) -> sql::Result<ChangeEntry> {
+    let unknown = || sql::Error::value(1, "unknown number");
     Ok(ChangeEntry {
         seq: row.get(0)?,
         change: Change::from_stored(row.get(1)?).ok_or_else(unknown)?,
@@ -164,9 +163,9 @@ fn change_entry(row: &Row<'_>) -> rusqlite::Result<ChangeEntry> {
         status: row.get(3)?,
         site: row.get(4)?,
         url: row.get(5)?,
-        spider: row.get::<_, Option<String>>(6)?.unwrap_or_default(),
-        title: row.get::<_, Option<String>>(7)?.unwrap_or_default(),
-        body_bytes: row.get::<_, i64>(8)? as u64,
+        spider: row.get::<Option<String>>(6)?.unwrap_or_default(),
+        title: row.get::<Option<String>>(7)?.unwrap_or_default(),
+        body_bytes: row.get::<i64>(8)? as u64,
         record: record_from_row(row, 9)?,
         before: record_from_row(row, 12)?,
     })

@@ -1,10 +1,10 @@
 //! Duplicates: pages with the content of another page of their site, and families of near duplicates.
 
 use model::StoreError;
-use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
 use crate::census::Census;
+use crate::sql::{self, OptionalExtension, Sql, params};
 
 /// Pages of a site that are alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -39,18 +39,14 @@ impl Census {
         self.ask(|sql| {
             let question = "SELECT p.url FROM pages p JOIN sites s ON s.id = p.site \
                             WHERE s.key = ?1 AND p.fp = ?2";
-            let row = params![site, fp.0 as i64];
-            sql.prepare_cached(question)?.query_row(row, |row| row.get(0)).optional()
+            sql.prepare(question)?
+                .query_row(params![site, fp.0 as i64], |row| row.get(0))
+                .optional()
         })
     }
 }
 
-fn alike(
-    sql: &Connection,
-    exact: bool,
-    site: Option<&str>,
-    max: u32,
-) -> rusqlite::Result<Vec<Duplicates>> {
+fn alike(sql: &Sql, exact: bool, site: Option<&str>, max: u32) -> sql::Result<Vec<Duplicates>> {
     let (column, index) = match exact {
         true => ("duplicate_of", "page_facts_same"),
         false => ("near_of", "page_facts_near"),
@@ -63,7 +59,7 @@ fn alike(
          WHERE f.{column} IS NOT NULL AND (?1 IS NULL OR s.key = ?1) \
          GROUP BY f.site, f.{column} ORDER BY 4 DESC, 2, 3 LIMIT ?2"
     );
-    let mut statement = sql.prepare_cached(&question)?;
+    let mut statement = sql.prepare(&question)?;
     let mut rows = statement.query(params![site, max])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
@@ -71,26 +67,21 @@ fn alike(
         found.push(Duplicates {
             site: row.get(1)?,
             exact,
-            first: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
-            pages: row.get::<_, i64>(3)? as u64 + 1,
-            bytes: row.get::<_, i64>(4)? as u64,
+            first: row.get::<Option<String>>(5)?.unwrap_or_default(),
+            pages: row.get::<i64>(3)? as u64 + 1,
+            bytes: row.get::<i64>(4)? as u64,
             examples: examples(sql, column, id, first)?,
         });
     }
     Ok(found)
 }
 
-fn examples(
-    sql: &Connection,
-    column: &str,
-    site: i64,
-    first: i64,
-) -> rusqlite::Result<Vec<String>> {
+fn examples(sql: &Sql, column: &str, site: i64, first: i64) -> sql::Result<Vec<String>> {
     let question = format!(
         "SELECT p.url FROM page_facts f JOIN pages p ON p.site = f.site AND p.fp = f.fp \
          WHERE f.site = ?1 AND f.{column} = ?2 ORDER BY f.fp LIMIT ?3"
     );
-    sql.prepare_cached(&question)?
+    sql.prepare(&question)?
         .query_map(params![site, first, EXAMPLES_MAX], |row| row.get(0))?
         .collect()
 }

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use model::{Change, SpiderId, Timestamp};
 use proptest::prelude::*;
-use rusqlite::{Connection, params};
 
 use super::*;
-use crate::{census::Census, collection::Collection, frontier::SqliteFrontier};
+use crate::sql::{self, Sql, params};
+use crate::{census::Census, collection::Collection, frontier::SqlFrontier};
 
 const HOUR: i64 = 3_600_000;
 
 struct House {
     _dir: tempfile::TempDir,
     collection: Collection,
-    sql: Connection,
+    sql: Sql,
 }
 
 impl House {
@@ -22,8 +22,8 @@ impl House {
     fn new() -> House {
         let dir = tempfile::tempdir().unwrap();
         let collection = Collection::create(dir.path()).unwrap();
-        drop(SqliteFrontier::open(&collection.database()).unwrap());
-        let sql = Connection::open(collection.database()).unwrap();
+        drop(SqlFrontier::open(&collection.database()).unwrap());
+        let sql = sql::open_plain(&collection.database()).unwrap();
         sql.execute("INSERT INTO spiders (id, name, created) VALUES (2, 'other', 0)", []).unwrap();
         for (site, name) in [(1, "a.example"), (2, "b.example")] {
             sql.execute(
@@ -46,14 +46,14 @@ impl House {
 
     fn visit(&self, site: i64, fp: i64, at: i64, change: Change) -> i64 {
         self.sql
-            .prepare_cached(
+            .prepare(
                 "INSERT INTO visits (site, fp, change, status, first, last, wire_bytes, \
                  body_bytes, content_hash, text_hash, simhash, latency, elapsed, record_volume, \
                  record_offset, record_length) \
-                 VALUES (?1, ?2, ?3, 200, ?4, ?4, 0, 0, 0, 0, 0, 0, 0, 1, ?5, 10)",
+                 VALUES (?1, ?2, ?3, 200, ?4, ?4, 0, 0, 0, 0, 0, 0, 0, 1, ?5, 10) RETURNING seq",
             )
             .unwrap()
-            .insert(params![site, fp, change as u8, at, at % 1_000])
+            .query_row(params![site, fp, change as u8, at, at % 1_000], |row| row.get(0))
             .unwrap()
     }
 

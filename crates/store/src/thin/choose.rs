@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, HashSet};
 
 use model::{StoreError, Timestamp};
-use rusqlite::{Connection, Row, params};
 
 use super::Keep;
 use crate::{
     forget::capture_key,
-    frontier::{SqliteFrontier, unpack_times},
+    frontier::{SqlFrontier, unpack_times},
+    sql::{self, Row, Sql, params},
     warc::date_text,
 };
 
@@ -60,7 +60,7 @@ struct Version {
     newest: bool,
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// Stops when so many visits are chosen: the rest is for another pass.
     pub(super) fn choose_versions(
         &self,
@@ -73,7 +73,7 @@ impl SqliteFrontier {
 }
 
 /// The records of rows that were thinned at this moment.
-pub(crate) fn captures_of(sql: &Connection, at: Timestamp) -> rusqlite::Result<HashSet<u64>> {
+pub(crate) fn captures_of(sql: &Sql, at: Timestamp) -> sql::Result<HashSet<u64>> {
     let mut captures = HashSet::new();
     let mut statement = sql.prepare(
         "SELECT p.url, v.first, v.times FROM visits v \
@@ -86,12 +86,7 @@ pub(crate) fn captures_of(sql: &Connection, at: Timestamp) -> rusqlite::Result<H
     Ok(captures)
 }
 
-fn choose(
-    sql: &Connection,
-    keep: &Keep,
-    now: Timestamp,
-    visits_max: usize,
-) -> rusqlite::Result<Chosen> {
+fn choose(sql: &Sql, keep: &Keep, now: Timestamp, visits_max: usize) -> sql::Result<Chosen> {
     // First what the rule leaves, by days; then, with the day before which the budget takes all, the rows.
     let (mut total, mut days) = (0, BTreeMap::<i64, u64>::new());
     each_page(sql, |_, versions| {
@@ -129,13 +124,7 @@ fn choose(
 }
 
 impl Chosen {
-    fn take(
-        &mut self,
-        sql: &Connection,
-        site: i64,
-        version: &Version,
-        captures: bool,
-    ) -> rusqlite::Result<()> {
+    fn take(&mut self, sql: &Sql, site: i64, version: &Version, captures: bool) -> sql::Result<()> {
         let versions = version.versions;
         self.versions += versions;
         self.copies += u64::from(versions == 0);
@@ -146,7 +135,7 @@ impl Chosen {
         if !captures {
             return Ok(());
         }
-        let mut statement = sql.prepare_cached(
+        let mut statement = sql.prepare(
             "SELECT p.url, v.first, v.times FROM visits v \
              JOIN pages p ON p.site = v.site AND p.fp = v.fp WHERE v.seq = ?1",
         )?;
@@ -158,10 +147,10 @@ impl Chosen {
     }
 }
 
-fn add_captures(row: &Row<'_>, column: usize, captures: &mut HashSet<u64>) -> rusqlite::Result<()> {
+fn add_captures(row: Row<'_>, column: usize, captures: &mut HashSet<u64>) -> sql::Result<()> {
     let url: String = row.get(column)?;
     let first = Timestamp(row.get(column + 1)?);
-    let packed = row.get_ref(column + 2)?.as_blob_or_null()?.unwrap_or_default();
+    let packed = row.bytes(column + 2)?;
     captures
         .extend(unpack_times(first, packed).iter().map(|at| capture_key(&url, &date_text(*at))));
     Ok(())
@@ -203,9 +192,9 @@ fn first_day_kept(keep: &Keep, total: u64, days: &BTreeMap<i64, u64>) -> i64 {
 /// Every page with content, its versions oldest first. The version at hand is the last of them. Where one was
 /// seen too often for a row, the row that carries on may be one of a 304.
 fn each_page(
-    sql: &Connection,
-    mut take: impl FnMut(i64, &[Version]) -> rusqlite::Result<()>,
-) -> rusqlite::Result<()> {
+    sql: &Sql,
+    mut take: impl FnMut(i64, &[Version]) -> sql::Result<()>,
+) -> sql::Result<()> {
     let mut statement = sql.prepare(
         "SELECT v.site, v.fp, v.seq, v.first, v.record_volume, v.record_offset, v.record_length, \
          p.run IS v.seq, v.change IN (0, 1, 7), v.status, v.payload_digest \
@@ -216,7 +205,7 @@ fn each_page(
     let mut rows = statement.query([])?;
     let (mut page, mut versions) = ((0, 0), Vec::<Version>::new());
     while let Some(row) = rows.next()? {
-        let here = (row.get::<_, i64>(0)?, row.get::<_, i64>(1)?);
+        let here = (row.get::<i64>(0)?, row.get::<i64>(1)?);
         if here != page && !versions.is_empty() {
             mark_newest(&mut versions);
             take(page.0, &versions)?;
@@ -234,18 +223,18 @@ fn each_page(
 
 /// A row with the record of another belongs to it, and so does a return without content of its own to the
 /// version that holds it: that record could not be read without it.
-fn add_row(versions: &mut Vec<Version>, row: &Row<'_>) -> rusqlite::Result<()> {
+fn add_row(versions: &mut Vec<Version>, row: Row<'_>) -> sql::Result<()> {
     let of_row = Version {
         first: Timestamp(row.get(3)?),
         place: (row.get(4)?, row.get(5)?),
         digest: row.get(10)?,
-        bytes: row.get::<_, i64>(6)? as u64,
+        bytes: row.get::<i64>(6)? as u64,
         rows: vec![row.get(2)?],
         at_hand: row.get(7)?,
-        versions: u64::from(row.get::<_, bool>(8)?),
+        versions: u64::from(row.get::<bool>(8)?),
         newest: false,
     };
-    let without_content = of_row.versions > 0 && row.get::<_, u16>(9)? == 304;
+    let without_content = of_row.versions > 0 && row.get::<u16>(9)? == 304;
     let same = versions.iter().position(|version| version.place == of_row.place);
     let holder = || versions.iter().rposition(|version| version.digest == of_row.digest);
     let Some(known) = same.or_else(|| holder().filter(|_| without_content)) else {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::{
     super::{
-        SqliteFrontier,
+        SqlFrontier,
         suite::{ask, candidate, delta, lease_one, new_page, settlement, url, visited},
     },
     *,
@@ -28,7 +28,7 @@ proptest! {
         told in prop::collection::vec((0i64..60, 0usize..3, any::<bool>()), 0..12),
         polls in 1usize..3,
     ) {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         frontier.admit(&[candidate(PAGE, 0)], Timestamp(0)).unwrap();
         let lease = lease_one(&mut frontier, 0);
         let mut first = delta(&lease, Release::Renew(Timestamp(1_000)));
@@ -65,7 +65,7 @@ proptest! {
 
 #[test]
 fn a_hundred_thousand_announcements_are_bounded_work() {
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
     frontier.admit(&[candidate(PAGE, 0)], Timestamp(0)).unwrap();
     let lease = lease_one(&mut frontier, 0);
     let mut first = delta(&lease, Release::Renew(Timestamp(1_000)));
@@ -112,7 +112,7 @@ fn scattered_numbers_are_each_there_once_and_spread_from_the_first() {
 
 #[test]
 fn a_sample_gives_every_page_the_same_chance_however_often_it_changed() {
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
     // A page of many versions beside many of one.
     let texts: Vec<String> = (0..50).map(|n| format!("http://a.example/{n}")).collect();
     let pages: Vec<_> = texts.iter().map(|text| candidate(text, 0)).collect();
