@@ -197,8 +197,8 @@ impl Census {
                  AND coalesce(holder, '') NOT IN (SELECT 'batch:' || id FROM batches \
                  WHERE state = 'out' AND until > ?2) \
                  UNION SELECT id FROM (SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL \
-                 ORDER BY due LIMIT ?1) UNION SELECT id FROM (SELECT id FROM sites WHERE leased = 0 \
-                 AND due_again IS NOT NULL ORDER BY due_again LIMIT ?1)) ORDER BY max(p.due, s.not_before) LIMIT ?1"
+                 ORDER BY due LIMIT ?1) AS a UNION SELECT id FROM (SELECT id FROM sites WHERE leased = 0 \
+                 AND due_again IS NOT NULL ORDER BY due_again LIMIT ?1) AS b) ORDER BY max(p.due, s.not_before) LIMIT ?1"
             ),
             params![max, now.0],
             page_entry,
@@ -212,9 +212,9 @@ impl Census {
             "SELECT id, not_before FROM sites WHERE leased = 1 AND coalesce(holder, '') NOT IN \
              (SELECT 'batch:' || id FROM batches WHERE state = 'out' AND until > ?1) \
              UNION SELECT * FROM (SELECT id, not_before FROM sites WHERE leased = 0 \
-             AND due IS NOT NULL ORDER BY due LIMIT 1) \
+             AND due IS NOT NULL ORDER BY due LIMIT 1) AS a \
              UNION SELECT * FROM (SELECT id, not_before FROM sites WHERE leased = 0 \
-             AND due_again IS NOT NULL ORDER BY due_again LIMIT 1)",
+             AND due_again IS NOT NULL ORDER BY due_again LIMIT 1) AS b",
             [now.0],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
@@ -400,7 +400,7 @@ impl Census {
     ) -> Result<Vec<DecisionEntry>, StoreError> {
         self.list(
             "SELECT site, reason, rule, count, example, referrer, last FROM decisions \
-             WHERE ?2 IS NULL OR reason = ?2 ORDER BY count DESC, site LIMIT ?1",
+             WHERE CAST(?2 AS TEXT) IS NULL OR reason = ?2 ORDER BY count DESC, site LIMIT ?1",
             params![max, reason],
             decision_entry,
         )
@@ -425,7 +425,7 @@ impl Census {
     ) -> Result<Vec<DecisionEntry>, StoreError> {
         self.list(
             "SELECT site, reason, rule, count, example, referrer, last FROM decisions \
-             WHERE (?2 IS NULL OR reason = ?2) AND (?3 IS NULL OR site = ?3) \
+             WHERE (CAST(?2 AS TEXT) IS NULL OR reason = ?2) AND (CAST(?3 AS TEXT) IS NULL OR site = ?3) \
              ORDER BY count DESC, site, reason, rule LIMIT ?1",
             params![max, reason, site],
             decision_entry,
@@ -435,7 +435,7 @@ impl Census {
     /// How many URLs were refused for each reason on one site or all, most first.
     pub fn refusal_counts(&self, site: Option<&str>) -> Result<Vec<(String, u64)>, StoreError> {
         self.list(
-            "SELECT reason, sum(count) AS n FROM decisions WHERE ?1 IS NULL OR site = ?1 \
+            "SELECT reason, sum(count) AS n FROM decisions WHERE CAST(?1 AS TEXT) IS NULL OR site = ?1 \
              GROUP BY reason ORDER BY n DESC, reason",
             params![site],
             |row| Ok((row.get(0)?, row.get::<i64>(1)? as u64)),
@@ -451,7 +451,7 @@ impl Census {
     ) -> Result<Vec<HazardEntry>, StoreError> {
         self.list(
             "SELECT site, hazard, what, measure, count, examples, first, last FROM hazards \
-             WHERE (?2 IS NULL OR hazard = ?2) AND (?3 IS NULL OR site = ?3) \
+             WHERE (CAST(?2 AS TEXT) IS NULL OR hazard = ?2) AND (CAST(?3 AS TEXT) IS NULL OR site = ?3) \
              ORDER BY count DESC, hazard, site, what LIMIT ?1",
             params![max, hazard, site],
             HazardEntry::from_row,
@@ -468,7 +468,7 @@ impl Census {
     /// Sites that have taught something about their traps, by key, of all or one.
     pub fn traps(&self, site: Option<&str>) -> Result<Vec<(String, SiteTraps)>, StoreError> {
         self.list(
-            "SELECT key, traps FROM sites WHERE traps IS NOT NULL AND (?1 IS NULL OR key = ?1) \
+            "SELECT key, traps FROM sites WHERE traps IS NOT NULL AND (CAST(?1 AS TEXT) IS NULL OR key = ?1) \
              ORDER BY key",
             params![site],
             |row| Ok((row.get(0)?, crate::frontier::site_traps_from_row(row, 1)?)),
@@ -543,7 +543,7 @@ impl Census {
         read: impl FnMut(Row<'_>) -> sql::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
         self.sql
-            .prepare(sql)
+            .prepare_hinted(sql)
             .and_then(|mut statement| statement.query_map(parameters, read)?.collect())
             .map_err(|e| self.error(e))
     }

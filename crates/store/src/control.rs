@@ -200,8 +200,8 @@ impl SqlFrontier {
         self.change(now, |sql| {
             sql.prepare("UPDATE control SET done = ?2, result = ?3 WHERE id = ?1")?
                 .execute(params![id, now.0, result])?;
-            sql.prepare("DELETE FROM control WHERE done IS NOT NULL AND id <= ?1 - ?2")?
-                .execute(params![id, DONE_KEPT])?;
+            sql.prepare("DELETE FROM control WHERE done IS NOT NULL AND id <= ?1")?
+                .execute([id - DONE_KEPT])?;
             Ok(())
         })
     }

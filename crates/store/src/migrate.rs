@@ -11,10 +11,11 @@ use crate::sql::{Sql, store_error};
 /// Says to `file` and to us that this database is a Harvestman collection ("Hvst").
 pub(crate) const APPLICATION_ID: i64 = 0x4876_7374;
 
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     include_str!("schema/sqlite/0001_collection.sql"),
     include_str!("schema/sqlite/0002_names.sql"),
     include_str!("schema/sqlite/0003_site_fields.sql"),
+    include_str!("schema/sqlite/0004_full_for.sql"),
 ];
 
 pub(crate) const SCHEMA: i64 = STEPS.len() as i64;

@@ -7,6 +7,10 @@
 mod connection;
 mod error;
 mod lite;
+#[cfg(test)]
+mod portable;
+#[cfg(debug_assertions)]
+mod record;
 mod value;
 
 pub use connection::{Row, Rows, Sql, Statement};

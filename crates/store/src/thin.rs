@@ -137,8 +137,7 @@ pub fn put_off(collection: &Collection, now: Timestamp) -> Result<(), StoreError
 fn note_done(frontier: &mut SqlFrontier, now: Timestamp) -> Result<(), StoreError> {
     frontier.change(now, |sql| {
         let text = now.0.to_string();
-        sql.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)", [LAST, &text])
-            .map(drop)
+        sql.execute(crate::frontier::PUT_META, [LAST, &text]).map(drop)
     })
 }
 

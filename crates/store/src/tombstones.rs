@@ -27,7 +27,10 @@ impl SqlFrontier {
         let (high, low) = warc::draw();
         let fresh = format!("{high:016x}{low:016x}");
         let text = self.change(now, |sql| {
-            sql.execute("INSERT OR IGNORE INTO meta (name, value) VALUES (?1, ?2)", [KEY, &fresh])?;
+            sql.execute(
+                "INSERT INTO meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING",
+                [KEY, &fresh],
+            )?;
             key_text(sql)
         })?;
         Ok(text.and_then(|text| parse_key(&text)).unwrap_or_default())
@@ -52,7 +55,7 @@ impl SqlFrontier {
             }
             if lifted > 0 {
                 sql.execute(
-                    "INSERT OR REPLACE INTO meta (name, value) VALUES ('links-are-old', 'true')",
+                    "INSERT INTO meta (name, value) VALUES ('links-are-old', 'true') ON CONFLICT (name) DO NOTHING",
                     [],
                 )?;
             }

@@ -96,8 +96,8 @@ impl WebhookLedger {
     pub fn enter(&mut self, name: &str) -> Result<WebhookPlace, StoreError> {
         self.sql
             .execute(
-                "INSERT OR IGNORE INTO webhooks (name, cursor) \
-                 VALUES (?1, (SELECT coalesce(max(seq), 0) FROM visits))",
+                "INSERT INTO webhooks (name, cursor) \
+                 VALUES (?1, (SELECT coalesce(max(seq), 0) FROM visits)) ON CONFLICT (name) DO NOTHING",
                 [name],
             )
             .and_then(|_| place(&self.sql, name))
@@ -233,7 +233,7 @@ impl Census {
         self.ask(|sql| {
             sql.prepare(
                 "SELECT id, webhook, after, upto, changes, since, at, tries, error \
-                 FROM dead_letters WHERE ?1 IS NULL OR webhook = ?1 ORDER BY id",
+                 FROM dead_letters WHERE CAST(?1 AS TEXT) IS NULL OR webhook = ?1 ORDER BY id",
             )?
             .query_map([webhook], dead_letter)?
             .collect()
@@ -363,6 +363,7 @@ mod tests {
         let mut ledger = WebhookLedger::open(&collection).unwrap();
         ledger.enter("a").unwrap();
         ledger
+            .sql
             .execute(
                 "INSERT INTO dead_letters (webhook, after, upto, changes, since, at, tries, error) \
                  WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \
@@ -391,6 +392,7 @@ mod tests {
         // Every second batch arrived, but for two failures in a row in the middle.
         let odd = DEAD_MAX / 2;
         ledger
+            .sql
             .execute(
                 "INSERT INTO dead_letters (webhook, after, upto, changes, since, at, tries, error) \
                  WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \

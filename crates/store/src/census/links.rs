@@ -53,7 +53,7 @@ macro_rules! select_standing {
 
 /// Last visits that count as broken: ?1 is `any`.
 const BROKEN: &str = "p.requisite = 0 AND p.state IN (4, 5) \
-                      AND (?1 OR v.status IN (404, 410))";
+                      AND (?1 = 1 OR v.status IN (404, 410))";
 
 impl Census {
     pub fn link_state(&self) -> Result<LinkState, StoreError> {
@@ -112,7 +112,7 @@ impl Census {
     }
 
     pub fn count_broken(&self, filter: &BrokenFilter) -> Result<u64, StoreError> {
-        let question = format!("SELECT count(*) FROM ({} {BROKEN})", one_site(filter));
+        let question = format!("SELECT count(*) FROM ({} {BROKEN}) AS found", one_site(filter));
         let count =
             self.list(&question, params![filter.any, filter.site], |row| row.get::<i64>(0))?;
         Ok(count.first().map_or(0, |count| *count as u64))
@@ -123,7 +123,7 @@ impl Census {
 fn one_site(filter: &BrokenFilter) -> &'static str {
     match filter.site {
         Some(_) => select_standing!("p.site = (SELECT id FROM sites WHERE key = ?2) AND"),
-        None => select_standing!("?2 IS NULL AND"),
+        None => select_standing!("CAST(?2 AS TEXT) IS NULL AND"),
     }
 }
 

@@ -235,7 +235,7 @@ impl Census {
             _ => format!("{key} {way}, p.site {way}, p.fp {way}"),
         };
         let from = match sort {
-            PageSort::Due => "pages p CROSS JOIN sites s ON s.id = p.site",
+            PageSort::Due => "pages p /*CROSS*/ JOIN sites s ON s.id = p.site",
             _ => "pages p",
         };
         let sql = format!(
@@ -252,7 +252,7 @@ impl Census {
     pub fn count_pages(&self, filter: &PageFilter, max: u64) -> Result<u64, StoreError> {
         let question = Conditions::of(filter);
         let sql = format!(
-            "SELECT count(*) FROM (SELECT 1 FROM pages p WHERE {} LIMIT {max})",
+            "SELECT count(*) FROM (SELECT 1 FROM pages p WHERE {} LIMIT {max}) AS found",
             question.sql
         );
         let count = self.list(&sql, &question.values[..], |row| row.get(0))?;
@@ -273,8 +273,8 @@ impl Census {
 
     /// How many seeds there are, and how many of them were never visited; at most `max` are looked at.
     pub fn seeds_waiting(&self, max: u32) -> Result<(u64, u64), StoreError> {
-        let sql = "SELECT count(*), coalesce(sum(state < 2), 0) \
-             FROM (SELECT state FROM pages WHERE seed = 1 LIMIT ?1)";
+        let sql = "SELECT count(*), count(*) FILTER (WHERE state < 2) \
+             FROM (SELECT state FROM pages WHERE seed = 1 LIMIT ?1) AS seeds";
         let counts = self.list(sql, [max], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(counts
             .first()

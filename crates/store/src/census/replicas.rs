@@ -35,18 +35,18 @@ impl Census {
     /// Every content of every page, as (hash, site, whether it is the home page), in the order of hashes and sites.
     /// Nothing where only one site has given any: it is like no other.
     pub fn each_content(&self, mut take: impl FnMut(u64, i64, bool)) -> Result<(), StoreError> {
-        let sites = "SELECT count(*) FROM (SELECT 1 FROM sites WHERE fetched > 0 LIMIT 2)";
+        let sites = "SELECT count(*) FROM (SELECT 1 FROM sites WHERE fetched > 0 LIMIT 2) AS found";
         if self.list(sites, [], |row| row.get::<i64>(0))? != [2] {
             return Ok(());
         }
         // By site: pages of sites that have given nothing are passed over.
         let sql = format!(
-            "SELECT v.content_hash, p.site, {IS_HOME} FROM sites s CROSS JOIN pages p ON p.site = s.id \
+            "SELECT v.content_hash, p.site, {IS_HOME} FROM sites s /*CROSS*/ JOIN pages p ON p.site = s.id \
              JOIN visits v ON v.seq = p.run WHERE s.fetched > 0 AND p.state = 2 \
              AND p.requisite = 0 AND v.body_bytes >= ?1 ORDER BY v.content_hash, p.site"
         );
         self.ask(|connection| {
-            let mut statement = connection.prepare(&sql)?;
+            let mut statement = connection.prepare_hinted(&sql)?;
             let mut rows = statement.query([BODY_BYTES_MIN])?;
             while let Some(row) = rows.next()? {
                 take(row.get::<i64>(0)? as u64, row.get(1)?, row.get(2)?);
@@ -107,11 +107,11 @@ impl Census {
     pub fn is_held_back(&self, url: &CrawlUrl) -> Result<bool, StoreError> {
         self.ask(|sql| {
             let mut statement = sql.prepare(
-                "SELECT coalesce((SELECT kin = 1 AND seeded = 0 AND fetched = 0 FROM sites \
-                 WHERE key = ?2), 1) FROM domain_hosts WHERE domain = ?1 AND wildcard IS NOT NULL",
+                "SELECT 1 FROM domain_hosts WHERE domain = ?1 AND wildcard IS NOT NULL \
+                 AND NOT EXISTS (SELECT 1 FROM sites WHERE key = ?2 \
+                 AND (kin = 0 OR seeded = 1 OR fetched > 0))",
             )?;
-            let held = statement.query_row([url.domain(), url.site_text()], |row| row.get(0));
-            Ok(held.optional()?.unwrap_or(false))
+            statement.exists([url.domain(), url.site_text()])
         })
     }
 

@@ -202,8 +202,9 @@ impl Census {
     /// How many sites the filter leaves, counted up to `max`.
     pub fn count_sites(&self, filter: &SiteFilter, max: u64) -> Result<u64, StoreError> {
         let (conditions, values) = conditions(filter);
-        let sql =
-            format!("SELECT count(*) FROM (SELECT 1 FROM sites WHERE {conditions} LIMIT {max})");
+        let sql = format!(
+            "SELECT count(*) FROM (SELECT 1 FROM sites WHERE {conditions} LIMIT {max}) AS found"
+        );
         let count = self.list(&sql, &values[..], |row| row.get(0))?;
         Ok(count.first().map_or(0, |count: &i64| *count as u64))
     }
@@ -220,7 +221,7 @@ impl Census {
 }
 
 fn conditions(filter: &SiteFilter) -> (String, Vec<Value>) {
-    let (mut sql, mut values) = (String::from("1"), Vec::new());
+    let (mut sql, mut values) = (String::from("1 = 1"), Vec::new());
     if let Some(domain) = &filter.domain {
         sql.push_str(" AND domain = ?");
         values.push(Value::Text(domain.clone()));

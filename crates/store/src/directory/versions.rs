@@ -59,8 +59,8 @@ impl Census {
                  WHERE v.seq > ?1 AND v.change IN (0, 1, 2, 7) AND v.record_volume IS NOT NULL \
                  AND v.status BETWEEN 200 AND 299 AND p.requisite = 0 \
                  AND f.media_type IN ('text/html', 'application/xhtml+xml') \
-                 AND (?2 IS NULL OR v.last >= ?2) AND (?3 IS NULL OR v.first <= ?3) \
-                 AND (?4 IS NULL OR n.name = ?4) AND (?5 IS NULL OR s.key = ?5) \
+                 AND (CAST(?2 AS BIGINT) IS NULL OR v.last >= ?2) AND (CAST(?3 AS BIGINT) IS NULL OR v.first <= ?3) \
+                 AND (CAST(?4 AS TEXT) IS NULL OR n.name = ?4) AND (CAST(?5 AS TEXT) IS NULL OR s.key = ?5) \
                  ORDER BY v.seq LIMIT ?6",
             )?
             .query_map(

@@ -47,7 +47,7 @@ impl Journal {
     pub(crate) fn write(&self, sql: &Sql) -> Result<(), StoreError> {
         let database = |detail| StoreError::Database { detail };
         let text = serde_json::to_string(self).map_err(|e| database(e.to_string()))?;
-        sql.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)", [NAME, &text])
+        sql.execute(crate::frontier::PUT_META, [NAME, &text])
             .map_err(|e| database(e.to_string()))?;
         Ok(())
     }
@@ -118,7 +118,7 @@ pub(super) fn sweep(frontier: &mut SqlFrontier, now: Timestamp) -> Result<bool, 
     frontier.change(now, |sql| {
         sql.execute("DELETE FROM meta WHERE name = ?1", [FILES])?;
         let text = r#"{"stage":"sweeping"}"#;
-        sql.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)", [NAME, text])
+        sql.execute(crate::frontier::PUT_META, [NAME, text])
     })?;
     let sql = &frontier.connection;
     let busy = || -> sql::Result<bool> {

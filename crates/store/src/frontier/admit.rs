@@ -97,7 +97,7 @@ fn insert(work: &Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Resu
         .prepare(
             "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, \
              requisite, outside, depth, period, via, turn) \
-             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, 3 * ?9) \
+             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, 3 * CAST(?9 AS BIGINT)) \
              ON CONFLICT DO NOTHING",
         )?
         .execute(params![
@@ -264,8 +264,9 @@ fn mark_seed(
              due = CASE WHEN state = 6 THEN ?5 WHEN ?4 IS NOT NULL AND \
              (due IS NULL OR due > max(?5, coalesce(visited, 0) + ?4)) \
              THEN max(?5, coalesce(visited, 0) + ?4) ELSE due END \
-             WHERE site = ?1 AND fp = ?2 AND (seed = 0 OR requisite OR outside OR state = 6 \
-             OR depth IS NOT coalesce(?3, depth) OR period IS NOT coalesce(?4, period))",
+             WHERE site = ?1 AND fp = ?2 AND (seed = 0 OR requisite = 1 OR outside > 0 OR state = 6 \
+             OR depth IS DISTINCT FROM coalesce(?3, depth) \
+             OR period IS DISTINCT FROM coalesce(?4, period))",
         )?
         .execute(params![
             site.0,
@@ -290,7 +291,7 @@ pub(super) fn judge_again(work: &mut Work<'_>, site: SiteId, visited: bool) -> R
     let excluded: Vec<(Standing, u64)> = {
         let mut statement = work.sql.prepare(
             "SELECT spider, requisite, fetched, count(*) FROM pages WHERE site = ?1 AND state = 6 \
-             AND (?2 OR visited IS NULL) GROUP BY spider, requisite, fetched",
+             AND (?2 = 1 OR visited IS NULL) GROUP BY spider, requisite, fetched",
         )?;
         let groups = statement.query_map(params![site.0, visited], |row| {
             let (spider, state) = (SpiderId(row.get(0)?), PageState::Excluded);
@@ -302,8 +303,8 @@ pub(super) fn judge_again(work: &mut Work<'_>, site: SiteId, visited: bool) -> R
     work.sql
         .prepare(
             "UPDATE pages SET state = 0, due = ?2, \
-             turn = CASE WHEN fetched THEN 2 WHEN requisite THEN 3 ELSE 0 END \
-             WHERE site = ?1 AND state = 6 AND (?3 OR visited IS NULL)",
+             turn = CASE WHEN fetched = 1 THEN 2 WHEN requisite = 1 THEN 3 ELSE 0 END \
+             WHERE site = ?1 AND state = 6 AND (?3 = 1 OR visited IS NULL)",
         )?
         .execute(params![site.0, work.now.0, visited])?;
     let mut again = 0;
@@ -333,8 +334,8 @@ fn stir(
         .sql
         .prepare(
             "UPDATE sites SET pages = pages + ?2, seeded = max(seeded, ?3), \
-             stirred = max(stirred, leased AND ?5), \
-             due = CASE WHEN leased OR resting OR ?2 = 0 THEN due \
+             stirred = CASE WHEN leased = 1 AND ?5 = 1 THEN 1 ELSE stirred END, \
+             due = CASE WHEN leased = 1 OR resting = 1 OR ?2 = 0 THEN due \
                         ELSE min(coalesce(due, max(?4, not_before)), max(?4, not_before)) END \
              , dynamic = dynamic + ?6 WHERE id = ?1 RETURNING leased, resting",
         )?

@@ -108,9 +108,7 @@ impl SqlFrontier {
 
     pub fn harvests_batch(&mut self, text: &str, now: Timestamp) -> Result<(), StoreError> {
         self.change(now, |sql| {
-            sql.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)")?
-                .execute([HARVESTED, text])
-                .map(drop)
+            sql.prepare(crate::frontier::PUT_META)?.execute([HARVESTED, text]).map(drop)
         })
     }
 
@@ -370,7 +368,7 @@ impl BatchRow {
 /// Made once, and the collection's for good.
 pub(crate) fn collection_id(sql: &Sql) -> sql::Result<String> {
     let (high, low) = draw();
-    let keep = "INSERT OR IGNORE INTO meta (name, value) VALUES (?1, ?2)";
+    let keep = "INSERT INTO meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
     sql.prepare(keep)?.execute([COLLECTION_ID, &format!("{high:016x}{low:016x}")])?;
     let mut read = sql.prepare("SELECT value FROM meta WHERE name = ?1")?;
     read.query_row([COLLECTION_ID], |row| row.get(0))

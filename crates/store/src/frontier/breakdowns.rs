@@ -58,8 +58,8 @@ fn count(work: &Work<'_>, url: &CrawlUrl, sighting: &Sighting) -> Result<(), Fau
     work.sql
         .prepare(
             "INSERT INTO breakdowns (site, fp, url, count, how, first, last) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT DO UPDATE SET \
-             count = count + excluded.count, how = excluded.how, last = excluded.last",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT (site, fp) DO UPDATE SET \
+             count = breakdowns.count + excluded.count, how = excluded.how, last = excluded.last",
         )?
         .execute(params![
             sighting.site,

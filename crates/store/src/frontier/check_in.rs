@@ -60,7 +60,7 @@ impl Pens<'_> {
 
 const ADMIT: &str = "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, \
      requisite, outside, depth, period, via, turn) \
-     VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 1 + 2 * ?10) \
+     VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 1 + 2 * CAST(?10 AS BIGINT)) \
      ON CONFLICT DO NOTHING";
 
 /// A site while its delta is written; its row follows at the end.
@@ -182,9 +182,9 @@ impl SiteAtHand {
         work.sql
             .prepare(
                 "UPDATE pages SET state = 1, spider = ?3, hops = ?4, \
-                 turn = CASE WHEN fetched THEN 2 WHEN ?8 THEN 3 ELSE 1 END, \
+                 turn = CASE WHEN fetched = 1 THEN 2 WHEN CAST(?8 AS BIGINT) = 1 THEN 3 ELSE 1 END, \
                  seed = max(seed, ?5), due = ?6, \
-                 level = CASE WHEN fetched OR ?8 THEN level ELSE min(level, ?7) END, \
+                 level = CASE WHEN fetched = 1 OR CAST(?8 AS BIGINT) = 1 THEN level ELSE min(level, ?7) END, \
                  requisite = ?8, outside = ?9, depth = coalesce(?10, depth), \
                  period = coalesce(?11, period), via = ?12 WHERE site = ?1 AND fp = ?2",
             )?
@@ -273,7 +273,7 @@ impl SiteAtHand {
                 work.sql
                     .prepare(
                         "UPDATE sites SET leased = 0, resting = 1, not_before = 0, due = NULL, \
-                         due_again = NULL, full = ?2 WHERE id = ?1",
+                         due_again = NULL, full_for = ?2 WHERE id = ?1",
                     )?
                     .execute(params![self.id.0, full_as_text(&delta.full)])?;
             }
@@ -292,7 +292,7 @@ impl SiteAtHand {
         work.sql
             .prepare(
                 "UPDATE sites SET leased = 0, due = max(?2, ?5), due_again = max(?3, ?5), \
-                 resting = ?4, not_before = ?5, stirred = 0, full = ?6 WHERE id = ?1",
+                 resting = ?4, not_before = ?5, stirred = 0, full_for = ?6 WHERE id = ?1",
             )?
             .execute(params![
                 self.id.0,
@@ -330,9 +330,13 @@ fn save_robots(work: &Work<'_>, site: SiteId, copy: &RobotsCopy) -> Result<(), F
     };
     work.sql
         .prepare(
-            "INSERT OR REPLACE INTO robots (site, origin, answer, status, text, fetched, expires, \
+            "INSERT INTO robots (site, origin, answer, status, text, fetched, expires, \
              unreachable_since, etag, last_modified) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
+             ON CONFLICT (site, origin) DO UPDATE SET answer = excluded.answer, \
+             status = excluded.status, text = excluded.text, fetched = excluded.fetched, \
+             expires = excluded.expires, unreachable_since = excluded.unreachable_since, \
+             etag = excluded.etag, last_modified = excluded.last_modified",
         )?
         .execute(params![
             site.0,
@@ -373,7 +377,7 @@ fn count_decision(work: &mut Work<'_>, decision: &Decision, count: u64) -> Resul
         .prepare(
             "INSERT INTO decisions (site, reason, rule, count, example, referrer, last) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
-             ON CONFLICT DO UPDATE SET count = count + excluded.count, example = excluded.example, \
+             ON CONFLICT (site, reason, rule) DO UPDATE SET count = decisions.count + excluded.count, example = excluded.example, \
              referrer = excluded.referrer, last = excluded.last",
         )?
         .execute(params![
@@ -400,8 +404,6 @@ pub(super) fn save_meta(
 ) -> Result<(), Fault> {
     let text = serde_json::to_string(value)
         .map_err(|e| StoreError::Database { detail: format!("cannot store {name}: {e}") })?;
-    work.sql
-        .prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)")?
-        .execute(params![name, text])?;
+    work.sql.prepare(crate::frontier::PUT_META)?.execute(params![name, text])?;
     Ok(())
 }

@@ -130,7 +130,7 @@ pub(super) fn next_dues(sql: &Sql) -> sql::Result<NextDue> {
 fn closed(work: &Work<'_>, id: SiteId) -> Result<Closed, Fault> {
     let full = work
         .sql
-        .prepare("SELECT full FROM sites WHERE id = ?1")?
+        .prepare("SELECT full_for FROM sites WHERE id = ?1")?
         .query_row([id.0], |row| Ok(full_from_text(row.text(0)?)))?;
     Ok(closed_by(work, full))
 }

@@ -25,7 +25,10 @@ pub(super) fn save(
     let kept = &children[..children.len().min(Children::MAX)];
     let packed: Vec<u8> = kept.iter().flat_map(|child| child.0.to_le_bytes()).collect();
     work.sql
-        .prepare("INSERT OR REPLACE INTO page_children (site, fp, children) VALUES (?1, ?2, ?3)")?
+        .prepare(
+            "INSERT INTO page_children (site, fp, children) VALUES (?1, ?2, ?3) \
+             ON CONFLICT (site, fp) DO UPDATE SET children = excluded.children",
+        )?
         .execute(params![site.0, fp, packed])?;
     Ok(())
 }
@@ -48,7 +51,7 @@ fn look(sql: &Sql, site: SiteId, fp: i64, since: Timestamp) -> Result<Option<Chi
     let Some(packed) = load(sql, site, fp)? else { return Ok(None) };
     let mut statement = sql.prepare(
         "SELECT coalesce(visited, 0), coalesce(changed, 0), \
-         CASE WHEN signals THEN coalesce(announced, 0) ELSE 0 END \
+         CASE WHEN signals > 0 THEN coalesce(announced, 0) ELSE 0 END \
          FROM pages WHERE site = ?1 AND fp = ?2 AND state BETWEEN 1 AND 5",
     )?;
     let mut counted = Children::default();

@@ -86,9 +86,12 @@ impl SqlFrontier {
 
     pub fn save_planner_state(&mut self, text: &str, now: Timestamp) -> Result<(), StoreError> {
         self.change(now, |sql| {
-            sql.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('planner', ?1)")?
-                .execute([text])
-                .map(drop)
+            sql.prepare(
+                "INSERT INTO meta (name, value) VALUES ('planner', ?1) \
+                 ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            )?
+            .execute([text])
+            .map(drop)
         })
     }
 }
@@ -143,10 +146,6 @@ fn move_site(work: &Work<'_>, site: SiteId, before: i64, now: i64) -> Result<(),
         "UPDATE sites SET pause_saved = pause_saved + ?3 - ?2, not_before = \
          CASE WHEN not_before > ?2 THEN not_before + ?3 - ?2 ELSE min(not_before, ?3) END \
          WHERE id = ?1",
-        // Since when it is down: how long it is left alone follows from that.
-        "UPDATE sites SET traps = json_set(traps, '$.down.since', \
-         json_extract(traps, '$.down.since') + ?3 - ?2) \
-         WHERE id = ?1 AND json_extract(traps, '$.down.since') IS NOT NULL",
         "UPDATE pages SET due = CASE WHEN due > ?2 THEN due + ?3 - ?2 ELSE ?3 END \
          WHERE site = ?1 AND turn NOT IN (2, 4) AND due IS NOT NULL AND due > min(?2, ?3)",
         "UPDATE pages SET due = ?3 \
@@ -154,6 +153,26 @@ fn move_site(work: &Work<'_>, site: SiteId, before: i64, now: i64) -> Result<(),
     ] {
         work.sql.prepare(sql)?.execute(params![site.0, before, now])?;
     }
+    move_down(work, site, now - before)
+}
+
+/// Since when it is down: how long it is left alone follows from that.
+fn move_down(work: &Work<'_>, site: SiteId, by: i64) -> Result<(), Fault> {
+    let stored: Option<String> = work
+        .sql
+        .prepare("SELECT traps FROM sites WHERE id = ?1 AND instr(traps, '\"down\":') > 0")?
+        .query_row([site.0], |row| row.get(0))
+        .optional()?;
+    let read = |text: String| serde_json::from_str::<serde_json::Value>(&text).ok();
+    let Some(mut traps) = stored.and_then(read) else { return Ok(()) };
+    let since = traps.pointer_mut("/down/since");
+    let Some((since, at)) = since.and_then(|since| Some((since.as_i64()?, since))) else {
+        return Ok(());
+    };
+    *at = (since + by).into();
+    work.sql
+        .prepare("UPDATE sites SET traps = ?2 WHERE id = ?1")?
+        .execute(params![site.0, traps.to_string()])?;
     Ok(())
 }
 
@@ -162,11 +181,16 @@ fn cap_site(work: &Work<'_>, site: SiteId, now: i64, horizon: i64) -> Result<usi
     let mut moved = 0;
     for sql in [
         "UPDATE pages SET due = ?2 + (fp & 9223372036854775807) % ?3, price = 0 \
-         WHERE site = ?1 AND turn NOT IN (2, 4) AND due IS NOT NULL AND due > ?2 + ?3",
+         WHERE site = ?1 AND turn NOT IN (2, 4) AND due IS NOT NULL AND due > ?4",
         "UPDATE pages SET due = ?2 + (fp & 9223372036854775807) % ?3, price = 0 \
-         WHERE site = ?1 AND turn IN (2, 4) AND due IS NOT NULL AND due > ?2 + ?3",
+         WHERE site = ?1 AND turn IN (2, 4) AND due IS NOT NULL AND due > ?4",
     ] {
-        moved += work.sql.prepare(sql)?.execute(params![site.0, now, horizon])?;
+        moved += work.sql.prepare(sql)?.execute(params![
+            site.0,
+            now,
+            horizon,
+            now.saturating_add(horizon)
+        ])?;
     }
     Ok(moved)
 }

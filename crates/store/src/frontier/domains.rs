@@ -76,7 +76,7 @@ impl SqlFrontier {
             let gone = wildcard == Some(false) && is_wildcard(work, domain)?;
             work.sql
                 .prepare(
-                    "UPDATE domain_hosts SET ask = ?2, wildcard = CASE ?3 WHEN 1 THEN \
+                    "UPDATE domain_hosts SET ask = ?2, wildcard = CASE CAST(?3 AS BIGINT) WHEN 1 THEN \
                      coalesce(wildcard, ?4) WHEN 0 THEN NULL ELSE wildcard END WHERE domain = ?1",
                 )?
                 .execute(params![domain, now.plus(again).0, wildcard, now.0])?;
@@ -165,7 +165,7 @@ pub(super) fn count_host(work: &Work<'_>, domain: &str, key: &str) -> Result<(),
     work.sql
         .prepare(
             "INSERT INTO domain_hosts (domain, hosts, newest) VALUES (?1, 1, ?2) \
-             ON CONFLICT DO UPDATE SET hosts = hosts + 1, newest = ?2",
+             ON CONFLICT (domain) DO UPDATE SET hosts = domain_hosts.hosts + 1, newest = ?2",
         )?
         .execute([domain, key])?;
     Ok(())

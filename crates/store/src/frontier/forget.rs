@@ -111,7 +111,7 @@ pub(crate) const LINKS_REWRITTEN: &str = "links-rewritten";
 fn count_rewriting(sql: &Sql) -> sql::Result<()> {
     sql.execute(
         "INSERT INTO meta (name, value) VALUES (?1, '1') \
-         ON CONFLICT (name) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
+         ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS BIGINT) + 1 AS TEXT)",
         [LINKS_REWRITTEN],
     )
     .map(drop)
@@ -446,10 +446,13 @@ fn move_mark(sql: &Sql, moves: &BTreeMap<u32, Moves>) -> Result<(), Fault> {
     put_meta(sql, "mark", &mark)
 }
 
+/// A row of `meta`, whether it is there or not.
+pub(crate) const PUT_META: &str = "INSERT INTO meta (name, value) VALUES (?1, ?2) \
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+
 pub(crate) fn put_meta(sql: &Sql, name: &str, value: &impl serde::Serialize) -> Result<(), Fault> {
     let text = serde_json::to_string(value)
         .map_err(|e| StoreError::Database { detail: format!("cannot store {name}: {e}") })?;
-    sql.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)")?
-        .execute(params![name, text])?;
+    sql.prepare(PUT_META)?.execute(params![name, text])?;
     Ok(())
 }

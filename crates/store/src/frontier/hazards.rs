@@ -39,7 +39,7 @@ fn add(work: &Work<'_>, equal: &[&Sighting]) -> Result<(), Fault> {
     work.sql
         .prepare(
             "INSERT INTO hazards (site, hazard, what, measure, count, examples, first, last) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7) ON CONFLICT DO UPDATE SET \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7) ON CONFLICT (site, hazard, what) DO UPDATE SET \
              measure = excluded.measure, count = excluded.count, examples = excluded.examples, \
              last = excluded.last",
         )?

@@ -61,7 +61,7 @@ impl SqlFrontier {
 }
 
 fn lift(work: &mut Work<'_>) -> Result<(), Fault> {
-    work.sql.prepare("UPDATE sites SET full = '' WHERE full <> ''")?.execute([])?;
+    work.sql.prepare("UPDATE sites SET full_for = '' WHERE full_for <> ''")?.execute([])?;
     let resting: Vec<SiteId> = {
         let mut statement =
             work.sql.prepare("SELECT id FROM sites WHERE resting = 1 AND leased = 0")?;

@@ -23,9 +23,10 @@ pub(super) struct Blank<'s, 'a> {
 
 impl<'a> Many<'a> {
     /// `into`: the table and its columns; `rest`: what follows the values.
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn new(sql: &'a Sql, into: &str, columns: usize, rest: &str) -> sql::Result<Many<'a>> {
-        let prepare = |rows| sql.prepare(&text("OR FAIL", into, columns, rows, rest));
-        Ok(Many { one: prepare(1)?, many: prepare(ROWS)?, columns })
+        let one = sql.prepare_hinted(&text(into, columns, 1, rest))?;
+        Ok(Many { one, many: sql.prepare_hinted(&text(into, columns, ROWS, rest))?, columns })
     }
 
     /// How many were inserted.
@@ -56,10 +57,10 @@ impl Blank<'_, '_> {
     }
 }
 
-/// An INSERT of so many rows. `or`: what to do about a bad one.
-pub(super) fn text(or: &str, into: &str, columns: usize, rows: usize, rest: &str) -> String {
+/// An INSERT of so many rows.
+fn text(into: &str, columns: usize, rows: usize, rest: &str) -> String {
     let row = format!("({})", vec!["?"; columns].join(", "));
-    format!("INSERT {or} INTO {into} VALUES {} {rest}", vec![&row[..]; rows].join(", "))
+    format!("INSERT /*OR FAIL*/ INTO {into} VALUES {} {rest}", vec![&row[..]; rows].join(", "))
 }
 
 /// By a statement for one row.

@@ -60,7 +60,7 @@ pub use visit::Called;
 
 pub(crate) use batches::{HARVESTED, collection_id, list_batches};
 pub(crate) use due::earliest_due;
-pub(crate) use forget::{FILES, LINKS_REWRITTEN};
+pub(crate) use forget::{FILES, LINKS_REWRITTEN, PUT_META};
 pub(crate) use habits::outlook;
 pub(crate) use reach::REACH_KEPT;
 pub(crate) use rows::{

@@ -90,7 +90,7 @@ fn turn(
 /// Leases the sites that have due parts of pages, with these alone.
 pub(super) fn lend(work: &mut Work<'_>, request: &CheckOut) -> Result<Vec<SiteLease>, Fault> {
     let mut leases = Vec::new();
-    let asleep = as_json(&work.asleep);
+    let asleep = as_text(&work.asleep);
     for id in due_sites(work.sql, request, &asleep)? {
         let Some(site) = load_site(work.sql, id)? else { continue };
         let lot = due_parts(work.sql, id, request, &asleep)?;
@@ -106,18 +106,18 @@ pub(super) fn next_dues(sql: &Sql, asleep: &Asleep) -> sql::Result<NextDue> {
          min(CASE WHEN p.turn = 2 THEN max(p.due, s.not_before) END) FROM pages p JOIN sites s ON s.id = p.site \
          WHERE p.requisite = 1 AND p.due IS NOT NULL AND s.leased = 0 \
          AND NOT (s.resting = 1 AND s.due IS NULL AND s.due_again IS NULL) \
-         AND p.spider NOT IN (SELECT value FROM json_each(?1))",
+         AND instr(?1, ',' || p.spider || ',') = 0",
     )?
-    .query_row([as_json(asleep)], |row| {
+    .query_row([as_text(asleep)], |row| {
         let due = |column: usize| row.get::<Option<i64>>(column).map(|due| due.map(Timestamp));
         Ok(NextDue { first: due(0)?, again: due(1)? })
     })
 }
 
-/// Spiders whose parts stay where they are, as SQL can read it.
-fn as_json(asleep: &Asleep) -> String {
+/// Spiders whose parts stay where they are, each between commas.
+fn as_text(asleep: &Asleep) -> String {
     let ids: Vec<String> = asleep.spiders(&[]).iter().map(|id| id.0.to_string()).collect();
-    format!("[{}]", ids.join(","))
+    format!(",{},", ids.join(","))
 }
 
 fn due_sites(sql: &Sql, request: &CheckOut, asleep: &str) -> Result<Vec<SiteId>, Fault> {
@@ -125,7 +125,7 @@ fn due_sites(sql: &Sql, request: &CheckOut, asleep: &str) -> Result<Vec<SiteId>,
         "SELECT DISTINCT p.site FROM pages p JOIN sites s ON s.id = p.site \
          WHERE p.requisite = 1 AND p.due <= ?1 AND s.leased = 0 AND s.not_before <= ?1 \
          AND NOT (s.resting = 1 AND s.due IS NULL AND s.due_again IS NULL) \
-         AND p.spider NOT IN (SELECT value FROM json_each(?3)) LIMIT ?2",
+         AND instr(?3, ',' || p.spider || ',') = 0 LIMIT ?2",
     )?;
     let max = i64::try_from(request.sites_max).unwrap_or(i64::MAX);
     let sites =
@@ -139,7 +139,7 @@ fn due_parts(sql: &Sql, site: SiteId, request: &CheckOut, asleep: &str) -> Resul
         "SELECT ",
         page_columns!(),
         ", turn FROM pages WHERE site = ?1 AND requisite = 1 AND due <= ?2 \
-         AND spider NOT IN (SELECT value FROM json_each(?4)) \
+         AND instr(?4, ',' || spider || ',') = 0 \
          ORDER BY level, due, fp LIMIT ?3"
     ))?;
     let max = i64::try_from(request.pages_max).unwrap_or(i64::MAX).saturating_add(1);

@@ -77,9 +77,9 @@ fn note(work: &mut Work<'_>, row: &ReplicaRow) -> Result<bool, Fault> {
     work.sql
         .prepare(
             "INSERT INTO replicas (site, original, origin, heuristic, compared, same, since, looked, \
-             state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO UPDATE SET \
+             state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (site) DO UPDATE SET \
              original = ?2, origin = ?3, heuristic = ?4, compared = ?5, same = ?6, since = ?7, \
-             looked = ?8, state = ?9, rests = rests AND looked = ?8",
+             looked = ?8, state = ?9, rests = CASE WHEN replicas.rests = 1 AND replicas.looked = ?8 THEN 1 ELSE 0 END",
         )?
         .execute(params![
             row.site,
@@ -119,7 +119,7 @@ fn lift(work: &mut Work<'_>, site: &str) -> Result<(), Fault> {
         .prepare(
             "INSERT INTO replicas (site, original, origin, heuristic, compared, same, since, looked, \
              state) VALUES (?1, '', '', '', 0, 0, ?2, ?2, 'lifted') \
-             ON CONFLICT DO UPDATE SET state = 'lifted', since = ?2, looked = ?2",
+             ON CONFLICT (site) DO UPDATE SET state = 'lifted', since = ?2, looked = ?2",
         )?
         .execute(params![site, work.now.0])?;
     wake(work, site)

@@ -133,13 +133,13 @@ fn habit_from_row(row: Row<'_>, column: usize) -> sql::Result<Habit> {
 pub(super) const LAST_VERSION: &str = "SELECT v.last, f.etag, f.last_modified, v.payload_digest, \
      v.content_hash, v.text_hash, v.record_volume, v.record_offset, v.record_length, \
      coalesce(w.record_date, w.first, v.record_date), \
-     v.first, v.revisit AND w.seq IS NULL, v.body_bytes, v.change = 1 AND v.count = 1, \
+     v.first, v.revisit = 1 AND w.seq IS NULL, v.body_bytes, v.change = 1 AND v.count = 1, \
      CASE WHEN v.count = 1 AND v.record_date IS NULL THEN f.sketch \
-     WHEN f.sketch IS NOT NULL THEN x'' END, \
+     WHEN f.sketch IS NOT NULL THEN substr(f.sketch, 1, 0) END, \
      EXISTS (SELECT 1 FROM visits g WHERE g.site = v.site AND g.fp = v.fp AND g.seq > v.seq \
      AND g.change = 6), v.count, f.unavailable_after \
      FROM visits v LEFT JOIN page_facts f ON f.site = v.site AND f.fp = v.fp \
-     LEFT JOIN visits w ON w.seq = CASE WHEN v.revisit THEN (SELECT max(o.seq) FROM visits o \
+     LEFT JOIN visits w ON w.seq = CASE WHEN v.revisit = 1 THEN (SELECT max(o.seq) FROM visits o \
      WHERE o.site = v.site AND o.fp = v.fp AND o.payload_digest = v.payload_digest \
      AND o.revisit = 0 AND o.change IN (0, 1, 2, 7) AND o.record_volume IS NOT NULL) END \
      WHERE v.seq = ?1";
@@ -175,14 +175,14 @@ pub(crate) fn record_from_row(row: Row<'_>, column: usize) -> sql::Result<Option
 /// Counters and clock of a site, for [`site_from_row`].
 pub(super) const SITE: &str = "SELECT key, seeded, known, fetched, failed, duplicates, visits, \
      bytes, pause_remaining, pause_saved, backoff, last_response, interrupted, pages, fence, \
-     stirred, requisites, domain, full, worked_day, worked_ms, habit, traps, waiting, dynamic FROM sites WHERE id = ?1";
+     stirred, requisites, domain, full_for, worked_day, worked_ms, habit, traps, waiting, dynamic FROM sites WHERE id = ?1";
 
 /// The same for a check-in, which needs neither habit nor traps: on a large site those are long texts. Then the end of
 /// its lease, if it is lent out and nothing else is to be said of it.
 pub(super) const SITE_AT_HAND: &str = "SELECT key, seeded, known, fetched, failed, duplicates, \
      visits, bytes, pause_remaining, pause_saved, backoff, last_response, interrupted, pages, \
-     fence, stirred, requisites, domain, full, worked_day, worked_ms, NULL, NULL, \
-     waiting, dynamic, CASE WHEN leased AND due_again IS NULL AND NOT resting AND not_before = 0 THEN due END \
+     fence, stirred, requisites, domain, full_for, worked_day, worked_ms, NULL, NULL, \
+     waiting, dynamic, CASE WHEN leased = 1 AND due_again IS NULL AND resting = 0 AND not_before = 0 THEN due END \
      FROM sites WHERE id = ?1";
 pub(super) const SITE_AT_HAND_LEASE: usize = 25;
 

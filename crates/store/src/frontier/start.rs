@@ -94,7 +94,7 @@ macro_rules! seeds_where {
 }
 
 pub(crate) fn list_seeds(sql: &Sql) -> sql::Result<Vec<Seed>> {
-    let mut statement = sql.prepare(seeds_where!("1"))?;
+    let mut statement = sql.prepare(seeds_where!("1 = 1"))?;
     read_seeds(statement.query([])?)
 }
 

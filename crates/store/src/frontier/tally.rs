@@ -174,7 +174,7 @@ pub(super) fn change_domain(
         work.sql
             .prepare(
                 "INSERT INTO domains (domain, fetched, bytes) VALUES (?1, ?2, ?3) \
-                 ON CONFLICT DO UPDATE SET fetched = fetched + ?2, bytes = bytes + ?3",
+                 ON CONFLICT (domain) DO UPDATE SET fetched = domains.fetched + ?2, bytes = domains.bytes + ?3",
             )?
             .execute(params![domain, fetched, bytes])?;
     }

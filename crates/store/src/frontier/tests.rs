@@ -293,7 +293,7 @@ fn the_hot_questions_are_answered_from_their_indexes_without_sorting() {
              AND due IS NOT NULL))",
             "pages_due (site=? AND spider=?)",
         ),
-        ("UPDATE sites SET full = '' WHERE full <> ''", "sites_full"),
+        ("UPDATE sites SET full_for = '' WHERE full_for <> ''", "sites_full"),
         ("SELECT 1 FROM sites WHERE leased = 1 AND due <= 3", "sites_leased"),
     ] {
         let plan = plan(sql);

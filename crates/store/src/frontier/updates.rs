@@ -33,6 +33,19 @@ const FACTS: &str = "page_facts (site, fp, media_type, charset, title, descripti
      canonical, etag, last_modified, location, text_bytes, links_internal, links_external, \
      noindex, noarchive, duplicate_of, sketch, near_of, unavailable_after)";
 const FACTS_COLUMNS: usize = 20;
+const REPLACE_FACTS: &str = "INSERT INTO page_facts (site, fp, media_type, charset, title, \
+     description, language, canonical, etag, last_modified, location, text_bytes, links_internal, \
+     links_external, noindex, noarchive, duplicate_of, sketch, near_of, unavailable_after) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, \
+     ?20) ON CONFLICT (site, fp) DO UPDATE SET media_type = excluded.media_type, \
+     charset = excluded.charset, title = excluded.title, description = excluded.description, \
+     language = excluded.language, canonical = excluded.canonical, etag = excluded.etag, \
+     last_modified = excluded.last_modified, location = excluded.location, \
+     text_bytes = excluded.text_bytes, links_internal = excluded.links_internal, \
+     links_external = excluded.links_external, noindex = excluded.noindex, \
+     noarchive = excluded.noarchive, duplicate_of = excluded.duplicate_of, \
+     sketch = excluded.sketch, near_of = excluded.near_of, \
+     unavailable_after = excluded.unavailable_after";
 
 /// An update with what the page's row says before it, and what it shall say.
 struct Change<'a> {
@@ -52,7 +65,7 @@ impl<'a> Updates<'a> {
             row: sql.prepare(habits::UPDATE_ROW)?,
             row_and_habit: sql.prepare(habits::UPDATE_ROW_AND_HABIT)?,
             new_facts: Many::new(sql, FACTS, FACTS_COLUMNS, "ON CONFLICT DO NOTHING")?,
-            facts: sql.prepare(&many::text("OR REPLACE", FACTS, FACTS_COLUMNS, 1, ""))?,
+            facts: sql.prepare(REPLACE_FACTS)?,
             waiting: Vec::with_capacity(ROWS),
             history: History::new(sql)?,
         })

@@ -33,12 +33,12 @@ const FINDINGS_MAX: usize = 100;
 /// Site counters as the rows have them: (column, expression over `pages p`).
 const SITE_COUNTERS: [(&str, &str); 7] = [
     ("pages", "count(*)"),
-    ("known", "coalesce(sum(p.state NOT IN (0, 6) AND NOT p.requisite), 0)"),
-    ("fetched", "coalesce(sum(p.fetched AND NOT p.requisite), 0)"),
-    ("failed", "coalesce(sum(p.state = 4 AND NOT p.requisite), 0)"),
-    ("requisites", "coalesce(sum(p.state NOT IN (0, 6) AND p.requisite), 0)"),
-    ("waiting", "coalesce(sum(p.state = 1 AND NOT p.requisite), 0)"),
-    ("dynamic", "coalesce(sum(instr(p.url, '?') > 0), 0)"),
+    ("known", "count(*) FILTER (WHERE p.state NOT IN (0, 6) AND p.requisite = 0)"),
+    ("fetched", "count(*) FILTER (WHERE p.fetched = 1 AND p.requisite = 0)"),
+    ("failed", "count(*) FILTER (WHERE p.state = 4 AND p.requisite = 0)"),
+    ("requisites", "count(*) FILTER (WHERE p.state NOT IN (0, 6) AND p.requisite = 1)"),
+    ("waiting", "count(*) FILTER (WHERE p.state = 1 AND p.requisite = 0)"),
+    ("dynamic", "count(*) FILTER (WHERE instr(p.url, '?') > 0)"),
 ];
 
 /// The same of spiders.
@@ -64,15 +64,15 @@ const DOMAINS: &str = "SELECT domain, sum(fetched) AS fetched, sum(bytes) AS byt
 /// Totals as the rows have them.
 const TOTALS: [(&str, &str); 14] = [
     ("sites_known", "SELECT count(*) FROM sites"),
-    ("candidates", "SELECT count(*) FROM pages WHERE state = 0 AND NOT requisite"),
-    ("pages_known", "SELECT count(*) FROM pages WHERE state NOT IN (0, 6) AND NOT requisite"),
-    ("pages_waiting", "SELECT count(*) FROM pages WHERE state = 1 AND NOT requisite"),
-    ("pages_fetched", "SELECT count(*) FROM pages WHERE state = 2 AND NOT requisite"),
-    ("pages_redirected", "SELECT count(*) FROM pages WHERE state = 3 AND NOT requisite"),
-    ("pages_failed", "SELECT count(*) FROM pages WHERE state = 4 AND NOT requisite"),
-    ("pages_gone", "SELECT count(*) FROM pages WHERE state = 5 AND NOT requisite"),
-    ("pages_excluded", "SELECT count(*) FROM pages WHERE state = 6 AND NOT requisite"),
-    ("requisites", "SELECT count(*) FROM pages WHERE state NOT IN (0, 6) AND requisite"),
+    ("candidates", "SELECT count(*) FROM pages WHERE state = 0 AND requisite = 0"),
+    ("pages_known", "SELECT count(*) FROM pages WHERE state NOT IN (0, 6) AND requisite = 0"),
+    ("pages_waiting", "SELECT count(*) FROM pages WHERE state = 1 AND requisite = 0"),
+    ("pages_fetched", "SELECT count(*) FROM pages WHERE state = 2 AND requisite = 0"),
+    ("pages_redirected", "SELECT count(*) FROM pages WHERE state = 3 AND requisite = 0"),
+    ("pages_failed", "SELECT count(*) FROM pages WHERE state = 4 AND requisite = 0"),
+    ("pages_gone", "SELECT count(*) FROM pages WHERE state = 5 AND requisite = 0"),
+    ("pages_excluded", "SELECT count(*) FROM pages WHERE state = 6 AND requisite = 0"),
+    ("requisites", "SELECT count(*) FROM pages WHERE state NOT IN (0, 6) AND requisite = 1"),
     ("refused", "SELECT coalesce(sum(count), 0) FROM decisions"),
     ("visits", "SELECT coalesce(sum(count), 0) FROM visits"),
     ("versions", "SELECT count(*) FROM visits WHERE change IN (0, 1, 7)"),
@@ -184,7 +184,7 @@ impl SqlFrontier {
             format!(
                 "SELECT 'site ' || s.key || ' says {column} ' || s.{column} || ', the rows say ' \
                  || coalesce(n, 0) FROM sites s LEFT JOIN (SELECT p.site AS site, {expression} AS n \
-                 FROM {rows} p GROUP BY p.site) ON site = s.id WHERE s.{column} <> coalesce(n, 0) \
+                 FROM {rows} p GROUP BY p.site) AS r ON r.site = s.id WHERE s.{column} <> coalesce(n, 0) \
                  LIMIT {FINDINGS_MAX}"
             )
         };
@@ -205,7 +205,7 @@ impl SqlFrontier {
             let sql = format!(
                 "SELECT 'spider ' || s.name || ' says {column} ' || s.{column} || ', the rows say ' \
                  || coalesce(n, 0) FROM spiders s LEFT JOIN (SELECT p.spider AS spider, \
-                 {expression} AS n FROM pages p GROUP BY p.spider) ON spider = s.id \
+                 {expression} AS n FROM pages p GROUP BY p.spider) AS r ON r.spider = s.id \
                  WHERE s.{column} <> coalesce(n, 0)"
             );
             self.list(Topic::Counter, &sql, findings)?;
@@ -213,7 +213,7 @@ impl SqlFrontier {
         for (column, query) in SPIDER_SUMS {
             let sql = format!(
                 "SELECT 'all spiders together say {column} ' || n || ', the rows say ' || ({query}) \
-                 FROM (SELECT coalesce(sum({column}), 0) AS n FROM spiders) WHERE n <> ({query})"
+                 FROM (SELECT coalesce(sum({column}), 0) AS n FROM spiders) AS r WHERE n <> ({query})"
             );
             self.list(Topic::Counter, &sql, findings)?;
         }
@@ -223,9 +223,9 @@ impl SqlFrontier {
     fn examine_domains(&self, findings: &mut Vec<Finding>) -> sql::Result<()> {
         let sql = format!(
             "SELECT 'domain ' || domain || ' is not what its sites say' FROM \
-             (SELECT * FROM ({DOMAINS} EXCEPT SELECT domain, fetched, bytes FROM domains) \
+             (SELECT * FROM ({DOMAINS} EXCEPT SELECT domain, fetched, bytes FROM domains) AS a \
              UNION SELECT * FROM (SELECT domain, fetched, bytes FROM domains WHERE fetched <> 0 \
-             OR bytes <> 0 EXCEPT {DOMAINS})) GROUP BY domain LIMIT {FINDINGS_MAX}"
+             OR bytes <> 0 EXCEPT {DOMAINS}) AS b) AS c GROUP BY domain LIMIT {FINDINGS_MAX}"
         );
         self.list(Topic::Counter, &sql, findings)
     }
@@ -248,7 +248,7 @@ fn repair_spiders(sql: &Sql) -> sql::Result<()> {
         sql.execute(
             &format!(
                 "UPDATE spiders SET {column} = coalesce((SELECT n FROM (SELECT p.spider AS spider, \
-                 {expression} AS n FROM pages p GROUP BY p.spider) WHERE spider = spiders.id), 0)"
+                 {expression} AS n FROM pages p GROUP BY p.spider) AS r WHERE r.spider = spiders.id), 0)"
             ),
             [],
         )?;

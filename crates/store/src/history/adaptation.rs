@@ -70,12 +70,12 @@ impl Census {
                  p.fr_max, p.visited, p.due FROM {} JOIN sites s ON s.id = p.site \
                  LEFT JOIN spiders n ON n.id = p.spider \
                  LEFT JOIN page_facts f ON f.site = p.site AND f.fp = p.fp \
-                 WHERE p.requisite = 0 AND {} AND (?1 IS NULL OR p.spider = ?1) \
-                 AND (?2 IS NULL OR s.key = ?2) ORDER BY p.site, p.level, p.url LIMIT ?3",
-                if filter.all { "pages p" } else { "pages p INDEXED BY pages_seed" },
+                 WHERE p.requisite = 0 AND {} AND (CAST(?1 AS BIGINT) IS NULL OR p.spider = ?1) \
+                 AND (CAST(?2 AS TEXT) IS NULL OR s.key = ?2) ORDER BY p.site, p.level, p.url LIMIT ?3",
+                if filter.all { "pages p" } else { "pages p /*INDEXED BY pages_seed*/" },
                 if filter.all { "p.fetched = 1" } else { "p.seed = 1" },
             );
-            sql.prepare(&question)?
+            sql.prepare_hinted(&question)?
                 .query_map(params![filter.spider.map(|id| id.0), filter.site, max], page)?
                 .collect::<sql::Result<Vec<Found>>>()
         })?;

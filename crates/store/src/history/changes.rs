@@ -118,7 +118,7 @@ impl Census {
     ) -> Result<Vec<ChangeEntry>, StoreError> {
         // A plus keeps SQLite from choosing the index of that column.
         let (site, seq) = match (look.site, look.by_site) {
-            (None, _) => ("?3 IS NULL", "v.seq"),
+            (None, _) => ("CAST(?3 AS BIGINT) IS NULL", "v.seq"),
             (Some(_), true) => ("v.site = ?3", "+v.seq"),
             (Some(_), false) => ("+v.site = ?3", "v.seq"),
         };
@@ -132,8 +132,8 @@ impl Census {
              LEFT JOIN visits b ON b.seq = (SELECT max(w.seq) FROM visits w \
                WHERE w.site = v.site AND w.fp = v.fp AND w.seq < v.seq AND w.change IN (0, 1, 2, 7)) \
              WHERE {seq} BETWEEN ?1 AND ?2 AND v.change IN (0, 1, 6, 7) AND p.requisite = 0 \
-             AND {site} AND (?4 IS NULL OR p.spider = ?4) \
-             AND (?5 IS NULL OR v.first >= ?5) \
+             AND {site} AND (CAST(?4 AS BIGINT) IS NULL OR p.spider = ?4) \
+             AND (CAST(?5 AS BIGINT) IS NULL OR v.first >= ?5) \
              AND NOT (v.change = 6 AND EXISTS (SELECT 1 FROM visits w WHERE w.site = v.site \
                AND w.fp = v.fp AND w.seq < v.seq AND w.seq > b.seq AND w.change = 6)) ORDER BY {seq} {order} LIMIT ?6"
         );

@@ -4,7 +4,7 @@ use model::StoreError;
 use serde::Serialize;
 
 use crate::census::Census;
-use crate::sql::{self, OptionalExtension, Sql, params};
+use crate::sql::{self, OptionalExtension, Row, Sql, params};
 
 /// Pages of a site that are alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -52,28 +52,32 @@ fn alike(sql: &Sql, exact: bool, site: Option<&str>, max: u32) -> sql::Result<Ve
         false => ("near_of", "page_facts_near"),
     };
     let question = format!(
-        "SELECT f.site, s.key, f.{column}, count(*), coalesce(sum(v.body_bytes), 0), \
+        "SELECT f.site, min(s.key), f.{column}, count(*), coalesce(sum(v.body_bytes), 0), \
          (SELECT url FROM pages o WHERE o.site = f.site AND o.fp = f.{column}) \
-         FROM page_facts f INDEXED BY {index} JOIN sites s ON s.id = f.site \
+         FROM page_facts f /*INDEXED BY {index}*/ JOIN sites s ON s.id = f.site \
          JOIN pages p ON p.site = f.site AND p.fp = f.fp LEFT JOIN visits v ON v.seq = p.run \
-         WHERE f.{column} IS NOT NULL AND (?1 IS NULL OR s.key = ?1) \
+         WHERE f.{column} IS NOT NULL AND (CAST(?1 AS TEXT) IS NULL OR s.key = ?1) \
          GROUP BY f.site, f.{column} ORDER BY 4 DESC, 2, 3 LIMIT ?2"
     );
-    let mut statement = sql.prepare(&question)?;
-    let mut rows = statement.query(params![site, max])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (id, first): (i64, i64) = (row.get(0)?, row.get(2)?);
-        found.push(Duplicates {
+    let read = |row: Row<'_>| {
+        let found = Duplicates {
             site: row.get(1)?,
             exact,
             first: row.get::<Option<String>>(5)?.unwrap_or_default(),
             pages: row.get::<i64>(3)? as u64 + 1,
             bytes: row.get::<i64>(4)? as u64,
-            examples: examples(sql, column, id, first)?,
-        });
-    }
-    Ok(found)
+            examples: Vec::new(),
+        };
+        Ok((row.get(0)?, row.get(2)?, found))
+    };
+    let rows: Vec<(i64, i64, Duplicates)> = sql
+        .prepare_hinted(&question)?
+        .query_map(params![site, max], read)?
+        .collect::<sql::Result<_>>()?;
+    let with_examples = |(id, first, found)| {
+        Ok(Duplicates { examples: examples(sql, column, id, first)?, ..found })
+    };
+    rows.into_iter().map(with_examples).collect()
 }
 
 fn examples(sql: &Sql, column: &str, site: i64, first: i64) -> sql::Result<Vec<String>> {

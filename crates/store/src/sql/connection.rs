@@ -39,17 +39,36 @@ pub struct Transaction<'c> {
 
 impl Sql {
     /// Parsed and planned once.
+    #[cfg_attr(debug_assertions, track_caller)]
     #[inline]
     pub fn prepare(&self, text: &str) -> Result<Statement<'_>> {
+        #[cfg(debug_assertions)]
+        super::record::note(text);
+        self.prepare_own(text)
+    }
+
+    /// A text with hints for this engine in comments, which to others are just that: `/*INDEXED BY name*/`.
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub fn prepare_hinted(&self, text: &str) -> Result<Statement<'_>> {
+        #[cfg(debug_assertions)]
+        super::record::note(text);
+        self.prepare_own(&text.replace("/*", "").replace("*/", ""))
+    }
+
+    /// The same for what only this engine understands.
+    #[inline]
+    pub(super) fn prepare_own(&self, text: &str) -> Result<Statement<'_>> {
         Ok(Statement { held: self.engine.prepare_cached(text)? })
     }
 
     /// How many rows it changed.
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn execute(&self, text: &str, params: impl Params) -> Result<usize> {
         self.prepare(text)?.execute(params)
     }
 
     /// The first row.
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn query_row<T>(
         &self,
         text: &str,
@@ -60,7 +79,10 @@ impl Sql {
     }
 
     /// Statements without parameters, one after the other.
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn execute_batch(&self, texts: &str) -> Result<()> {
+        #[cfg(debug_assertions)]
+        super::record::note(texts);
         Ok(self.engine.execute_batch(texts)?)
     }
 

@@ -102,25 +102,25 @@ fn reader(name: &Path, more: OpenFlags) -> Result<Sql> {
 impl Sql {
     /// For a transaction that writes: taken at once, so that nobody comes between its reading and its writing.
     pub(crate) fn begin(&self) -> Result<()> {
-        self.execute("BEGIN IMMEDIATE", []).map(drop)
+        self.prepare_own("BEGIN IMMEDIATE")?.execute([]).map(drop)
     }
 
     pub(crate) fn commit(&self) -> Result<()> {
-        self.execute("COMMIT", []).map(drop)
+        self.prepare_own("COMMIT")?.execute([]).map(drop)
     }
 
     pub(crate) fn roll_back(&self) -> Result<()> {
-        self.execute("ROLLBACK", []).map(drop)
+        self.prepare_own("ROLLBACK")?.execute([]).map(drop)
     }
 
     /// How large a commit may leave the journal before it is written back; 0: it is left alone.
     pub(crate) fn checkpoint_after(&self, pages: u32) -> Result<()> {
-        self.query_row(&format!("PRAGMA wal_autocheckpoint = {pages}"), [], |_| Ok(()))
+        self.prepare_own(&format!("PRAGMA wal_autocheckpoint = {pages}"))?.query_row([], |_| Ok(()))
     }
 
     /// Writes the journal back and empties it; whether a reader kept us from that.
     pub(crate) fn empty_journal(&self) -> Result<bool> {
-        self.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+        self.prepare_own("PRAGMA wal_checkpoint(TRUNCATE)")?.query_row([], |row| row.get(0))
     }
 
     /// The same, but waits only so long for readers.
@@ -133,18 +133,18 @@ impl Sql {
 
     /// From here on a commit is on the disk before it is answered.
     pub(crate) fn sync_commits(&self) -> Result<()> {
-        self.execute_batch("PRAGMA synchronous = FULL")
+        Ok(self.engine.execute_batch("PRAGMA synchronous = FULL")?)
     }
 
     /// Writes the database again without its free space, in a file: a large one has no room in memory.
     pub(crate) fn compact(&self) -> Result<()> {
-        self.execute_batch("PRAGMA temp_store = FILE; VACUUM")
+        Ok(self.engine.execute_batch("PRAGMA temp_store = FILE; VACUUM")?)
     }
 
     /// What is wrong with the file; a single "ok" for nothing.
     pub(crate) fn damage(&self, full: bool) -> Result<Vec<String>> {
         let check = if full { "PRAGMA integrity_check" } else { "PRAGMA quick_check" };
-        self.prepare(check)?.query_map([], |row| row.get(0))?.collect()
+        self.prepare_own(check)?.query_map([], |row| row.get(0))?.collect()
     }
 
     /// The number that the next row of `visits` will have. (We do not give numbers: one that is given might be none,
@@ -152,7 +152,7 @@ impl Sql {
     pub(crate) fn next_visit(&self) -> Result<i64> {
         let newest = "SELECT 1 + max(coalesce((SELECT max(seq) FROM visits), 0), \
              coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'visits'), 0))";
-        self.query_row(newest, [], |row| row.get(0))
+        self.prepare_own(newest)?.query_row([], |row| row.get(0))
     }
 
     pub(crate) fn has_table(&self, name: &str) -> Result<bool> {
@@ -161,26 +161,26 @@ impl Sql {
 
     /// How many tables, indexes and views there are.
     pub(crate) fn objects(&self) -> Result<i64> {
-        self.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        self.prepare_own("SELECT count(*) FROM sqlite_schema")?.query_row([], |row| row.get(0))
     }
 
     /// The number of the schema; 0: of none.
     pub(crate) fn schema(&self) -> Result<i64> {
-        self.query_row("PRAGMA user_version", [], |row| row.get(0))
+        self.prepare_own("PRAGMA user_version")?.query_row([], |row| row.get(0))
     }
 
     /// Of whose making the file says it is.
     pub(crate) fn application(&self) -> Result<i64> {
-        self.query_row("PRAGMA application_id", [], |row| row.get(0))
+        self.prepare_own("PRAGMA application_id")?.query_row([], |row| row.get(0))
     }
 
     /// A step of the schema and its number, in one transaction.
     pub(crate) fn migrate(&self, texts: &str, application: i64, schema: i64) -> Result<()> {
-        self.execute_batch(&format!(
+        let done = self.engine.execute_batch(&format!(
             "BEGIN IMMEDIATE; {texts}; PRAGMA application_id = {application}; \
              PRAGMA user_version = {schema}; COMMIT"
-        ))
-        .inspect_err(|_| drop(self.engine.execute_batch("ROLLBACK")))
+        ));
+        Ok(done.inspect_err(|_| drop(self.engine.execute_batch("ROLLBACK")))?)
     }
 }
 

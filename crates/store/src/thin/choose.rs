@@ -197,7 +197,7 @@ fn each_page(
 ) -> sql::Result<()> {
     let mut statement = sql.prepare(
         "SELECT v.site, v.fp, v.seq, v.first, v.record_volume, v.record_offset, v.record_length, \
-         p.run IS v.seq, v.change IN (0, 1, 7), v.status, v.payload_digest \
+         p.run IS NOT DISTINCT FROM v.seq, v.change IN (0, 1, 7), v.status, v.payload_digest \
          FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
          WHERE v.record_volume IS NOT NULL AND v.change IN (0, 1, 2, 3, 7) \
          AND (v.change IN (3, 7) OR v.status BETWEEN 200 AND 299) ORDER BY v.site, v.fp, v.seq",
