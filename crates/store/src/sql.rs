@@ -7,7 +7,8 @@
 mod connection;
 mod error;
 mod lite;
-#[cfg(test)]
+// What is prepared is recorded in debug builds only.
+#[cfg(all(test, debug_assertions))]
 mod portable;
 #[cfg(debug_assertions)]
 mod record;

@@ -133,6 +133,7 @@ impl Wanted<'_> {
                 queue.push(page_from_row(row)?);
             }
         }
+        drop(rows);
         let lot = self.lot(sql, firsts, again)?;
         Ok(Lot { known: Some(known), ..lot })
     }

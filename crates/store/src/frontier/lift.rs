@@ -54,14 +54,18 @@ fn sites_refused_by(work: &Work<'_>, patterns: &[String]) -> Result<HashSet<Site
     let rules: HashSet<String> =
         patterns.iter().map(|pattern| Refusal::blocked(pattern).rule).collect();
     let mut refusals = work.sql.prepare("SELECT site, rule FROM decisions WHERE reason = ?1")?;
-    let mut find = work.sql.prepare("SELECT id FROM sites WHERE key = ?1")?;
     let mut rows = refusals.query(params![RefusalReason::Blocked.word()])?;
-    let mut sites = HashSet::new();
+    let mut keys = HashSet::new();
     while let Some(row) = rows.next()? {
-        let (key, rule): (String, String) = (row.get(0)?, row.get(1)?);
-        if rules.contains(&rule) {
-            sites.extend(find.query_row([key], |row| row.get(0).map(SiteId)).optional()?);
+        if rules.contains(row.text(1)?) {
+            keys.insert(row.get::<String>(0)?);
         }
+    }
+    drop(rows);
+    let mut find = work.sql.prepare("SELECT id FROM sites WHERE key = ?1")?;
+    let mut sites = HashSet::new();
+    for key in keys {
+        sites.extend(find.query_row([key], |row| row.get(0).map(SiteId)).optional()?);
     }
     Ok(sites)
 }

@@ -108,6 +108,7 @@ impl Found {
             self.told.internal_compared += u64::from(compared);
             self.told.internal_changes += u64::from(changes);
         }
+        drop(rows);
         let last = last_two(sql, self.site, self.fp)?;
         if let [before, now] = last[..] {
             self.told.period_before_ms = Some(millis(now.since(before)));

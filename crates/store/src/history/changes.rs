@@ -72,7 +72,10 @@ impl Census {
         max: u32,
     ) -> Result<ChangePiece, StoreError> {
         let look = self.look(after + 1, upto, filter)?;
-        let end = if look.by_site { upto } else { upto.min(after.saturating_add(STRETCH)) };
+        let end = match look.by_site || upto.saturating_sub(after) <= STRETCH {
+            true => upto,
+            false => self.some_rows_on(after, ("seq >", "ASC"))?.map_or(upto, |end| end.min(upto)),
+        };
         let entries = self.read(&look, after + 1..=end, filter, "ASC", max.max(1))?;
         let full = entries.len() as u64 >= u64::from(max.max(1));
         let reached = entries.last().filter(|_| full).map_or(end, |entry| entry.seq);
@@ -88,11 +91,29 @@ impl Census {
         max: u32,
     ) -> Result<ChangePiece, StoreError> {
         let look = self.look(after + 1, before - 1, filter)?;
-        let start = if look.by_site { after } else { after.max(before.saturating_sub(STRETCH)) };
+        let start = match look.by_site || before.saturating_sub(after) <= STRETCH {
+            true => after,
+            false => self
+                .some_rows_on(before, ("seq <", "DESC"))?
+                .map_or(after, |start| after.max(start - 1)),
+        };
         let entries = self.read(&look, start + 1..=before - 1, filter, "DESC", max.max(1))?;
         let full = entries.len() as u64 >= u64::from(max.max(1));
         let reached = entries.last().filter(|_| full).map_or(start + 1, |entry| entry.seq);
         Ok(ChangePiece { entries, reached })
+    }
+
+    /// The number of the row that ends a stretch. Numbers may be missing, so that rows are counted.
+    fn some_rows_on(
+        &self,
+        from: i64,
+        (to, order): (&str, &str),
+    ) -> Result<Option<i64>, StoreError> {
+        let row =
+            format!("SELECT seq FROM visits WHERE {to} ?1 ORDER BY seq {order} LIMIT 1 OFFSET ?2");
+        self.ask(|sql| {
+            sql.prepare(&row)?.query_row([from, STRETCH - 1], |row| row.get(0)).optional()
+        })
     }
 
     fn look(&self, from: i64, upto: i64, filter: &ChangeFilter) -> Result<Look, StoreError> {
@@ -104,7 +125,10 @@ impl Census {
         })?;
         // A site that is not there has number 0, as no site has, and no visits.
         let (site, visits) = found.unwrap_or((0, 0));
-        let by_site = visits.saturating_mul(LOOK_UP_COST) < upto.saturating_sub(from);
+        // A row is of one visit at least, and numbers may be missing.
+        let all = self
+            .ask(|sql| sql.query_row("SELECT visits FROM totals", [], |row| row.get::<i64>(0)))?;
+        let by_site = visits.saturating_mul(LOOK_UP_COST) < upto.saturating_sub(from).min(all);
         Ok(Look { site: Some(site), by_site })
     }
 

@@ -1,5 +1,7 @@
 //! A connection, its statements and their rows, as one engine has them.
 
+#[cfg(debug_assertions)]
+use std::cell::Cell;
 use std::{fmt, ops::Deref};
 
 use super::{Error, FromSql, Params, Result, ToSql, ValueRef, value::unfit};
@@ -7,16 +9,23 @@ use super::{Error, FromSql, Params, Result, ToSql, ValueRef, value::unfit};
 /// One connection.
 pub struct Sql {
     pub(super) engine: rusqlite::Connection,
+    /// Rows of a statement are coming. SQLite would let others run meanwhile; not every engine does.
+    #[cfg(debug_assertions)]
+    pub(super) reading: Cell<bool>,
 }
 
 /// A prepared statement that the connection keeps for the next who asks for the same text.
 pub struct Statement<'c> {
     held: rusqlite::CachedStatement<'c>,
+    #[cfg(debug_assertions)]
+    sql: &'c Sql,
 }
 
 /// Rows as they come; while they do, the connection may do nothing else.
 pub struct Rows<'s> {
     rows: rusqlite::Rows<'s>,
+    #[cfg(debug_assertions)]
+    _reading: Reading<'s>,
 }
 
 /// The row at hand.
@@ -38,6 +47,14 @@ pub struct Transaction<'c> {
 }
 
 impl Sql {
+    pub(super) fn over(engine: rusqlite::Connection) -> Sql {
+        Sql {
+            engine,
+            #[cfg(debug_assertions)]
+            reading: Cell::new(false),
+        }
+    }
+
     /// Parsed and planned once.
     #[cfg_attr(debug_assertions, track_caller)]
     #[inline]
@@ -58,7 +75,11 @@ impl Sql {
     /// The same for what only this engine understands.
     #[inline]
     pub(super) fn prepare_own(&self, text: &str) -> Result<Statement<'_>> {
-        Ok(Statement { held: self.engine.prepare_cached(text)? })
+        Ok(Statement {
+            held: self.engine.prepare_cached(text)?,
+            #[cfg(debug_assertions)]
+            sql: self,
+        })
     }
 
     /// How many rows it changed.
@@ -112,7 +133,11 @@ impl Statement<'_> {
     #[inline]
     pub fn query(&mut self, params: impl Params) -> Result<Rows<'_>> {
         params.bind(self)?;
-        Ok(Rows { rows: self.held.raw_query() })
+        Ok(Rows {
+            #[cfg(debug_assertions)]
+            _reading: Reading::begin(self.sql),
+            rows: self.held.raw_query(),
+        })
     }
 
     #[inline]
@@ -148,6 +173,8 @@ impl Statement<'_> {
     /// With the values that were bound.
     #[inline]
     pub fn execute_bound(&mut self) -> Result<usize> {
+        #[cfg(debug_assertions)]
+        drop(Reading::begin(self.sql));
         Ok(self.held.raw_execute()?)
     }
 
@@ -232,6 +259,25 @@ impl Deref for Transaction<'_> {
 
     fn deref(&self) -> &Sql {
         self.sql
+    }
+}
+
+/// Holds callers to one statement at a time.
+#[cfg(debug_assertions)]
+struct Reading<'s>(&'s Sql);
+
+#[cfg(debug_assertions)]
+impl Reading<'_> {
+    fn begin(sql: &Sql) -> Reading<'_> {
+        assert!(!sql.reading.replace(true), "a statement runs while rows of another are read");
+        Reading(sql)
+    }
+}
+
+#[cfg(debug_assertions)]
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.0.reading.set(false);
     }
 }
 

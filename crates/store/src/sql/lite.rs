@@ -38,7 +38,7 @@ pub(crate) fn open_in_memory() -> Result<Sql> {
 
 /// As a stranger would open it, without our settings.
 pub fn open_plain(path: &Path) -> Result<Sql> {
-    Ok(Sql { engine: Connection::open(path)? })
+    Ok(Sql::over(Connection::open(path)?))
 }
 
 fn writer(connection: Connection) -> Result<Sql> {
@@ -49,7 +49,7 @@ fn writer(connection: Connection) -> Result<Sql> {
          PRAGMA cache_size = -{CACHE_KIB}; PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};
          PRAGMA journal_size_limit = {WAL_BYTES_MAX}; PRAGMA temp_store = MEMORY;"
     ))?;
-    Ok(Sql { engine: connection })
+    Ok(Sql::over(connection))
 }
 
 /// Statements are parsed and planned once. Without the guarantee that plans do not go by bound values SQLite does
@@ -95,7 +95,7 @@ fn reader(name: &Path, more: OpenFlags) -> Result<Sql> {
     keep_statements(&connection)?;
     connection.execute_batch("PRAGMA query_only = 1; PRAGMA mmap_size = 0")?;
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-    Ok(Sql { engine: connection })
+    Ok(Sql::over(connection))
 }
 
 /// What only SQLite has, by what it is for.

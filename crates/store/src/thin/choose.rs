@@ -12,7 +12,7 @@ use super::Keep;
 use crate::{
     forget::capture_key,
     frontier::{SqlFrontier, unpack_times},
-    sql::{self, Row, Sql, params},
+    sql::{self, Row, Sql},
     warc::date_text,
 };
 
@@ -52,6 +52,8 @@ struct Version {
     digest: Option<[u8; 20]>,
     bytes: u64,
     rows: Vec<i64>,
+    /// Of those rows.
+    visits: u64,
     /// What the next visit is compared with.
     at_hand: bool,
     /// Visits that made a version of it: several where a page came back as it was and sent no content (304).
@@ -101,7 +103,7 @@ fn choose(sql: &Sql, keep: &Keep, now: Timestamp, visits_max: usize) -> sql::Res
     })?;
     let before = first_day_kept(keep, total, &days);
     let mut chosen = Chosen::default();
-    let mut full = false;
+    let (mut full, mut visits) = (false, 0);
     each_page(sql, |site, versions| {
         let goes = by_rule(keep, versions, now);
         for (place, version) in versions.iter().enumerate() {
@@ -110,11 +112,15 @@ fn choose(sql: &Sql, keep: &Keep, now: Timestamp, visits_max: usize) -> sql::Res
                 chosen.left_bytes += version.bytes;
                 continue;
             }
-            chosen.take(sql, site, version, visits_max < usize::MAX)?;
+            chosen.take(site, version);
+            visits += version.visits;
         }
-        full |= chosen.captures.len() >= visits_max;
+        full |= visits >= visits_max as u64;
         Ok(())
     })?;
+    if visits_max < usize::MAX {
+        chosen.captures = captures(sql, &chosen.rows)?;
+    }
     for site in chosen.by_site.keys() {
         let name =
             sql.query_row("SELECT key FROM sites WHERE id = ?1", [site], |row| row.get(0))?;
@@ -124,7 +130,7 @@ fn choose(sql: &Sql, keep: &Keep, now: Timestamp, visits_max: usize) -> sql::Res
 }
 
 impl Chosen {
-    fn take(&mut self, sql: &Sql, site: i64, version: &Version, captures: bool) -> sql::Result<()> {
+    fn take(&mut self, site: i64, version: &Version) {
         let versions = version.versions;
         self.versions += versions;
         self.copies += u64::from(versions == 0);
@@ -132,19 +138,20 @@ impl Chosen {
         let sum = self.by_site.entry(site).or_default();
         *sum = (sum.0 + versions, sum.1 + version.bytes);
         self.rows.extend(&version.rows);
-        if !captures {
-            return Ok(());
-        }
-        let mut statement = sql.prepare(
-            "SELECT p.url, v.first, v.times FROM visits v \
-             JOIN pages p ON p.site = v.site AND p.fp = v.fp WHERE v.seq = ?1",
-        )?;
-        for seq in &version.rows {
-            let captures = &mut self.captures;
-            statement.query_row(params![seq], |row| add_captures(row, 0, captures))?;
-        }
-        Ok(())
     }
+}
+
+/// The records of all visits of these rows.
+fn captures(sql: &Sql, rows: &[i64]) -> sql::Result<HashSet<u64>> {
+    let mut captures = HashSet::new();
+    let mut statement = sql.prepare(
+        "SELECT p.url, v.first, v.times FROM visits v \
+         JOIN pages p ON p.site = v.site AND p.fp = v.fp WHERE v.seq = ?1",
+    )?;
+    for seq in rows {
+        statement.query_row([*seq], |row| add_captures(row, 0, &mut captures))?;
+    }
+    Ok(captures)
 }
 
 fn add_captures(row: Row<'_>, column: usize, captures: &mut HashSet<u64>) -> sql::Result<()> {
@@ -197,7 +204,7 @@ fn each_page(
 ) -> sql::Result<()> {
     let mut statement = sql.prepare(
         "SELECT v.site, v.fp, v.seq, v.first, v.record_volume, v.record_offset, v.record_length, \
-         p.run IS NOT DISTINCT FROM v.seq, v.change IN (0, 1, 7), v.status, v.payload_digest \
+         p.run IS NOT DISTINCT FROM v.seq, v.change IN (0, 1, 7), v.status, v.payload_digest, v.count \
          FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
          WHERE v.record_volume IS NOT NULL AND v.change IN (0, 1, 2, 3, 7) \
          AND (v.change IN (3, 7) OR v.status BETWEEN 200 AND 299) ORDER BY v.site, v.fp, v.seq",
@@ -230,6 +237,7 @@ fn add_row(versions: &mut Vec<Version>, row: Row<'_>) -> sql::Result<()> {
         digest: row.get(10)?,
         bytes: row.get::<i64>(6)? as u64,
         rows: vec![row.get(2)?],
+        visits: row.get::<i64>(11)? as u64,
         at_hand: row.get(7)?,
         versions: u64::from(row.get::<bool>(8)?),
         newest: false,
@@ -247,6 +255,7 @@ fn add_row(versions: &mut Vec<Version>, row: Row<'_>) -> sql::Result<()> {
         version.first = of_row.first;
     }
     version.rows.extend(of_row.rows);
+    version.visits += of_row.visits;
     version.at_hand |= of_row.at_hand;
     version.versions += of_row.versions;
     versions.push(version);
