@@ -73,7 +73,7 @@ pub fn check(
 ) -> Result<CheckReport, Error> {
     let takedown_completed = forget::finish(collection, lock, now, &mut |_| Ok(()))?;
     let report = CheckReport { takedown_completed, ..CheckReport::default() };
-    let mut frontier = SqlFrontier::open(&collection.database())?;
+    let mut frontier = collection.frontier()?;
     let mut check = Check { collection, report, old_volumes: Vec::new() };
     for finding in frontier.verify(true)? {
         check.found(Part::Database, None, finding.text);

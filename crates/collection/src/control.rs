@@ -92,10 +92,10 @@ impl Control {
 
     /// What became of a request, waiting for it a little. Where the crawl ends meanwhile, it is carried out here.
     fn answer(&self, id: i64) -> Result<Option<Outcome>, Error> {
-        let (clock, database) = (RealClock::new(), self.collection.database());
+        let clock = RealClock::new();
         let until = clock.now().plus(PATIENCE);
         loop {
-            if let Some(outcome) = store::control::result_of(&database, id)? {
+            if let Some(outcome) = self.collection.result_of(id)? {
                 return Ok(Some(outcome));
             }
             if !self.collection.is_crawled()
@@ -112,7 +112,7 @@ impl Control {
 
     fn locked(&self) -> Result<Option<(store::collection::CrawlLock, SqlFrontier)>, Error> {
         match self.collection.lock() {
-            Ok(lock) => Ok(Some((lock, SqlFrontier::open(&self.collection.database())?))),
+            Ok(lock) => Ok(Some((lock, self.collection.frontier()?))),
             Err(StoreError::Busy { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -121,7 +121,6 @@ impl Control {
 
 #[cfg(test)]
 mod tests {
-    use store::control::{request, result_of};
 
     use super::*;
 
@@ -139,15 +138,15 @@ mod tests {
     #[test]
     fn what_a_crawl_left_undone_is_carried_out_before_what_is_asked_next() {
         let (_dir, collection) = collection();
-        let (database, now) = (collection.database(), RealClock::new().now());
-        let left = request(&database, &block("a.example", false), now).unwrap();
-        let stop = request(&database, &Command::Stop, now).unwrap();
+        let now = RealClock::new().now();
+        let left = collection.request(&block("a.example", false), now).unwrap();
+        let stop = collection.request(&Command::Stop, now).unwrap();
         let control = Control::open(&collection);
         let outcome = control.apply(block("a.example", true)).unwrap();
         assert_eq!(outcome, Outcome::Blocks { added: 0, removed: 1, pages: 0 });
         let added = Outcome::Blocks { added: 1, removed: 0, pages: 0 };
-        assert_eq!(result_of(&database, left).unwrap(), Some(added));
-        assert_eq!(result_of(&database, stop).unwrap(), Some(Outcome::Ended));
+        assert_eq!(collection.result_of(left).unwrap(), Some(added));
+        assert_eq!(collection.result_of(stop).unwrap(), Some(Outcome::Ended));
     }
 
     #[test]

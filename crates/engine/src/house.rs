@@ -80,7 +80,7 @@ impl House {
             true => leave_versions(crawl, &collection, clock.now())?,
             false => {}
         }
-        let mut frontier = SqlFrontier::open(&collection.database())?;
+        let mut frontier = collection.frontier()?;
         frontier.set_sites_max(crawl.config.crawl.sites);
         let hazards = &crawl.config.hazards;
         frontier.set_domain_hosts_max(Some(hazards.domain_hosts));
@@ -343,7 +343,7 @@ fn breakdowns(
 
 /// Puts right what a clock that was set wrong has done, and says so; whether the clock may be gone by.
 fn look_at_clock(crawl: &Crawl, collection: &Collection, now: Timestamp) -> Result<bool, Failure> {
-    let mut frontier = SqlFrontier::open(&collection.database())?;
+    let mut frontier = collection.frontier()?;
     let plausible = timekeeping::is_plausible(frontier.newest(), now);
     if let Some(word) = timekeeping::set_right(&mut frontier, now)? {
         crawl.say(&word);

@@ -63,7 +63,7 @@ pub fn follow(
     sittings.clock_moved(now.0.saturating_sub(before.0));
     if step.set_ms() != 0 {
         let before = before.plus(step.slept);
-        SqlFrontier::open(&collection.database())?.clock_was_set(before, now)?;
+        collection.frontier()?.clock_was_set(before, now)?;
     }
     if Duration::from_millis(step.set_ms().unsigned_abs()) > TOLERATED {
         // By their dates versions may seem older than they are.

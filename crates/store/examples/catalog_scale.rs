@@ -25,7 +25,7 @@ fn main() -> Result<(), Trouble> {
     let sites: usize = arguments.next().map_or(Ok(10_000), |n| n.parse())?;
     let collection = Collection::create(Path::new(&folder))?;
     let begun = Instant::now();
-    let mut frontier = SqlFrontier::open(&collection.database())?;
+    let mut frontier = collection.frontier()?;
     let mut links = LinkWriter::open(&collection.links(), None)?;
     let leases = leases(&mut frontier, sites)?;
     for first in (0..pages).step_by(PIECE) {

@@ -10,12 +10,14 @@ use std::{
     time::Duration,
 };
 
-use model::StoreError;
+use model::{StoreError, Timestamp};
 
 use crate::{
+    control::{self, Command, Outcome},
     forget::{has_files, put_in_place},
     frontier::SqlFrontier,
     migrate::schema_of,
+    runs,
     sql::open_reader,
 };
 
@@ -34,7 +36,7 @@ impl Collection {
         let probe = collection.dir.join(".write-test");
         File::create(&probe).map_err(|e| StoreError::io("write in", dir, e))?;
         fs::remove_file(&probe).map_err(|e| StoreError::io("write in", dir, e))?;
-        SqlFrontier::open(&collection.database())?;
+        collection.frontier()?;
         Ok(collection)
     }
 
@@ -126,7 +128,27 @@ impl Collection {
         &self.dir
     }
 
-    pub fn database(&self) -> PathBuf {
+    /// To change it; whoever crawls holds the lock.
+    pub fn frontier(&self) -> Result<SqlFrontier, StoreError> {
+        SqlFrontier::open(&self.database())
+    }
+
+    /// Leaves a command for the crawl that runs; its number.
+    pub fn request(&self, command: &Command, now: Timestamp) -> Result<i64, StoreError> {
+        control::request(&self.database(), command, now)
+    }
+
+    /// What became of such a command; `None` while it waits.
+    pub fn result_of(&self, id: i64) -> Result<Option<Outcome>, StoreError> {
+        control::result_of(&self.database(), id)
+    }
+
+    /// Writes an event down from beside the crawl's own writer, which may be what is wrong.
+    pub fn add_event(&self, kind: &str, text: &str, now: Timestamp) -> Result<(), StoreError> {
+        runs::tell_beside(&self.database(), kind, text, now)
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
         self.dir.join("crawl.db")
     }
 

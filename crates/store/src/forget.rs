@@ -135,7 +135,7 @@ pub fn finish(
 ) -> Result<bool, StoreError> {
     put_in_place(collection)?;
     journal::remove_strays(collection)?;
-    let frontier = SqlFrontier::open(&collection.database())?;
+    let frontier = collection.frontier()?;
     let Some(journal) = Journal::read(&frontier)? else { return Ok(false) };
     drop(frontier);
     let targets = match &journal {
@@ -184,7 +184,7 @@ impl<'a> Work<'a> {
         now: Timestamp,
         progress: Progress<'a>,
     ) -> Result<Work<'a>, StoreError> {
-        let frontier = SqlFrontier::open(&collection.database())?;
+        let frontier = collection.frontier()?;
         // The commit that names a new file must not be lost to a power cut when the file's name is not.
         frontier.connection.sync_commits().map_err(|e| frontier.error(e))?;
         let marks = frontier.marks()?;

@@ -187,7 +187,7 @@ impl SqlFrontier {
 }
 
 /// Tells of something from beside the crawl's own writer, which may be what is wrong.
-pub fn tell_beside(
+pub(crate) fn tell_beside(
     database: &Path,
     kind: &str,
     text: &str,

@@ -8,7 +8,8 @@ mod connection;
 mod error;
 mod lite;
 // What is prepared is recorded in debug builds only.
-#[cfg(all(test, debug_assertions))]
+#[cfg(debug_assertions)]
+#[cfg(test)]
 mod portable;
 #[cfg(debug_assertions)]
 mod record;

@@ -85,7 +85,7 @@ pub fn thin(
     forget::finish(collection, lock, now, &mut *progress)?;
     let (mut done, mut sites) = (Thinned::default(), BTreeMap::new());
     for pass in 0.. {
-        let frontier = SqlFrontier::open(&collection.database())?;
+        let frontier = collection.frontier()?;
         let chosen = frontier.choose_versions(keep, now, PASS_VISITS_MAX)?;
         drop(frontier);
         done.left_bytes = match pass {
@@ -104,7 +104,7 @@ pub fn thin(
         one_pass(collection, chosen, at, &mut *progress, &mut done)?;
     }
     done.sites = ranked(sites);
-    note_done(&mut SqlFrontier::open(&collection.database())?, now)?;
+    note_done(&mut collection.frontier()?, now)?;
     Ok(done)
 }
 
@@ -120,7 +120,7 @@ pub fn next(collection: &Collection, now: Timestamp) -> Result<Timestamp, StoreE
 }
 
 fn last(collection: &Collection) -> Result<Option<Timestamp>, StoreError> {
-    let frontier = SqlFrontier::open(&collection.database())?;
+    let frontier = collection.frontier()?;
     let last: Option<String> = frontier
         .connection
         .query_row("SELECT value FROM meta WHERE name = ?1", [LAST], |row| row.get(0))
@@ -131,7 +131,7 @@ fn last(collection: &Collection) -> Result<Option<Timestamp>, StoreError> {
 
 /// It is not due before another day has passed.
 pub fn put_off(collection: &Collection, now: Timestamp) -> Result<(), StoreError> {
-    note_done(&mut SqlFrontier::open(&collection.database())?, now)
+    note_done(&mut collection.frontier()?, now)
 }
 
 fn note_done(frontier: &mut SqlFrontier, now: Timestamp) -> Result<(), StoreError> {
@@ -153,7 +153,7 @@ pub fn would_thin(
     keep: &Keep,
     now: Timestamp,
 ) -> Result<Thinned, StoreError> {
-    let frontier = SqlFrontier::open(&collection.database())?;
+    let frontier = collection.frontier()?;
     let chosen = frontier.choose_versions(keep, now, usize::MAX)?;
     let mut sites = BTreeMap::new();
     chosen.add_sites(&mut sites);

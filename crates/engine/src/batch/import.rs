@@ -191,7 +191,7 @@ impl Away {
         };
         let lock = collection.lock()?;
         let header = outpost::harvested(dir)?.ok_or_else(no_batch)?;
-        let mut frontier = SqlFrontier::open(&collection.database())?;
+        let mut frontier = collection.frontier()?;
         let reach = Reach::of(&frontier, header.made)?;
         // A harvest that was killed has not done so itself.
         reach.offer_again(&mut frontier, now)?;

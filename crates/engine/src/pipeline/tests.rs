@@ -239,7 +239,7 @@ impl World {
             robots_limits: fetch_limits(),
             settle_every: Duration::ZERO,
             stalled_after: None,
-            database: None,
+            collection: None,
         }
     }
 

@@ -168,7 +168,7 @@ pub fn crawl_by(
         robots_limits: limits(),
         settle_every: Duration::ZERO,
         stalled_after: None,
-        database: None,
+        collection: None,
     };
     let plan = Plan {
         begun: None,

@@ -24,7 +24,7 @@ struct House {
 fn house() -> House {
     let dir = tempfile::tempdir().unwrap();
     let collection = Collection::create(dir.path()).unwrap();
-    let mut frontier = SqlFrontier::open(&collection.database()).unwrap();
+    let mut frontier = collection.frontier().unwrap();
     frontier.admit(&[candidate("http://a.example/", 0)], Timestamp(1)).unwrap();
     let lease = lease_one(&mut frontier, 1);
     let fp = lease.pages[0].url.fingerprint();

@@ -78,7 +78,7 @@ fn records_that_nobody_has_settled_move_with_the_mark() {
     let made = tempfile::tempdir().unwrap();
     build(made.path(), false);
     let collection = Collection::open(made.path()).unwrap();
-    let mut frontier = SqlFrontier::open(&collection.database()).unwrap();
+    let mut frontier = collection.frontier().unwrap();
     let marks = frontier.marks().unwrap().archive.unwrap();
     let (archive, _) = open_archive(&collection, marks.clone());
     for url in ["http://gone.example/late", "http://a.example/late"] {
@@ -91,7 +91,7 @@ fn records_that_nobody_has_settled_move_with_the_mark() {
     // Killed: its volume stays open.
     drop((archive, frontier));
     run(made.path(), usize::MAX).unwrap();
-    let marks = SqlFrontier::open(&collection.database()).unwrap().marks().unwrap();
+    let marks = collection.frontier().unwrap().marks().unwrap();
     let (_, recovery) = open_archive(&collection, marks.archive.unwrap());
     let adopted: Vec<String> =
         recovery.adopt.map(|adopted| adopted.unwrap().exchange.url.as_str().to_owned()).collect();
@@ -135,7 +135,7 @@ fn broken_pages_are_those_whose_last_visit_says_so() {
     let census = crate::census::Census::open(&collection).unwrap();
     let all = crate::census::BrokenFilter::default();
     assert_eq!(census.broken(&all, None, 10).unwrap(), []);
-    let frontier = SqlFrontier::open(&collection.database()).unwrap();
+    let frontier = collection.frontier().unwrap();
     let answered = |url: &str, state: u8, status: u16| {
         let sql = format!(
             "UPDATE visits SET status = {status} WHERE (site, fp) IN \
@@ -243,7 +243,7 @@ fn is_clean(folder: &Path) {
 /// `gone` had first.
 fn build(folder: &Path, every_kind: bool) {
     let collection = Collection::create(folder).unwrap();
-    let mut frontier = SqlFrontier::open(&collection.database()).unwrap();
+    let mut frontier = collection.frontier().unwrap();
     let (archive, _) = open_archive(&collection, Default::default());
     let mut links = LinkWriter::open(&collection.links(), None).unwrap();
     let sites = [GONE, "a.example", "b.example"];

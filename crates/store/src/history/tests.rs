@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::sql::{self, Sql, params};
-use crate::{census::Census, collection::Collection, frontier::SqlFrontier};
+use crate::{census::Census, collection::Collection};
 
 const HOUR: i64 = 3_600_000;
 
@@ -22,7 +22,7 @@ impl House {
     fn new() -> House {
         let dir = tempfile::tempdir().unwrap();
         let collection = Collection::create(dir.path()).unwrap();
-        drop(SqlFrontier::open(&collection.database()).unwrap());
+        drop(collection.frontier().unwrap());
         let sql = sql::open_plain(&collection.database()).unwrap();
         sql.execute("INSERT INTO spiders (id, name, created) VALUES (2, 'other', 0)", []).unwrap();
         for (site, name) in [(1, "a.example"), (2, "b.example")] {

@@ -50,7 +50,7 @@ struct Page {
 impl Page {
     fn new(folder: &Path) -> Page {
         let collection = Collection::create(folder).unwrap();
-        let mut frontier = SqlFrontier::open(&collection.database()).unwrap();
+        let mut frontier = collection.frontier().unwrap();
         let (archive, _) = open_archive(&collection, Default::default());
         frontier.admit(&[candidate("a.example")], START).unwrap();
         let lease = frontier.check_out(&check_out()).unwrap().remove(0);

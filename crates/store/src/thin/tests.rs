@@ -39,7 +39,7 @@ pub(crate) fn build(folder: &Path) {
 /// The same, with the first version seen again so often.
 fn build_seen_again(folder: &Path, times: i64) {
     let collection = Collection::create(folder).unwrap();
-    let mut frontier = SqlFrontier::open(&collection.database()).unwrap();
+    let mut frontier = collection.frontier().unwrap();
     let (archive, _) = open_archive(&collection, Default::default());
     frontier.admit(&[candidate("a.example")], START).unwrap();
     let lease = frontier.check_out(&check_out()).unwrap().remove(0);

@@ -61,7 +61,7 @@ fn what_nobody_has_settled_is_adopted_from_where_it_was_moved_to() {
     let made = tempfile::tempdir().unwrap();
     build(made.path());
     let collection = Collection::open(made.path()).unwrap();
-    let mut frontier = SqlFrontier::open(&collection.database()).unwrap();
+    let mut frontier = collection.frontier().unwrap();
     let mark = frontier.marks().unwrap().archive.unwrap();
     let (archive, _) = open_archive(&collection, mark);
     let mut late = exchange(PAGE, "", 99);
@@ -81,7 +81,7 @@ fn what_nobody_has_settled_is_adopted_from_where_it_was_moved_to() {
     drop((archive, frontier));
     age(made.path());
     run(made.path(), usize::MAX).unwrap();
-    let marks = SqlFrontier::open(&collection.database()).unwrap().marks().unwrap();
+    let marks = collection.frontier().unwrap().marks().unwrap();
     let (_, recovery) = open_archive(&collection, marks.archive.unwrap());
     let adopted: Vec<_> = recovery.adopt.map(Result::unwrap).collect();
     assert_eq!(adopted.len(), 1);

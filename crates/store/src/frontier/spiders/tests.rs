@@ -251,7 +251,7 @@ fn limits_are_lifted_when_the_terms_are_others() {
 fn no_more_sites_than_allowed_become_known_and_the_others_are_told() {
     let dir = tempfile::tempdir().unwrap();
     let collection = Collection::create(dir.path()).unwrap();
-    let mut frontier = SqlFrontier::open(&collection.database()).unwrap();
+    let mut frontier = collection.frontier().unwrap();
     frontier.set_sites_max(Some(2));
     let found: Vec<Candidate> =
         (0..5).map(|n| candidate(&format!("http://s{n}.example/"), 0)).collect();
@@ -297,7 +297,7 @@ fn a_seed_given_again_has_the_terms_said_last() {
 fn readers_see_what_each_spider_has_brought() {
     let dir = tempfile::tempdir().unwrap();
     let collection = Collection::create(dir.path()).unwrap();
-    let mut frontier = SqlFrontier::open(&collection.database()).unwrap();
+    let mut frontier = collection.frontier().unwrap();
     let news = add(&mut frontier, "news");
     frontier.admit(&[of(news, "http://a.example/")], NOW).unwrap();
     let lease = lease_one(&mut frontier, 0);
