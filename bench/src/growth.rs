@@ -16,7 +16,7 @@ use model::{
     SiteLease, SpiderId, Timestamp,
 };
 use simweb::{PageId, SimWeb};
-use store::{collection::Collection, frontier::SqliteFrontier};
+use store::collection::Collection;
 
 use crate::{
     cases::Place,
@@ -127,7 +127,7 @@ fn job(place: &Place<'_>, server: &Server) -> Job {
 /// Makes a collection that knows every page of the web; those of `visited` sites are due.
 fn fill(folder: &Path, web: &SimWeb, visited: usize) -> anyhow::Result<()> {
     let collection = Collection::create(folder)?;
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let mut frontier = collection.frontier()?;
     let step = web.sites() / visited;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).context("a clock after 1970")?;
     let now = Timestamp(i64::try_from(now.as_millis())?);

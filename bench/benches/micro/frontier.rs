@@ -9,7 +9,7 @@ use model::{
     PageTerms, PageUpdate, RecordId, RecordLocation, Release, Settlement, SiteDelta, SiteLease,
     SpiderId, Timestamp, Visit,
 };
-use store::frontier::{MemoryFrontier, SqliteFrontier};
+use store::frontier::{MemoryFrontier, SqlFrontier};
 
 const START: Timestamp = Timestamp(1_790_000_000_000);
 /// In a transaction, and pages of each of them.
@@ -30,7 +30,7 @@ mod check_in {
     fn sqlite(bencher: Bencher) {
         let folder = tempfile::tempdir().expect("a folder for a database");
         let path = folder.path().join("crawl.db");
-        let frontier = SqliteFrontier::open(&path).expect("a new database can be made");
+        let frontier = SqlFrontier::open(&path).expect("a new database can be made");
         measure(bencher, frontier);
     }
 

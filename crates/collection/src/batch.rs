@@ -6,7 +6,7 @@ use serde::Serialize;
 use store::{
     census::Census,
     collection::{Collection, CrawlLock},
-    frontier::{BatchState, SqliteFrontier},
+    frontier::BatchState,
 };
 
 use crate::{Error, listing::Listing};
@@ -58,7 +58,7 @@ pub fn cancel(
     id: i64,
     now: Timestamp,
 ) -> Result<CancelledBatch, Error> {
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let mut frontier = collection.frontier()?;
     let row = frontier.batches()?.into_iter().find(|row| row.id == id);
     match row.ok_or(Error::BatchUnknown { id })?.state {
         BatchState::Out => {}

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use store::{
     collection::{Collection, CrawlLock},
     forget::{self, Rewritten, rewrite_revisits},
-    frontier::{RecordExtent, SqliteFrontier},
+    frontier::{RecordExtent, SqlFrontier},
     links::LinkReader,
     volumes::{self, VolumeRow, VolumeState},
     warc::{IndexState, Report, Verifier, VolumeFileName, hex, index_state, make_index},
@@ -91,7 +91,7 @@ pub fn check(
     let takedown_completed = forget::finish(collection, lock, now, &mut |_| Ok(()))?;
     volumes::follow(collection, &collection.archive()?)?;
     let report = CheckReport { takedown_completed, ..CheckReport::default() };
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let mut frontier = collection.frontier()?;
     let (old_volumes, suspects) = (Vec::new(), BTreeSet::new());
     let mut check = Check { collection, report, repair, old_volumes, suspects };
     for finding in frontier.verify(true)? {
@@ -123,7 +123,7 @@ struct HarvestedBatch {
     made: Timestamp,
 }
 
-fn verifier(frontier: &SqliteFrontier) -> Result<Verifier, Error> {
+fn verifier(frontier: &SqlFrontier) -> Result<Verifier, Error> {
     let text = frontier.harvested_batch()?;
     let batch = text.and_then(|text| serde_json::from_str::<HarvestedBatch>(&text).ok());
     Ok(batch.map_or_else(Verifier::default, |batch| Verifier::of_batch(batch.made)))
@@ -146,7 +146,7 @@ impl Check<'_> {
 
     fn volumes(
         &mut self,
-        frontier: &mut SqliteFrontier,
+        frontier: &mut SqlFrontier,
         mut verifier: Verifier,
         now: Timestamp,
         progress: &mut dyn FnMut(CheckStep),
@@ -192,7 +192,7 @@ impl Check<'_> {
         volume: &VolumeFileName,
         read: &Report,
         row: &VolumeRow,
-        frontier: &mut SqliteFrontier,
+        frontier: &mut SqlFrontier,
         now: Timestamp,
     ) -> Result<(), Error> {
         let path = &volume.path;
@@ -221,7 +221,7 @@ impl Check<'_> {
     fn missing(
         &mut self,
         rows: impl Iterator<Item = VolumeRow>,
-        frontier: &SqliteFrontier,
+        frontier: &SqlFrontier,
     ) -> Result<(), Error> {
         let extents = frontier.record_extents()?;
         let named = extents.iter().map(|extent| extent.volume);
@@ -251,7 +251,7 @@ impl Check<'_> {
     }
 
     /// Every record that a visit names lies in a volume that is there and long enough.
-    fn records(&mut self, frontier: &SqliteFrontier) -> Result<(), Error> {
+    fn records(&mut self, frontier: &SqlFrontier) -> Result<(), Error> {
         let volumes = self.collection.archive()?;
         for extent in frontier.record_extents()? {
             let RecordExtent { volume, end, records } = extent;
@@ -272,7 +272,7 @@ impl Check<'_> {
     }
 
     /// The link segments are whole up to the place that was settled last.
-    fn links(&mut self, frontier: &SqliteFrontier) -> Result<(), Error> {
+    fn links(&mut self, frontier: &SqlFrontier) -> Result<(), Error> {
         let Some((segment, offset)) = frontier.marks()?.links else { return Ok(()) };
         let folder = self.collection.links();
         if !folder.is_dir() {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use harvester::clock::RealClock;
 use model::{Clock, StoreError};
-use store::{collection::Collection, frontier::SqliteFrontier};
+use store::{collection::Collection, frontier::SqlFrontier};
 
 pub use check::check_spider;
 pub(crate) use check::{form as block_form, read_block};
@@ -78,7 +78,7 @@ impl Control {
     }
 
     /// What was asked of a crawl that ended before it came to it goes before what is asked now.
-    fn carry_out_left(&self, frontier: &mut SqliteFrontier) -> Result<(), Error> {
+    fn carry_out_left(&self, frontier: &mut SqlFrontier) -> Result<(), Error> {
         let clock = RealClock::new();
         loop {
             let left = frontier.requests(LEFT_MAX, clock.now())?;
@@ -95,10 +95,10 @@ impl Control {
 
     /// What became of a request, waiting for it a little. Where the crawl ends meanwhile, it is carried out here.
     fn answer(&self, id: i64) -> Result<Option<Outcome>, Error> {
-        let (clock, database) = (RealClock::new(), self.collection.database());
+        let clock = RealClock::new();
         let until = clock.now().plus(PATIENCE);
         loop {
-            if let Some(outcome) = store::control::result_of(&database, id)? {
+            if let Some(outcome) = self.collection.result_of(id)? {
                 return Ok(Some(outcome));
             }
             if !self.collection.is_crawled()
@@ -113,9 +113,9 @@ impl Control {
         }
     }
 
-    fn locked(&self) -> Result<Option<(store::collection::CrawlLock, SqliteFrontier)>, Error> {
+    fn locked(&self) -> Result<Option<(store::collection::CrawlLock, SqlFrontier)>, Error> {
         match self.collection.lock() {
-            Ok(lock) => Ok(Some((lock, SqliteFrontier::open(&self.collection.database())?))),
+            Ok(lock) => Ok(Some((lock, self.collection.frontier()?))),
             Err(StoreError::Busy { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -124,7 +124,6 @@ impl Control {
 
 #[cfg(test)]
 mod tests {
-    use store::control::{request, result_of};
 
     use super::*;
 
@@ -142,15 +141,15 @@ mod tests {
     #[test]
     fn what_a_crawl_left_undone_is_carried_out_before_what_is_asked_next() {
         let (_dir, collection) = collection();
-        let (database, now) = (collection.database(), RealClock::new().now());
-        let left = request(&database, &block("a.example", false), now).unwrap();
-        let stop = request(&database, &Command::Stop, now).unwrap();
+        let now = RealClock::new().now();
+        let left = collection.request(&block("a.example", false), now).unwrap();
+        let stop = collection.request(&Command::Stop, now).unwrap();
         let control = Control::open(&collection);
         let outcome = control.apply(block("a.example", true)).unwrap();
         assert_eq!(outcome, Outcome::Blocks { added: 0, removed: 1, pages: 0 });
         let added = Outcome::Blocks { added: 1, removed: 0, pages: 0 };
-        assert_eq!(result_of(&database, left).unwrap(), Some(added));
-        assert_eq!(result_of(&database, stop).unwrap(), Some(Outcome::Ended));
+        assert_eq!(collection.result_of(left).unwrap(), Some(added));
+        assert_eq!(collection.result_of(stop).unwrap(), Some(Outcome::Ended));
     }
 
     #[test]

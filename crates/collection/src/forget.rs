@@ -8,7 +8,6 @@ use store::{
     census::Census,
     collection::{Collection, CrawlLock},
     forget::{self as takedown, Forget, Progress, Removed, Target, Targets},
-    frontier::SqliteFrontier,
     tombstones::Tombstone,
 };
 
@@ -69,7 +68,7 @@ pub fn forget(
     now: Timestamp,
     progress: Progress<'_>,
 ) -> Result<Forgotten, Error> {
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let mut frontier = collection.frontier()?;
     let key = frontier.tombstone_key(now)?;
     drop(frontier);
     let stone = |grave: &Grave| Tombstone {
@@ -89,7 +88,7 @@ pub fn undo(
     graves: &[Grave],
     now: Timestamp,
 ) -> Result<Lifted, Error> {
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let mut frontier = collection.frontier()?;
     let key = frontier.tombstones()?.map(|(key, _)| key).unwrap_or_default();
     let hashed = |grave: &Grave| (grave.kind().to_owned(), grave.hash(key));
     let which: Vec<_> = graves.iter().map(hashed).collect();

@@ -153,7 +153,7 @@ impl Crawl {
             robots_limits: setup.robots_limits,
             settle_every: limits::SETTLE_EVERY,
             stalled_after: Some(self.config.hazards.stalled_after),
-            database: Some(house.collection.database()),
+            collection: Some(house.collection.clone()),
         };
         drop(leaving);
         let telling = self.tell_others(courier)?;

@@ -15,7 +15,7 @@ use store::{
     collection::{Collection, CrawlLock},
     control::{Command, Outcome, RefusedSeed},
     directory::Directory,
-    frontier::SqliteFrontier,
+    frontier::SqlFrontier,
     links::LinkWriter,
     readings::Readings,
     replicas::{ReplicaChange, ReplicaState},
@@ -54,7 +54,7 @@ use config::{
 pub struct House {
     pub collection: Collection,
     pub lock: CrawlLock,
-    pub frontier: SqliteFrontier,
+    pub frontier: SqlFrontier,
     pub archive: Arc<dyn Archive>,
     pub links: LinkWriter,
     pub stage: Arc<GatherStage>,
@@ -96,7 +96,7 @@ impl House {
         clock: &Arc<dyn Clock>,
         (collection, lock): (Collection, CrawlLock),
     ) -> Result<House, Failure> {
-        let mut frontier = SqliteFrontier::open(&collection.database())?;
+        let mut frontier = collection.frontier()?;
         frontier.set_sites_max(crawl.config.crawl.sites);
         let hazards = &crawl.config.hazards;
         frontier.set_domain_hosts_max(Some(hazards.domain_hosts));
@@ -385,7 +385,7 @@ fn open_archive(
 fn breakdowns(
     crawl: &Crawl,
     collection: &Collection,
-    frontier: &mut SqliteFrontier,
+    frontier: &mut SqlFrontier,
     spiders: &Spiders,
     now: Timestamp,
 ) -> Result<Readings, Failure> {
@@ -408,7 +408,7 @@ fn breakdowns(
 
 /// Puts right what a clock that was set wrong has done, and says so; whether the clock may be gone by.
 fn look_at_clock(crawl: &Crawl, collection: &Collection, now: Timestamp) -> Result<bool, Failure> {
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let mut frontier = collection.frontier()?;
     let plausible = timekeeping::is_plausible(frontier.newest(), now);
     if let Some(word) = timekeeping::set_right(&mut frontier, now)? {
         crawl.say(&word);
@@ -430,7 +430,7 @@ fn leave_versions(crawl: &Crawl, collection: &Collection, now: Timestamp) -> Res
 }
 
 /// Nothing is to be folded any more: what rests is due as it was.
-fn unfold_all(frontier: &mut SqliteFrontier, now: Timestamp) -> Result<(), Failure> {
+fn unfold_all(frontier: &mut SqlFrontier, now: Timestamp) -> Result<(), Failure> {
     let mut rows = frontier.replicas()?;
     rows.retain(|row| row.state == ReplicaState::Folded);
     rows.iter_mut().for_each(|row| row.state = ReplicaState::Reported);
@@ -444,7 +444,7 @@ fn unfold_all(frontier: &mut SqliteFrontier, now: Timestamp) -> Result<(), Failu
 fn directory(
     crawl: &Crawl,
     collection: &Collection,
-    frontier: &SqliteFrontier,
+    frontier: &SqlFrontier,
 ) -> Result<Option<Arc<Directory>>, Failure> {
     if !crawl.config.store.directory || crawl.preview.is_some() {
         return Ok(None);

@@ -14,7 +14,6 @@
 use std::{
     net::IpAddr,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    path::PathBuf,
     sync::{Arc, mpsc},
     task::{Context, Poll},
     thread,
@@ -27,6 +26,7 @@ use model::{
     FetchLimits, FetchRequest, Gate, Hazard, Measure, Met, Resolution, Resolve, SiteKey,
     StoreError, limits,
 };
+use store::collection::Collection;
 use store::{frontier::Suspect, links::LinkWriter, runs::RunId, spiders::SpiderRow};
 use tokio::sync::{
     mpsc::{Receiver, Sender, channel},
@@ -107,7 +107,7 @@ pub struct Parts {
     /// while there is work.
     pub stalled_after: Option<Duration>,
     /// Where stalls are written down.
-    pub database: Option<PathBuf>,
+    pub collection: Option<Collection>,
 }
 
 /// How a crawl went.
@@ -159,7 +159,7 @@ pub async fn crawl(
         crew: crew.clone(),
         clock: parts.clock.clone(),
         events: events.clone(),
-        database: parts.database,
+        collection: parts.collection,
     });
     let writer = Writer {
         desk: parts.desk,

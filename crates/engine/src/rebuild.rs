@@ -20,7 +20,6 @@ use seeder::Block;
 use serde::Serialize;
 use store::{
     collection::{Collection, CrawlLock},
-    frontier::SqliteFrontier,
     rebuild::Workshop,
     spiders::SpiderRow,
     state::{self, Entry, Lifted, Restored},
@@ -129,7 +128,7 @@ pub fn rebuild(
         work.completed()?;
     }
     done.moved_aside = work.put_in_place()?;
-    let mut frontier = SqliteFrontier::open(&Collection::open(folder)?.database())?;
+    let mut frontier = Collection::open(folder)?.frontier()?;
     frontier.write_state()?;
     done.count(&frontier.counts()?);
     drop(lock);
@@ -206,9 +205,9 @@ fn restore(
     let file = folder.join("state.jsonl");
     if !file.is_file() {
         // A collection of a time before there was such a file; where its database cannot be read, there is none.
-        let _ = state::save_from(&folder.join("crawl.db"), &file);
+        let _ = state::save_from(folder);
     }
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let mut frontier = collection.frontier()?;
     done.restored = state::restore(&mut frontier, &file, moment.now())?;
     done.unknown = match done.restored {
         Some(_) => Vec::new(),

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use model::{Clock, StoreError, Timestamp};
-use store::{collection::Collection, frontier::SqliteFrontier, thin};
+use store::{collection::Collection, frontier::SqlFrontier, thin};
 
 use config::{amounts::some, units::time_text};
 
@@ -24,10 +24,7 @@ pub fn is_plausible(newest: Timestamp, now: Timestamp) -> bool {
 }
 
 /// Puts right what a clock that was set back would freeze; what there is to say about the clock, if anything.
-pub fn set_right(
-    frontier: &mut SqliteFrontier,
-    now: Timestamp,
-) -> Result<Option<String>, StoreError> {
+pub fn set_right(frontier: &mut SqlFrontier, now: Timestamp) -> Result<Option<String>, StoreError> {
     let newest = frontier.newest();
     if newest == Timestamp::ZERO {
         return Ok(None);
@@ -66,7 +63,7 @@ pub fn follow(
     sittings.clock_moved(now.0.saturating_sub(before.0));
     if step.set_ms() != 0 {
         let before = before.plus(step.slept);
-        SqliteFrontier::open(&collection.database())?.clock_was_set(before, now)?;
+        collection.frontier()?.clock_was_set(before, now)?;
     }
     if Duration::from_millis(step.set_ms().unsigned_abs()) > TOLERATED {
         // By their dates versions may seem older than they are.

@@ -9,7 +9,7 @@ use model::{
     PageFacts, PageState, PageTerms, PageUpdate, RefusalReason, Release, Settlement, SiteDelta,
     SiteLease, SpiderId, Timestamp, Visit,
 };
-use store::{collection::Collection, frontier::SqliteFrontier, links::LinkWriter};
+use store::{collection::Collection, frontier::SqlFrontier, links::LinkWriter};
 
 const START: Timestamp = Timestamp(1_790_000_000_000);
 /// Pages settled at a time.
@@ -25,7 +25,7 @@ fn main() -> Result<(), Trouble> {
     let sites: usize = arguments.next().map_or(Ok(10_000), |n| n.parse())?;
     let collection = Collection::create(Path::new(&folder))?;
     let begun = Instant::now();
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let mut frontier = collection.frontier()?;
     let mut links = LinkWriter::open(&collection.links(), None)?;
     let leases = leases(&mut frontier, sites)?;
     for first in (0..pages).step_by(PIECE) {
@@ -51,7 +51,7 @@ fn url(n: usize, sites: usize) -> Result<CrawlUrl, Trouble> {
     Ok(CrawlUrl::parse(&format!("https://site-{site}.example/section/page-{n}.html?id={}", n % 7))?)
 }
 
-fn leases(frontier: &mut SqliteFrontier, sites: usize) -> Result<Vec<SiteLease>, Trouble> {
+fn leases(frontier: &mut SqlFrontier, sites: usize) -> Result<Vec<SiteLease>, Trouble> {
     let candidate = |site| -> Result<Candidate, Trouble> {
         Ok(Candidate {
             url: CrawlUrl::parse(&format!("https://site-{site}.example/"))?,
@@ -75,7 +75,7 @@ fn leases(frontier: &mut SqliteFrontier, sites: usize) -> Result<Vec<SiteLease>,
 }
 
 fn settle(
-    frontier: &mut SqliteFrontier,
+    frontier: &mut SqlFrontier,
     links: &mut LinkWriter,
     leases: &[SiteLease],
     numbers: std::ops::Range<usize>,

@@ -12,7 +12,7 @@ use model::{
 use store::{
     collection::Collection,
     forget::{Forget, Target, Targets, forget},
-    frontier::SqliteFrontier,
+    frontier::SqlFrontier,
     links::LinkWriter,
     tombstones::Tombstone,
     warc::{WarcArchive, WarcOptions, sha1},
@@ -56,13 +56,13 @@ fn main() -> Result<(), Trouble> {
     let removed = forget(&collection, &lock, request)?;
     println!("forgot one site: {:?}, {}", begun.elapsed(), sizes(&collection)?);
     println!("{removed:?}");
-    let findings = SqliteFrontier::open(&collection.database())?.verify(true)?;
+    let findings = collection.frontier()?.verify(true)?;
     println!("findings of check: {findings:?}");
     Ok(())
 }
 
 fn build(collection: &Collection, pages: usize, sites: usize) -> Result<(), Trouble> {
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let mut frontier = collection.frontier()?;
     let (archive, _) =
         WarcArchive::open(&collection.volumes(), WarcOptions::default(), Default::default())?;
     let mut links = LinkWriter::open(&collection.links(), None)?;
@@ -90,7 +90,7 @@ fn build(collection: &Collection, pages: usize, sites: usize) -> Result<(), Trou
     Ok(())
 }
 
-fn leases(frontier: &mut SqliteFrontier, sites: usize) -> Result<Vec<SiteLease>, Trouble> {
+fn leases(frontier: &mut SqlFrontier, sites: usize) -> Result<Vec<SiteLease>, Trouble> {
     let candidate = |site| -> Result<Candidate, Trouble> {
         Ok(Candidate {
             url: CrawlUrl::parse(&format!("https://site-{site}.example/"))?,
@@ -221,6 +221,6 @@ fn sizes(collection: &Collection) -> Result<String, Trouble> {
     for entry in std::fs::read_dir(collection.volumes())? {
         volumes += entry?.metadata()?.len();
     }
-    let database = std::fs::metadata(collection.database())?.len();
+    let database = std::fs::metadata(collection.dir().join("crawl.db"))?.len();
     Ok(format!("volumes {} MB, database {} MB", volumes >> 20, database >> 20))
 }

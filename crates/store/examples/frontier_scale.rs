@@ -17,7 +17,7 @@ use model::{
     PageUpdate, RecordId, RecordLocation, Release, Settlement, SiteDelta, SiteLease, SpiderId,
     Timestamp, Visit, limits::CHECK_OUT_SITES,
 };
-use store::frontier::SqliteFrontier;
+use store::frontier::SqlFrontier;
 
 const START: Timestamp = Timestamp(1_790_000_000_000);
 
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     }
     let begun = Instant::now();
-    let mut frontier = SqliteFrontier::open(&path)?;
+    let mut frontier = SqlFrontier::open(&path)?;
     frontier.recover_leases(START)?;
     println!("open: {:?}", begun.elapsed());
     println!("{:?}", frontier.counts()?);
@@ -68,7 +68,7 @@ fn candidate(url: CrawlUrl, level: u16) -> Candidate {
 
 fn load(path: &Path, urls: u64, sites: u64) -> Result<(), Box<dyn std::error::Error>> {
     let begun = Instant::now();
-    let mut frontier = SqliteFrontier::open(path)?;
+    let mut frontier = SqlFrontier::open(path)?;
     for from in (0..urls).step_by(100_000) {
         let batch: Vec<Candidate> = (from..urls.min(from + 100_000))
             .map(|n| Ok(candidate(url(n, urls, sites)?, (n % 5) as u16)))
@@ -81,7 +81,7 @@ fn load(path: &Path, urls: u64, sites: u64) -> Result<(), Box<dyn std::error::Er
 
 /// Check-outs of as many sites as a crawl asks for at once, each settled with one visit of ten of its pages and ten new ones.
 fn rounds(
-    frontier: &mut SqliteFrontier,
+    frontier: &mut SqlFrontier,
     rounds: usize,
     urls: u64,
 ) -> Result<(), Box<dyn std::error::Error>> {
@@ -211,7 +211,7 @@ fn visited(fp: model::Fingerprint, now: Timestamp) -> PageUpdate {
 
 /// Links to other sites, nearly all known: once cold, once again from the cache.
 fn links(
-    frontier: &mut SqliteFrontier,
+    frontier: &mut SqlFrontier,
     urls: u64,
     sites: u64,
 ) -> Result<(), Box<dyn std::error::Error>> {

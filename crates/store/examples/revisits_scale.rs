@@ -13,8 +13,11 @@ use model::{
     Change, CheckOut, CrawlUrl, Frontier, Habit, PageState, PageUpdate, RecordId, RecordLocation,
     Release, Settlement, Signal, SignalSource, SiteDelta, SiteLease, Timestamp, Visit,
 };
-use rusqlite::{Connection, params};
-use store::frontier::SqliteFrontier;
+use store::{
+    frontier::SqlFrontier,
+    params,
+    sql::{self, Sql},
+};
 
 const START: Timestamp = Timestamp(1_790_000_000_000);
 /// Pages of the first site, which tells news of all of them.
@@ -38,7 +41,7 @@ fn main() -> Outcome<()> {
         println!("made in {:?}", begun.elapsed());
     }
     let begun = Instant::now();
-    let mut frontier = SqliteFrontier::open(&path)?;
+    let mut frontier = SqlFrontier::open(&path)?;
     frontier.recover_leases(START)?;
     println!("open: {:?}; {} MB", begun.elapsed(), std::fs::metadata(&path)?.len() >> 20);
     let (begun, cpu) = (Instant::now(), on_cpu());
@@ -50,7 +53,7 @@ fn main() -> Outcome<()> {
 }
 
 /// Every page of the large site is announced to have changed, and once more the same.
-fn news(frontier: &mut SqliteFrontier, begin: Timestamp) -> Outcome<()> {
+fn news(frontier: &mut SqlFrontier, begin: Timestamp) -> Outcome<()> {
     let now = begin.plus(Duration::from_secs(3_600));
     let key = CrawlUrl::parse(&format!("https://{}/", host(1)))?.site();
     let named = CheckOut { only: Some(vec![key]), ..request(now) };
@@ -72,7 +75,7 @@ fn news(frontier: &mut SqliteFrontier, begin: Timestamp) -> Outcome<()> {
 }
 
 /// Picks of 200 sites with 2,000 pages, each settled in ten check-ins before the next.
-fn picks(frontier: &mut SqliteFrontier, count: usize, begin: Timestamp) -> Outcome<()> {
+fn picks(frontier: &mut SqlFrontier, count: usize, begin: Timestamp) -> Outcome<()> {
     let (mut wall, mut cpu) = (Vec::new(), Vec::new());
     let (mut settled, mut settled_cpu, mut pages) = (Duration::ZERO, Duration::ZERO, 0usize);
     let mut sites = 0;
@@ -164,8 +167,8 @@ fn unchanged(fp: u64, now: Timestamp) -> Visit {
 
 /// All rows in the order of their tables' keys, indexes last.
 fn make(path: &Path, pages: u64, sites: u64) -> Outcome<()> {
-    drop(SqliteFrontier::open(path)?);
-    let sql = Connection::open(path)?;
+    drop(SqlFrontier::open(path)?);
+    let sql = sql::open_plain(path)?;
     sql.execute_batch(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -200000;
          DROP INDEX pages_again; DROP INDEX visits_page; BEGIN",
@@ -186,7 +189,7 @@ fn make(path: &Path, pages: u64, sites: u64) -> Outcome<()> {
     Ok(())
 }
 
-fn make_site(sql: &Connection, site: u64, each: u64) -> Outcome<()> {
+fn make_site(sql: &Sql, site: u64, each: u64) -> Outcome<()> {
     let mut rows: Vec<(i64, String)> = (0..each)
         .map(|n| {
             let url = page(site, n)?;
@@ -198,28 +201,28 @@ fn make_site(sql: &Connection, site: u64, each: u64) -> Outcome<()> {
     for (fp, url) in &rows {
         let due = START.0 + fp.rotate_left(17).unsigned_abs() as i64 % (864_000_000);
         earliest = earliest.min(due);
-        sql.prepare_cached(
+        sql.prepare(
             "INSERT INTO visits (site, fp, change, status, first, last, wire_bytes, body_bytes, \
              payload_digest, content_hash, text_hash, simhash, latency, elapsed, record_volume, \
              record_offset, record_length, record_id, record_date) VALUES (?1, ?2, 0, 200, ?3, ?3, \
              7000, 17000, ?4, ?2, ?2, ?2, 100, 150, 1, ?2 & 0xffffffff, 7000, randomblob(16), ?3)",
         )?
         .execute(params![site as i64, fp, START.0, [1u8; 20]])?;
-        sql.prepare_cached(
+        sql.prepare(
             "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, fetched, visits, \
              found, due, visited, run, shape, rate, first, seen, compared, recent, price, turn) \
              VALUES (?1, ?2, ?3, 1, 2, ?2 & 3, 0, 0, 1, 1, ?4, ?5, ?4, last_insert_rowid(), 0.5, \
              2.5, ?4, ?4, 3, 2, 0.01, 2)",
         )?
         .execute(params![site as i64, fp, url, START.0, due])?;
-        sql.prepare_cached(
+        sql.prepare(
             "INSERT INTO page_facts (site, fp, media_type, charset, title, description, language, \
              etag, text_bytes, links_internal, links_external, noindex, noarchive) VALUES (?1, ?2, \
              'text/html', 'utf-8', 'A title', '', 'en', '\"5f3c-1a2b3c4d5e6f7\"', 10000, 16, 4, 0, 0)",
         )?
         .execute(params![site as i64, fp])?;
     }
-    sql.prepare_cached(
+    sql.prepare(
         "INSERT INTO sites (id, key, domain, due_again, pages, known, fetched, visits) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?5, ?5)",
     )?

@@ -1,10 +1,10 @@
 //! What the user keeps away from, as it outlives a crawl. This crate keeps patterns and does not read them.
 
 use model::{StoreError, Timestamp};
-use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
-use crate::frontier::SqliteFrontier;
+use crate::frontier::SqlFrontier;
+use crate::sql::{self, Row, Sql, params};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BlockEntry {
@@ -14,7 +14,7 @@ pub struct BlockEntry {
     pub created: Timestamp,
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// How many were not there before. One that was keeps its time and gets the new reason, if there is one.
     pub fn block(
         &mut self,
@@ -23,12 +23,11 @@ impl SqliteFrontier {
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         self.change(now, |sql| {
-            let mut insert = sql.prepare_cached(
+            let mut insert = sql.prepare(
                 "INSERT INTO blocks (pattern, reason, created) VALUES (?1, ?2, ?3) \
                  ON CONFLICT DO NOTHING",
             )?;
-            let mut explain =
-                sql.prepare_cached("UPDATE blocks SET reason = ?2 WHERE pattern = ?1")?;
+            let mut explain = sql.prepare("UPDATE blocks SET reason = ?2 WHERE pattern = ?1")?;
             let mut new = 0;
             for pattern in patterns {
                 let inserted = insert.execute(params![pattern, reason, now.0])?;
@@ -47,12 +46,9 @@ impl SqliteFrontier {
     }
 }
 
-pub(crate) fn each_block(
-    sql: &Connection,
-    mut take: impl FnMut(BlockEntry),
-) -> rusqlite::Result<()> {
+pub(crate) fn each_block(sql: &Sql, mut take: impl FnMut(BlockEntry)) -> sql::Result<()> {
     let mut statement =
-        sql.prepare_cached("SELECT pattern, reason, created FROM blocks ORDER BY pattern")?;
+        sql.prepare("SELECT pattern, reason, created FROM blocks ORDER BY pattern")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         take(block_entry(row)?);
@@ -60,7 +56,7 @@ pub(crate) fn each_block(
     Ok(())
 }
 
-pub(crate) fn block_entry(row: &Row<'_>) -> rusqlite::Result<BlockEntry> {
+pub(crate) fn block_entry(row: Row<'_>) -> sql::Result<BlockEntry> {
     let created = Timestamp(row.get(2)?);
     Ok(BlockEntry { pattern: row.get(0)?, reason: row.get(1)?, created })
 }

@@ -15,13 +15,11 @@ use model::{
     Change, Counts, CrawlUrl, Fingerprint, Page, PageFacts, PageState, RecordLocation, RobotsCopy,
     SiteCounters, SiteHabit, SiteId, SiteTraps, SpiderId, StoreError, Timestamp,
 };
-use rusqlite::{Connection, OptionalExtension, Row, params, types::Type};
 use serde::Serialize;
 
 use crate::{
     blocks::{BlockEntry, block_entry, each_block},
     collection::Collection,
-    database::{open_reader, open_writer, store_error},
     frontier::{
         BatchRow, Breakdown, FACTS, HARVESTED, REACH_KEPT, ROBOTS, Seed, earliest_due,
         facts_from_row, list_batches, load_totals, record_from_row, robots_from_row, unpack_times,
@@ -29,6 +27,7 @@ use crate::{
     migrate::{SCHEMA, migrate, schema_of},
     runs::Run,
     spiders::SpiderRow,
+    sql::{self, OptionalExtension, Row, Sql, open_reader, open_writer, params, store_error},
 };
 
 pub use self::{
@@ -43,7 +42,7 @@ pub use self::{
 pub struct Census {
     collection: Collection,
     path: PathBuf,
-    sql: Connection,
+    sql: Sql,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -200,8 +199,8 @@ impl Census {
                  AND coalesce(holder, '') NOT IN (SELECT 'batch:' || id FROM batches \
                  WHERE state = 'out' AND until > ?2) \
                  UNION SELECT id FROM (SELECT id FROM sites WHERE leased = 0 AND due IS NOT NULL \
-                 ORDER BY due LIMIT ?1) UNION SELECT id FROM (SELECT id FROM sites WHERE leased = 0 \
-                 AND due_again IS NOT NULL ORDER BY due_again LIMIT ?1)) ORDER BY max(p.due, s.not_before) LIMIT ?1"
+                 ORDER BY due LIMIT ?1) AS a UNION SELECT id FROM (SELECT id FROM sites WHERE leased = 0 \
+                 AND due_again IS NOT NULL ORDER BY due_again LIMIT ?1) AS b) ORDER BY max(p.due, s.not_before) LIMIT ?1"
             ),
             params![max, now.0],
             page_entry,
@@ -215,9 +214,9 @@ impl Census {
             "SELECT id, not_before FROM sites WHERE leased = 1 AND coalesce(holder, '') NOT IN \
              (SELECT 'batch:' || id FROM batches WHERE state = 'out' AND until > ?1) \
              UNION SELECT * FROM (SELECT id, not_before FROM sites WHERE leased = 0 \
-             AND due IS NOT NULL ORDER BY due LIMIT 1) \
+             AND due IS NOT NULL ORDER BY due LIMIT 1) AS a \
              UNION SELECT * FROM (SELECT id, not_before FROM sites WHERE leased = 0 \
-             AND due_again IS NOT NULL ORDER BY due_again LIMIT 1)",
+             AND due_again IS NOT NULL ORDER BY due_again LIMIT 1) AS b",
             [now.0],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
@@ -233,7 +232,7 @@ impl Census {
     /// The batch with which a site is out: until its end nobody visits the site here.
     pub fn batch_of(&self, site: &str, now: Timestamp) -> Result<Option<BatchRow>, StoreError> {
         let holder: Option<String> = self.ask(|sql| {
-            sql.prepare_cached("SELECT holder FROM sites WHERE key = ?1 AND leased = 1")?
+            sql.prepare("SELECT holder FROM sites WHERE key = ?1 AND leased = 1")?
                 .query_row([site], |row| row.get(0))
                 .optional()
                 .map(Option::flatten)
@@ -248,7 +247,7 @@ impl Census {
     /// Whether this is the folder in which a batch is harvested, and no collection of its own.
     pub fn is_of_batch(&self) -> Result<bool, StoreError> {
         self.ask(|sql| {
-            sql.prepare_cached("SELECT EXISTS (SELECT 1 FROM meta WHERE name = ?1)")?
+            sql.prepare("SELECT EXISTS (SELECT 1 FROM meta WHERE name = ?1)")?
                 .query_row([HARVESTED], |row| row.get(0))
         })
     }
@@ -263,7 +262,7 @@ impl Census {
         // As the index has it that holds exactly these.
         let sql = "SELECT count(*) FROM pages WHERE spider = ?1 AND turn IN (0, 1) \
                    AND turn NOT IN (2, 4) AND due IS NOT NULL";
-        Ok(self.list(sql, [spider.0], |row| row.get::<_, i64>(0))?.first().map_or(0, |n| *n as u64))
+        Ok(self.list(sql, [spider.0], |row| row.get::<i64>(0))?.first().map_or(0, |n| *n as u64))
     }
 
     /// The seeds of all living spiders, and what they redirected to.
@@ -279,10 +278,10 @@ impl Census {
     /// All about a page, or `None` when it was never seen (see then [`Census::decisions_on`]).
     pub fn page(&self, url: &CrawlUrl) -> Result<Option<PageStory>, StoreError> {
         let (site, fp) = (url.site(), url.fingerprint().0 as i64);
-        let query = || -> rusqlite::Result<Option<PageStory>> {
+        let query = || -> sql::Result<Option<PageStory>> {
             let page = self
                 .sql
-                .prepare_cached(select_page!("WHERE s.key = ?1 AND p.fp = ?2"))?
+                .prepare(select_page!("WHERE s.key = ?1 AND p.fp = ?2"))?
                 .query_row(params![site.as_str(), fp], page_entry)
                 .optional()?;
             let Some(page) = page else { return Ok(None) };
@@ -291,11 +290,8 @@ impl Census {
                 [site.as_str()],
                 |row| row.get(0),
             )?;
-            let facts = self
-                .sql
-                .prepare_cached(FACTS)?
-                .query_row(params![id, fp], facts_from_row)
-                .optional()?;
+            let facts =
+                self.sql.prepare(FACTS)?.query_row(params![id, fp], facts_from_row).optional()?;
             Ok(Some(PageStory { page, facts, visits: self.visits(id, fp)? }))
         };
         query().map_err(|e| self.error(e))
@@ -310,7 +306,7 @@ impl Census {
     /// Before this time nobody may visit the site.
     pub fn clock_of(&self, site: &str) -> Result<Option<Timestamp>, StoreError> {
         self.ask(|sql| {
-            sql.prepare_cached("SELECT pause_saved + pause_remaining FROM sites WHERE key = ?1")?
+            sql.prepare("SELECT pause_saved + pause_remaining FROM sites WHERE key = ?1")?
                 .query_row([site], |row| row.get(0))
                 .optional()
         })
@@ -331,7 +327,7 @@ impl Census {
     /// the first.
     pub fn reach_kept(&self) -> Result<Option<u64>, StoreError> {
         let text: Option<String> = self.ask(|sql| {
-            sql.prepare_cached("SELECT value FROM meta WHERE name = ?1")?
+            sql.prepare("SELECT value FROM meta WHERE name = ?1")?
                 .query_row([REACH_KEPT], |row| row.get(0))
                 .optional()
         })?;
@@ -369,7 +365,7 @@ impl Census {
                (SELECT url FROM pages WHERE site = s.id LIMIT 1)) \
              FROM sites s WHERE id > ?1 ORDER BY id LIMIT ?2",
             params![site, max],
-            |row| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?)),
+            |row| Ok((row.get::<i64>(0)?, row.get(1)?, row.get(2)?)),
         )?;
         let last = rows.last().map(|(id, ..)| *id);
         let home = |(_, key, page): (i64, String, Option<String>)| {
@@ -394,7 +390,7 @@ impl Census {
         self.list(
             "SELECT reason, sum(count) AS n FROM decisions GROUP BY reason ORDER BY n DESC",
             [],
-            |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)),
+            |row| Ok((row.get(0)?, row.get::<i64>(1)? as u64)),
         )
     }
 
@@ -406,7 +402,7 @@ impl Census {
     ) -> Result<Vec<DecisionEntry>, StoreError> {
         self.list(
             "SELECT site, reason, rule, count, example, referrer, last FROM decisions \
-             WHERE ?2 IS NULL OR reason = ?2 ORDER BY count DESC, site LIMIT ?1",
+             WHERE CAST(?2 AS TEXT) IS NULL OR reason = ?2 ORDER BY count DESC, site LIMIT ?1",
             params![max, reason],
             decision_entry,
         )
@@ -431,7 +427,7 @@ impl Census {
     ) -> Result<Vec<DecisionEntry>, StoreError> {
         self.list(
             "SELECT site, reason, rule, count, example, referrer, last FROM decisions \
-             WHERE (?2 IS NULL OR reason = ?2) AND (?3 IS NULL OR site = ?3) \
+             WHERE (CAST(?2 AS TEXT) IS NULL OR reason = ?2) AND (CAST(?3 AS TEXT) IS NULL OR site = ?3) \
              ORDER BY count DESC, site, reason, rule LIMIT ?1",
             params![max, reason, site],
             decision_entry,
@@ -441,10 +437,10 @@ impl Census {
     /// How many URLs were refused for each reason on one site or all, most first.
     pub fn refusal_counts(&self, site: Option<&str>) -> Result<Vec<(String, u64)>, StoreError> {
         self.list(
-            "SELECT reason, sum(count) AS n FROM decisions WHERE ?1 IS NULL OR site = ?1 \
+            "SELECT reason, sum(count) AS n FROM decisions WHERE CAST(?1 AS TEXT) IS NULL OR site = ?1 \
              GROUP BY reason ORDER BY n DESC, reason",
             params![site],
-            |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64)),
+            |row| Ok((row.get(0)?, row.get::<i64>(1)? as u64)),
         )
     }
 
@@ -457,7 +453,7 @@ impl Census {
     ) -> Result<Vec<HazardEntry>, StoreError> {
         self.list(
             "SELECT site, hazard, what, measure, count, examples, first, last FROM hazards \
-             WHERE (?2 IS NULL OR hazard = ?2) AND (?3 IS NULL OR site = ?3) \
+             WHERE (CAST(?2 AS TEXT) IS NULL OR hazard = ?2) AND (CAST(?3 AS TEXT) IS NULL OR site = ?3) \
              ORDER BY count DESC, hazard, site, what LIMIT ?1",
             params![max, hazard, site],
             HazardEntry::from_row,
@@ -474,7 +470,7 @@ impl Census {
     /// Sites that have taught something about their traps, by key, of all or one.
     pub fn traps(&self, site: Option<&str>) -> Result<Vec<(String, SiteTraps)>, StoreError> {
         self.list(
-            "SELECT key, traps FROM sites WHERE traps IS NOT NULL AND (?1 IS NULL OR key = ?1) \
+            "SELECT key, traps FROM sites WHERE traps IS NOT NULL AND (CAST(?1 AS TEXT) IS NULL OR key = ?1) \
              ORDER BY key",
             params![site],
             |row| Ok((row.get(0)?, crate::frontier::site_traps_from_row(row, 1)?)),
@@ -491,7 +487,7 @@ impl Census {
     /// Sites that have not answered when they were last asked.
     pub fn sites_down(&self) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM sites WHERE instr(traps, '\"down\":') > 0";
-        Ok(self.list(sql, [], |row| row.get::<_, i64>(0))?.first().map_or(0, |n| *n as u64))
+        Ok(self.list(sql, [], |row| row.get::<i64>(0))?.first().map_or(0, |n| *n as u64))
     }
 
     /// Every block, by pattern: a list can have a million, so one at a time.
@@ -532,8 +528,8 @@ impl Census {
         )
     }
 
-    fn visits(&self, site: i64, fp: i64) -> rusqlite::Result<Vec<VisitEntry>> {
-        let mut statement = self.sql.prepare_cached(
+    fn visits(&self, site: i64, fp: i64) -> sql::Result<Vec<VisitEntry>> {
+        let mut statement = self.sql.prepare(
             "SELECT seq, change, status, failure, first, times, wire_bytes, body_bytes, latency, \
              elapsed, content_hash, text_hash, simhash, record_volume, record_offset, \
              record_length, record_date, lost IS NOT NULL FROM visits \
@@ -546,57 +542,57 @@ impl Census {
     fn list<T>(
         &self,
         sql: &str,
-        parameters: impl rusqlite::Params,
-        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+        parameters: impl sql::Params,
+        read: impl FnMut(Row<'_>) -> sql::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
         self.sql
-            .prepare_cached(sql)
+            .prepare_hinted(sql)
             .and_then(|mut statement| statement.query_map(parameters, read)?.collect())
             .map_err(|e| self.error(e))
     }
 
     pub(crate) fn ask<T>(
         &self,
-        question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        question: impl FnOnce(&Sql) -> sql::Result<T>,
     ) -> Result<T, StoreError> {
         question(&self.sql).map_err(|e| self.error(e))
     }
 
-    fn error(&self, error: rusqlite::Error) -> StoreError {
+    fn error(&self, error: sql::Error) -> StoreError {
         store_error(&self.path, error)
     }
 }
 
-fn page_entry(row: &Row<'_>) -> rusqlite::Result<PageEntry> {
+fn page_entry(row: Row<'_>) -> sql::Result<PageEntry> {
     let state = PageState::from_stored(row.get(3)?).ok_or_else(|| unknown(3))?;
     Ok(PageEntry {
         site: row.get(0)?,
         url: row.get(1)?,
-        fp: Fingerprint(row.get::<_, i64>(2)? as u64),
+        fp: Fingerprint(row.get::<i64>(2)? as u64),
         state,
         level: row.get(4)?,
         seed: row.get(5)?,
-        visits: row.get::<_, i64>(6)? as u64,
+        visits: row.get::<i64>(6)? as u64,
         failures: row.get(7)?,
         found: Timestamp(row.get(8)?),
-        visited: row.get::<_, Option<i64>>(9)?.map(Timestamp),
-        due: row.get::<_, Option<i64>>(10)?.map(Timestamp),
+        visited: row.get::<Option<i64>>(9)?.map(Timestamp),
+        due: row.get::<Option<i64>>(10)?.map(Timestamp),
         spider: SpiderId(row.get(11)?),
         requisite: row.get(12)?,
         via: row.get(13)?,
     })
 }
 
-fn visit_entry(row: &Row<'_>) -> rusqlite::Result<VisitEntry> {
+fn visit_entry(row: Row<'_>) -> sql::Result<VisitEntry> {
     let first = Timestamp(row.get(4)?);
-    let number = |column: usize| row.get::<_, i64>(column).map(|n| n as u64);
+    let number = |column: usize| row.get::<i64>(column).map(|n| n as u64);
     let record = record_from_row(row, 13)?;
     Ok(VisitEntry {
         seq: row.get(0)?,
         change: Change::from_stored(row.get(1)?).ok_or_else(|| unknown(1))?,
         status: row.get(2)?,
         failure: row.get(3)?,
-        times: unpack_times(first, row.get_ref(5)?.as_blob_or_null()?.unwrap_or_default()),
+        times: unpack_times(first, row.bytes(5)?),
         wire_bytes: number(6)?,
         body_bytes: number(7)?,
         latency_ms: number(8)?,
@@ -606,14 +602,14 @@ fn visit_entry(row: &Row<'_>) -> rusqlite::Result<VisitEntry> {
         simhash: number(12)?,
         record,
         record_date: record
-            .map(|_| row.get::<_, Option<i64>>(16).map(|at| at.map_or(first, Timestamp)))
+            .map(|_| row.get::<Option<i64>>(16).map(|at| at.map_or(first, Timestamp)))
             .transpose()?,
         lost: row.get(17)?,
     })
 }
 
-fn site_entry(row: &Row<'_>) -> rusqlite::Result<SiteEntry> {
-    let count = |column: usize| row.get::<_, i64>(column).map(|n| n as u64);
+fn site_entry(row: Row<'_>) -> sql::Result<SiteEntry> {
+    let count = |column: usize| row.get::<i64>(column).map(|n| n as u64);
     Ok(SiteEntry {
         site: row.get(0)?,
         seeded: row.get(1)?,
@@ -629,24 +625,24 @@ fn site_entry(row: &Row<'_>) -> rusqlite::Result<SiteEntry> {
         },
         in_hand: row.get(9)?,
         resting: row.get(10)?,
-        due: row.get::<_, Option<i64>>(11)?.map(Timestamp),
+        due: row.get::<Option<i64>>(11)?.map(Timestamp),
     })
 }
 
-fn decision_entry(row: &Row<'_>) -> rusqlite::Result<DecisionEntry> {
+fn decision_entry(row: Row<'_>) -> sql::Result<DecisionEntry> {
     Ok(DecisionEntry {
         site: row.get(0)?,
         reason: row.get(1)?,
         rule: row.get(2)?,
-        count: row.get::<_, i64>(3)? as u64,
+        count: row.get::<i64>(3)? as u64,
         example: row.get(4)?,
         referrer: row.get(5)?,
         last: Timestamp(row.get(6)?),
     })
 }
 
-fn unknown(column: usize) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, Type::Integer, "unknown number".into())
+fn unknown(column: usize) -> sql::Error {
+    sql::Error::value(column, "unknown number")
 }
 
 #[cfg(test)]

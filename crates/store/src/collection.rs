@@ -10,13 +10,15 @@ use std::{
     time::Duration,
 };
 
-use model::StoreError;
+use model::{StoreError, Timestamp};
 
 use crate::{
-    database::{open_reader, store_error},
+    control::{self, Command, Outcome},
     forget::{has_files, put_in_place},
-    frontier::SqliteFrontier,
-    migrate::schema_of,
+    frontier::SqlFrontier,
+    migrate::{WITH_VOLUMES, schema_of},
+    runs,
+    sql::{open_reader, store_error},
     volumes::other_folders,
     warc::Volumes,
 };
@@ -50,7 +52,7 @@ impl Collection {
         let probe = collection.dir.join(".write-test");
         File::create(&probe).map_err(|e| StoreError::io("write in", dir, e))?;
         fs::remove_file(&probe).map_err(|e| StoreError::io("write in", dir, e))?;
-        SqliteFrontier::open(&collection.database())?;
+        collection.frontier()?;
         Ok(collection)
     }
 
@@ -138,7 +140,27 @@ impl Collection {
         &self.dir
     }
 
-    pub fn database(&self) -> PathBuf {
+    /// To change it; whoever crawls holds the lock.
+    pub fn frontier(&self) -> Result<SqlFrontier, StoreError> {
+        SqlFrontier::open(&self.database())
+    }
+
+    /// Leaves a command for the crawl that runs; its number.
+    pub fn request(&self, command: &Command, now: Timestamp) -> Result<i64, StoreError> {
+        control::request(&self.database(), command, now)
+    }
+
+    /// What became of such a command; `None` while it waits.
+    pub fn result_of(&self, id: i64) -> Result<Option<Outcome>, StoreError> {
+        control::result_of(&self.database(), id)
+    }
+
+    /// Writes an event down from beside the crawl's own writer, which may be what is wrong.
+    pub fn add_event(&self, kind: &str, text: &str, now: Timestamp) -> Result<(), StoreError> {
+        runs::tell_beside(&self.database(), kind, text, now)
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
         self.derived.join("crawl.db")
     }
 
@@ -150,7 +172,11 @@ impl Collection {
     pub fn archive(&self) -> Result<Volumes, StoreError> {
         let database = self.database();
         let sql = open_reader(&database)?;
-        let others = other_folders(&sql).map_err(|e| store_error(&database, e))?;
+        // A database of an older program has no such table.
+        let others = match schema_of(&sql, &database)? {
+            schema if schema < WITH_VOLUMES => Vec::new(),
+            _ => other_folders(&sql).map_err(|e| store_error(&database, e))?,
+        };
         Ok(Volumes::new(self.volumes()).and_in(others))
     }
 

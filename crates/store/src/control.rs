@@ -3,14 +3,13 @@
 use std::{collections::BTreeMap, path::Path};
 
 use model::{StoreError, Timestamp};
-use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    database::{open_reader, open_writer, store_error},
-    frontier::SqliteFrontier,
+    frontier::SqlFrontier,
     migrate::schema_of,
     replicas::ReplicaChange,
+    sql::{self, OptionalExtension, Sql, open_reader, open_writer, params, store_error},
 };
 
 mod apply;
@@ -168,21 +167,22 @@ pub fn result_of(database: &Path, id: i64) -> Result<Option<Outcome>, StoreError
     let connection = open_reader(database)?;
     let sql = "SELECT result FROM control WHERE id = ?1 AND done IS NOT NULL";
     connection
-        .query_row(sql, [id], |row| Ok(Outcome::read(row.get_ref(0)?.as_str()?)))
+        .query_row(sql, [id], |row| Ok(Outcome::read(row.text(0)?)))
         .optional()
         .map_err(|e| store_error(database, e))
 }
 
-fn append(sql: &Connection, text: &str, now: Timestamp) -> rusqlite::Result<Option<i64>> {
-    let inserted = sql.execute(
+fn append(sql: &Sql, text: &str, now: Timestamp) -> sql::Result<Option<i64>> {
+    sql.query_row(
         "INSERT INTO control (command, created) SELECT ?1, ?2 \
-         WHERE (SELECT count(*) FROM control WHERE done IS NULL) < ?3",
+         WHERE (SELECT count(*) FROM control WHERE done IS NULL) < ?3 RETURNING id",
         params![text, now.0, WAITING_MAX],
-    )?;
-    Ok((inserted == 1).then(|| sql.last_insert_rowid()))
+        |row| row.get(0),
+    )
+    .optional()
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// Commands not yet done, oldest first. One that this version cannot read is marked so and passed.
     pub fn requests(&mut self, max: usize, now: Timestamp) -> Result<Vec<Request>, StoreError> {
         let rows = self.waiting(max).map_err(|e| self.error(e))?;
@@ -209,16 +209,16 @@ impl SqliteFrontier {
             detail: format!("cannot write the result of a command: {e}"),
         })?;
         self.change(now, |sql| {
-            sql.prepare_cached("UPDATE control SET done = ?2, result = ?3 WHERE id = ?1")?
+            sql.prepare("UPDATE control SET done = ?2, result = ?3 WHERE id = ?1")?
                 .execute(params![id, now.0, result])?;
-            sql.prepare_cached("DELETE FROM control WHERE done IS NOT NULL AND id <= ?1 - ?2")?
-                .execute(params![id, DONE_KEPT])?;
+            sql.prepare("DELETE FROM control WHERE done IS NOT NULL AND id <= ?1")?
+                .execute([id - DONE_KEPT])?;
             Ok(())
         })
     }
 
-    fn waiting(&self, max: usize) -> rusqlite::Result<Vec<(i64, String, Timestamp)>> {
-        let mut statement = self.connection.prepare_cached(
+    fn waiting(&self, max: usize) -> sql::Result<Vec<(i64, String, Timestamp)>> {
+        let mut statement = self.connection.prepare(
             "SELECT id, command, created FROM control WHERE done IS NULL ORDER BY id LIMIT ?1",
         )?;
         let max = i64::try_from(max).unwrap_or(i64::MAX);
@@ -236,7 +236,7 @@ mod tests {
     fn commands_are_read_once_in_order_while_the_crawl_has_the_database_open() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("crawl.db");
-        let mut frontier = SqliteFrontier::open(&path).unwrap();
+        let mut frontier = SqlFrontier::open(&path).unwrap();
         let seed = Command::Seed {
             urls: vec!["https://example.org/".into()],
             seeds: Vec::new(),
@@ -288,18 +288,20 @@ mod tests {
         let path = dir.path().join("crawl.db");
         let error = request(&path, &Command::Stop, Timestamp(1)).unwrap_err();
         assert!(matches!(error, StoreError::Missing { .. }), "{error}");
-        let mut frontier = SqliteFrontier::open(&path).unwrap();
+        let mut frontier = SqlFrontier::open(&path).unwrap();
         let patterns = vec!["x".repeat(COMMAND_BYTES_MAX)];
         let long = Command::Block { patterns, reason: String::new(), remove: false };
         let error = request(&path, &long, Timestamp(1)).unwrap_err();
         assert!(error.to_string().contains("send it in parts"), "{error}");
         frontier
             .connection
-            .execute("INSERT INTO control (command, created) VALUES ('{\"do\":\"sing\"}', 1)", [])
+            .execute(
+                "INSERT INTO control (id, command, created) VALUES (7, '{\"do\":\"sing\"}', 1)",
+                [],
+            )
             .unwrap();
         assert_eq!(frontier.requests(10, Timestamp(5)).unwrap(), []);
-        let id = frontier.connection.last_insert_rowid();
-        let outcome = result_of(&path, id).unwrap().unwrap();
+        let outcome = result_of(&path, 7).unwrap().unwrap();
         let Outcome::Refused { why } = outcome else { panic!("{outcome:?}") };
         assert!(why.contains("does not know this command"), "{why}");
     }

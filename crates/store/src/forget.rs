@@ -39,7 +39,7 @@ use serde::Serialize;
 
 use crate::{
     collection::{Collection, CrawlLock},
-    frontier::SqliteFrontier,
+    frontier::SqlFrontier,
     links::LinkWriter,
     rebuild::{self, Workshop},
     thin::captures_of,
@@ -151,7 +151,7 @@ pub fn finish(
 ) -> Result<bool, StoreError> {
     put_in_place(collection)?;
     journal::remove_strays(collection)?;
-    let frontier = SqliteFrontier::open(&collection.database())?;
+    let frontier = collection.frontier()?;
     let Some(journal) = Journal::read(&frontier)? else { return Ok(false) };
     drop(frontier);
     let targets = match &journal {
@@ -182,7 +182,7 @@ pub fn finish(
 /// The collection while something is taken out of it.
 pub(crate) struct Work<'a> {
     collection: &'a Collection,
-    pub(crate) frontier: SqliteFrontier,
+    pub(crate) frontier: SqlFrontier,
     targets: Targets,
     /// Single records instead of targets, when versions are thinned: keys of target and date.
     captures: Option<HashSet<u64>>,
@@ -200,12 +200,9 @@ impl<'a> Work<'a> {
         now: Timestamp,
         progress: Progress<'a>,
     ) -> Result<Work<'a>, StoreError> {
-        let frontier = SqliteFrontier::open(&collection.database())?;
+        let frontier = collection.frontier()?;
         // The commit that names a new file must not be lost to a power cut when the file's name is not.
-        frontier
-            .connection
-            .execute_batch("PRAGMA synchronous = FULL")
-            .map_err(|e| frontier.error(e))?;
+        frontier.connection.sync_commits().map_err(|e| frontier.error(e))?;
         let marks = frontier.marks()?;
         let mut removed = Removed::default();
         let volumes = collection.archive()?;

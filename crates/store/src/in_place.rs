@@ -13,7 +13,7 @@ use std::{
 
 use model::StoreError;
 
-use crate::database::wal_path;
+use crate::sql::wal_path;
 
 /// The files of an open database as they were when it was opened.
 #[derive(Debug)]
@@ -81,9 +81,9 @@ pub(crate) fn is_gone(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontier::SqliteFrontier;
+    use crate::frontier::SqlFrontier;
 
-    fn how(frontier: &mut SqliteFrontier) -> Option<&'static str> {
+    fn how(frontier: &mut SqlFrontier) -> Option<&'static str> {
         match frontier.in_place() {
             Ok(()) => None,
             Err(StoreError::DatabaseLost { how, .. }) => Some(how),
@@ -95,7 +95,7 @@ mod tests {
     fn a_database_that_is_deleted_replaced_or_truncated_is_noticed_and_a_growing_one_is_not() {
         let dir = tempfile::tempdir().unwrap();
         let [path, copy] = ["crawl.db", "copy.db"].map(|name| dir.path().join(name));
-        let mut frontier = SqliteFrontier::open(&path).unwrap();
+        let mut frontier = SqlFrontier::open(&path).unwrap();
         assert_eq!(how(&mut frontier), None);
         let grow = "CREATE TABLE t AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 \
                     FROM n LIMIT 99) SELECT randomblob(4000) AS b FROM n; \
@@ -115,9 +115,9 @@ mod tests {
     fn a_journal_that_is_deleted_takes_its_commits_with_it_and_is_noticed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("crawl.db");
-        let mut frontier = SqliteFrontier::open(&path).unwrap();
+        let mut frontier = SqlFrontier::open(&path).unwrap();
         fs::remove_file(wal_path(&path)).unwrap();
         assert_eq!(how(&mut frontier), Some("was deleted"));
-        assert_eq!(how(&mut SqliteFrontier::open_in_memory().unwrap()), None);
+        assert_eq!(how(&mut SqlFrontier::open_in_memory().unwrap()), None);
     }
 }

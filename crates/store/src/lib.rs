@@ -26,6 +26,8 @@ pub mod volumes;
 pub mod warc;
 pub mod webhooks;
 
-mod database;
 mod in_place;
 mod migrate;
+/// Public only for the examples beside the library.
+#[doc(hidden)]
+pub mod sql;

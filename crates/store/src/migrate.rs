@@ -5,46 +5,39 @@
 use std::path::Path;
 
 use model::StoreError;
-use rusqlite::Connection;
 
-use crate::database::store_error;
+use crate::sql::{Sql, store_error};
 
 /// Says to `file` and to us that this database is a Harvestman collection ("Hvst").
 pub(crate) const APPLICATION_ID: i64 = 0x4876_7374;
 
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     include_str!("schema/sqlite/0001_collection.sql"),
     include_str!("schema/sqlite/0002_names.sql"),
     include_str!("schema/sqlite/0003_site_fields.sql"),
     include_str!("schema/sqlite/0004_lost.sql"),
     include_str!("schema/sqlite/0005_volumes.sql"),
+    include_str!("schema/sqlite/0006_full_for.sql"),
 ];
+
+/// The first schema with a register of volumes.
+pub(crate) const WITH_VOLUMES: i64 = 5;
 
 pub(crate) const SCHEMA: i64 = STEPS.len() as i64;
 
-pub(crate) fn migrate(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+pub(crate) fn migrate(connection: &Sql, path: &Path) -> Result<(), StoreError> {
     let found = schema_of(connection, path)?;
     for (step, sql) in (1..).zip(STEPS).filter(|(step, _)| *step > found) {
-        connection
-            .execute_batch(&format!(
-                "BEGIN IMMEDIATE; {sql}; PRAGMA application_id = {APPLICATION_ID}; \
-                 PRAGMA user_version = {step}; COMMIT"
-            ))
-            .inspect_err(|_| drop(connection.execute_batch("ROLLBACK")))
-            .map_err(|e| store_error(path, e))?;
+        connection.migrate(sql, APPLICATION_ID, step).map_err(|e| store_error(path, e))?;
     }
     Ok(())
 }
 
 /// The schema's number, 0 for an empty file; refuses what is not ours or from the future.
-pub(crate) fn schema_of(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
-    let number = |sql| -> Result<i64, StoreError> {
-        connection.query_row(sql, [], |row| row.get(0)).map_err(|e| store_error(path, e))
-    };
-    let found = number("PRAGMA user_version")?;
-    let application = number("PRAGMA application_id")?;
-    let tables = number("SELECT count(*) FROM sqlite_schema")?;
-    if application != APPLICATION_ID && tables > 0 {
+pub(crate) fn schema_of(connection: &Sql, path: &Path) -> Result<i64, StoreError> {
+    let read = || Ok((connection.schema()?, connection.application()?, connection.objects()?));
+    let (found, application, objects) = read().map_err(|e| store_error(path, e))?;
+    if application != APPLICATION_ID && objects > 0 {
         let detail = "it is a database of another program".to_owned();
         return Err(StoreError::Corrupt { path: path.to_owned(), detail });
     }
@@ -58,8 +51,8 @@ pub(crate) fn schema_of(connection: &Connection, path: &Path) -> Result<i64, Sto
 mod tests {
     use super::*;
 
-    fn memory() -> Connection {
-        Connection::open_in_memory().unwrap()
+    fn memory() -> Sql {
+        crate::sql::open_in_memory().unwrap()
     }
 
     #[test]
@@ -83,7 +76,7 @@ mod tests {
             ))
             .unwrap();
         migrate(&connection, Path::new("x")).unwrap();
-        let one = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
+        let one = |sql: &str| connection.query_row(sql, [], |row| row.get::<String>(0)).unwrap();
         let settings = one("SELECT settings FROM spiders");
         assert_eq!(settings, r#"{"parse.text":"false","crawl.pages":"9"}"#);
         assert_eq!(one("SELECT hazard || ' ' || measure FROM hazards"), "tls-error corrected");
@@ -131,8 +124,6 @@ mod tests {
             migrate(&connection, Path::new("x")).unwrap_err(),
             StoreError::Corrupt { .. }
         ));
-        let tables: i64 =
-            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0)).unwrap();
-        assert_eq!(tables, 1);
+        assert_eq!(connection.objects().unwrap(), 1);
     }
 }

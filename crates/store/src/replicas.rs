@@ -3,8 +3,9 @@
 //! How they are found is not for this crate to say.
 
 use model::Timestamp;
-use rusqlite::Row;
 use serde::{Deserialize, Serialize};
+
+use crate::sql::{self, Row};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplicaRow {
@@ -75,7 +76,7 @@ pub(crate) const IS_HOME: &str = "length(p.url) = 8 + instr(substr(p.url, 9), '/
 pub(crate) const REPLICAS: &str = "SELECT site, original, origin, heuristic, compared, same, since, looked, \
      state FROM replicas";
 
-pub(crate) fn replica_row(row: &Row<'_>) -> rusqlite::Result<ReplicaRow> {
+pub(crate) fn replica_row(row: Row<'_>) -> sql::Result<ReplicaRow> {
     let state: String = row.get(8)?;
     Ok(ReplicaRow {
         site: row.get(0)?,

@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use model::{StoreError, Timestamp};
-use rusqlite::{Connection, Row, params};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    database::{open_writer, store_error},
     directory::Sitting,
-    frontier::SqliteFrontier,
+    frontier::SqlFrontier,
+    sql::{self, Row, Sql, open_writer, params, store_error},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -79,18 +78,18 @@ impl Run {
         "SELECT id, started, ended, state, reason, pid, heartbeat, stats FROM runs";
 
     /// `alive`: the collection's lock is held, so a run may be running.
-    pub(crate) fn from_row(row: &Row<'_>, alive: bool) -> rusqlite::Result<Run> {
-        let state = RunState::from_word(row.get_ref(3)?.as_str()?).unwrap_or(RunState::Failed);
+    pub(crate) fn from_row(row: Row<'_>, alive: bool) -> sql::Result<Run> {
+        let state = RunState::from_word(row.text(3)?).unwrap_or(RunState::Failed);
         let dead = state == RunState::Running && !alive;
         Ok(Run {
             id: RunId(row.get(0)?),
             started: Timestamp(row.get(1)?),
-            ended: row.get::<_, Option<i64>>(2)?.map(Timestamp),
+            ended: row.get::<Option<i64>>(2)?.map(Timestamp),
             state: if dead { RunState::Interrupted } else { state },
             reason: if dead { DIED.to_owned() } else { row.get(4)? },
             pid: row.get(5)?,
             heartbeat: Timestamp(row.get(6)?),
-            stats: serde_json::from_str(row.get_ref(7)?.as_str()?).unwrap_or_default(),
+            stats: serde_json::from_str(row.text(7)?).unwrap_or_default(),
         })
     }
 }
@@ -104,7 +103,7 @@ const REASON_BYTES_MAX: usize = 4_096;
 /// The newest events are kept; older ones are in the log.
 const EVENTS_KEPT: i64 = 10_000;
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// Begins a run. The caller holds the lock, so runs that never ended are those of dead processes.
     pub fn start_run(&mut self, pid: u32, now: Timestamp) -> Result<RunId, StoreError> {
         self.change(now, |sql| {
@@ -113,11 +112,12 @@ impl SqliteFrontier {
                  WHERE state = 'running'",
                 [DIED],
             )?;
-            sql.execute(
-                "INSERT INTO runs (started, state, pid, heartbeat) VALUES (?1, 'running', ?2, ?1)",
+            sql.query_row(
+                "INSERT INTO runs (started, state, pid, heartbeat) \
+                 VALUES (?1, 'running', ?2, ?1) RETURNING id",
                 params![now.0, pid],
-            )?;
-            Ok(RunId(sql.last_insert_rowid()))
+                |row| row.get(0).map(RunId),
+            )
         })
     }
 
@@ -140,7 +140,7 @@ impl SqliteFrontier {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.change(now, |sql| {
-            sql.prepare_cached("UPDATE runs SET heartbeat = ?2, stats = ?3 WHERE id = ?1")?
+            sql.prepare("UPDATE runs SET heartbeat = ?2, stats = ?3 WHERE id = ?1")?
                 .execute(params![run.0, now.0, stats.to_string()])
                 .map(drop)
         })
@@ -175,19 +175,19 @@ impl SqliteFrontier {
     ) -> Result<(), StoreError> {
         let text = &text[..text.floor_char_boundary(REASON_BYTES_MAX)];
         self.change(now, |sql| {
-            sql.prepare_cached(
-                "INSERT INTO events (at, kind, site, text) VALUES (?1, ?2, ?3, ?4)",
-            )?
-            .execute(params![now.0, kind, site, text])?;
-            sql.prepare_cached("DELETE FROM events WHERE id <= ?1 - ?2")?
-                .execute(params![sql.last_insert_rowid(), EVENTS_KEPT])
-                .map(drop)
+            let id: i64 = sql
+                .prepare(
+                    "INSERT INTO events (at, kind, site, text) VALUES (?1, ?2, ?3, ?4) \
+                     RETURNING id",
+                )?
+                .query_row(params![now.0, kind, site, text], |row| row.get(0))?;
+            sql.prepare("DELETE FROM events WHERE id <= ?1")?.execute([id - EVENTS_KEPT]).map(drop)
         })
     }
 }
 
 /// Tells of something from beside the crawl's own writer, which may be what is wrong.
-pub fn tell_beside(
+pub(crate) fn tell_beside(
     database: &Path,
     kind: &str,
     text: &str,
@@ -204,8 +204,8 @@ pub fn tell_beside(
 }
 
 /// One for each crawl there ever was: some thousands in a lifetime.
-pub(crate) fn list_sittings(sql: &Connection) -> rusqlite::Result<Vec<Sitting>> {
+pub(crate) fn list_sittings(sql: &Sql) -> sql::Result<Vec<Sitting>> {
     let mut statement = sql.prepare("SELECT started, daily FROM runs ORDER BY started, id")?;
-    let read = |row: &Row<'_>| Ok(Sitting { started: Timestamp(row.get(0)?), daily: row.get(1)? });
+    let read = |row: Row<'_>| Ok(Sitting { started: Timestamp(row.get(0)?), daily: row.get(1)? });
     statement.query_map([], read)?.collect()
 }

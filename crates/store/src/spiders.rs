@@ -4,13 +4,14 @@
 //! - A name belongs to one living spider. A removed one keeps its number and its pages, as history.
 //! - Settings are kept, not read: a key of the configuration and its value as TOML text.
 //!
-//! The verbs that change them are [`SqliteFrontier`](crate::frontier::SqliteFrontier)'s.
+//! The verbs that change them are [`SqlFrontier`](crate::frontier::SqlFrontier)'s.
 
 use std::collections::BTreeMap;
 
 use model::{Spent, SpiderId, StoreError, Timestamp};
-use rusqlite::{Connection, Row, types::Type};
 use serde::Serialize;
+
+use crate::sql::{self, Row, Sql};
 
 /// A living spider.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -85,8 +86,8 @@ pub(crate) fn refused(why: String) -> StoreError {
 }
 
 /// Living spiders, by number.
-pub(crate) fn list(sql: &Connection) -> rusqlite::Result<Vec<SpiderRow>> {
-    let mut statement = sql.prepare_cached(
+pub(crate) fn list(sql: &Sql) -> sql::Result<Vec<SpiderRow>> {
+    let mut statement = sql.prepare(
         "SELECT id, name, created, paused, why, settings, known, waiting, fetched, failed, \
          requisites, visits, bytes FROM spiders WHERE removed IS NULL ORDER BY id",
     )?;
@@ -94,10 +95,9 @@ pub(crate) fn list(sql: &Connection) -> rusqlite::Result<Vec<SpiderRow>> {
     rows.collect()
 }
 
-fn spider_row(row: &Row<'_>) -> rusqlite::Result<SpiderRow> {
-    let count = |column: usize| row.get::<_, i64>(column).map(|n| n.max(0) as u64);
-    let settings = serde_json::from_str(row.get_ref(5)?.as_str()?)
-        .map_err(|e| rusqlite::Error::FromSqlConversionFailure(5, Type::Text, e.into()))?;
+fn spider_row(row: Row<'_>) -> sql::Result<SpiderRow> {
+    let count = |column: usize| row.get::<i64>(column).map(|n| n.max(0) as u64);
+    let settings = serde_json::from_str(row.text(5)?).map_err(|e| sql::Error::value(5, e))?;
     let counts = SpiderCounts {
         known: count(6)?,
         waiting: count(7)?,

@@ -12,15 +12,16 @@ use std::{
     time::Duration,
 };
 
+use crate::sql::{self, OptionalExtension, Sql, params};
 use model::{Candidate, CrawlUrl, Frontier, PageTerms, SpiderId, StoreError, Timestamp};
-use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    database::{open_reader, store_error},
-    frontier::{COLLECTION_ID, SqliteFrontier, lifted_traps},
+    collection::Collection,
+    frontier::{COLLECTION_ID, SqlFrontier, lifted_traps},
     migrate::schema_of,
     replicas::ReplicaChange,
+    sql::{open_reader, store_error},
     tombstones::{self, Tombstone, bury},
 };
 
@@ -112,7 +113,7 @@ impl StateFile {
     }
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// Brings `state.jsonl` up to date, if something has changed.
     pub fn save_state(&mut self) -> Result<(), StoreError> {
         if !self.state.changed {
@@ -149,14 +150,16 @@ impl SqliteFrontier {
     }
 }
 
-/// Writes the file from a database that nobody has open; a new or damaged one is left alone.
-pub fn save_from(database: &Path, file: &Path) -> Result<(), StoreError> {
-    let sql = open_reader(database)?;
-    if schema_of(&sql, database)? == 0 {
-        return Err(StoreError::Missing { path: database.to_owned() });
+/// Writes the file of the collection in `dir` from its database, which nobody has open; a new or damaged one is left
+/// alone.
+pub fn save_from(dir: &Path) -> Result<(), StoreError> {
+    let database = Collection::at(dir).database();
+    let sql = open_reader(&database)?;
+    if schema_of(&sql, &database)? == 0 {
+        return Err(StoreError::Missing { path: database });
     }
-    let lines = read_lines(&sql).map_err(|e| store_error(database, e))?;
-    replace(file, &lines)
+    let lines = read_lines(&sql).map_err(|e| store_error(&database, e))?;
+    replace(&dir.join("state.jsonl"), &lines)
 }
 
 /// A database in memory has no file.
@@ -182,7 +185,7 @@ fn replace(path: &Path, lines: &[Line]) -> Result<(), StoreError> {
     write().map_err(|e| StoreError::io("write", path, e))
 }
 
-fn read_lines(sql: &Connection) -> rusqlite::Result<Vec<Line>> {
+fn read_lines(sql: &Sql) -> sql::Result<Vec<Line>> {
     let mut lines = vec![Line::Collection { format: FORMAT, id: meta(sql, COLLECTION_ID)? }];
     let flags = meta(sql, FLAGS)?.and_then(|text| serde_json::from_str(&text).ok());
     lines.extend(
@@ -202,11 +205,11 @@ fn read_lines(sql: &Connection) -> rusqlite::Result<Vec<Line>> {
     Ok(lines)
 }
 
-fn meta(sql: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
+fn meta(sql: &Sql, name: &str) -> sql::Result<Option<String>> {
     sql.query_row("SELECT value FROM meta WHERE name = ?1", [name], |row| row.get(0)).optional()
 }
 
-fn spiders(sql: &Connection, lines: &mut Vec<Line>) -> rusqlite::Result<()> {
+fn spiders(sql: &Sql, lines: &mut Vec<Line>) -> sql::Result<()> {
     let mut statement = sql.prepare(
         "SELECT id, name, created, removed, paused, why, settings FROM spiders ORDER BY id",
     )?;
@@ -225,7 +228,7 @@ fn spiders(sql: &Connection, lines: &mut Vec<Line>) -> rusqlite::Result<()> {
     rows.for_each_into(lines)
 }
 
-fn seeds(sql: &Connection, lines: &mut Vec<Line>) -> rusqlite::Result<()> {
+fn seeds(sql: &Sql, lines: &mut Vec<Line>) -> sql::Result<()> {
     let mut statement = sql.prepare(
         "SELECT url, spider, depth, period, found FROM pages WHERE seed = 1 ORDER BY site, fp",
     )?;
@@ -234,14 +237,14 @@ fn seeds(sql: &Connection, lines: &mut Vec<Line>) -> rusqlite::Result<()> {
             url: row.get(0)?,
             spider: row.get(1)?,
             depth: row.get(2)?,
-            period_ms: row.get::<_, Option<i64>>(3)?.map(i64::unsigned_abs),
+            period_ms: row.get::<Option<i64>>(3)?.map(i64::unsigned_abs),
             found: row.get(4)?,
         })
     })?;
     rows.for_each_into(lines)
 }
 
-fn blocks(sql: &Connection, lines: &mut Vec<Line>) -> rusqlite::Result<()> {
+fn blocks(sql: &Sql, lines: &mut Vec<Line>) -> sql::Result<()> {
     let mut statement =
         sql.prepare("SELECT pattern, reason, created FROM blocks ORDER BY pattern")?;
     let rows = statement.query_map([], |row| {
@@ -250,7 +253,7 @@ fn blocks(sql: &Connection, lines: &mut Vec<Line>) -> rusqlite::Result<()> {
     rows.for_each_into(lines)
 }
 
-fn forgotten(sql: &Connection, lines: &mut Vec<Line>) -> rusqlite::Result<()> {
+fn forgotten(sql: &Sql, lines: &mut Vec<Line>) -> sql::Result<()> {
     let Some(key) = meta(sql, tombstones::KEY)? else { return Ok(()) };
     lines.push(Line::TombstoneKey { key });
     let Some((_, all)) = tombstones::read(sql)? else { return Ok(()) };
@@ -263,11 +266,11 @@ fn forgotten(sql: &Connection, lines: &mut Vec<Line>) -> rusqlite::Result<()> {
 }
 
 trait ForEachInto {
-    fn for_each_into(self, lines: &mut Vec<Line>) -> rusqlite::Result<()>;
+    fn for_each_into(self, lines: &mut Vec<Line>) -> sql::Result<()>;
 }
 
-impl<I: Iterator<Item = rusqlite::Result<Line>>> ForEachInto for I {
-    fn for_each_into(mut self, lines: &mut Vec<Line>) -> rusqlite::Result<()> {
+impl<I: Iterator<Item = sql::Result<Line>>> ForEachInto for I {
+    fn for_each_into(mut self, lines: &mut Vec<Line>) -> sql::Result<()> {
         self.try_for_each(|line| line.map(|line| lines.push(line)))
     }
 }
@@ -310,7 +313,7 @@ pub enum Entry {
 /// Fills a new database from `state.jsonl`; `None` where there is no such file. Seeds and blocks are returned, to be
 /// entered at their time.
 pub fn restore(
-    frontier: &mut SqliteFrontier,
+    frontier: &mut SqlFrontier,
     path: &Path,
     now: Timestamp,
 ) -> Result<Option<Restored>, StoreError> {
@@ -371,10 +374,7 @@ pub fn restore(
 }
 
 /// Enters seeds and blocks into the database.
-pub fn enter(
-    frontier: &mut SqliteFrontier,
-    entries: &[(Timestamp, Entry)],
-) -> Result<(), StoreError> {
+pub fn enter(frontier: &mut SqlFrontier, entries: &[(Timestamp, Entry)]) -> Result<(), StoreError> {
     let Some((newest, _)) = entries.last() else { return Ok(()) };
     let seeds = entries.iter().filter_map(|(_, entry)| match entry {
         Entry::Seed(seed) => Some(seed.clone()),
@@ -385,7 +385,7 @@ pub fn enter(
         frontier.admit(seeds, *newest)?;
     }
     frontier.change(*newest, |sql| {
-        let mut insert = sql.prepare_cached(
+        let mut insert = sql.prepare(
             "INSERT INTO blocks (pattern, reason, created) VALUES (?1, ?2, ?3) \
              ON CONFLICT (pattern) DO NOTHING",
         )?;
@@ -400,7 +400,7 @@ pub fn enter(
 
 /// Lifts again what was lifted; a site that is not known has nothing to lift.
 pub fn lift(
-    frontier: &mut SqliteFrontier,
+    frontier: &mut SqlFrontier,
     lifted: &[Lifted],
     now: Timestamp,
 ) -> Result<(), StoreError> {
@@ -420,7 +420,7 @@ fn seed(url: CrawlUrl, spider: SpiderId, terms: PageTerms) -> Candidate {
     Candidate { url, spider, level: 0, hops: 0, seed: true, terms, referrer: None }
 }
 
-fn put(sql: &Connection, line: &Line, done: &mut Restored) -> rusqlite::Result<()> {
+fn put(sql: &Sql, line: &Line, done: &mut Restored) -> sql::Result<()> {
     match line {
         Line::Collection { id: Some(id), .. } => put_meta(sql, COLLECTION_ID, id),
         Line::TombstoneKey { key } => put_meta(sql, tombstones::KEY, key),
@@ -438,13 +438,13 @@ fn put(sql: &Connection, line: &Line, done: &mut Restored) -> rusqlite::Result<(
     }
 }
 
-fn put_meta(sql: &Connection, name: &str, value: &str) -> rusqlite::Result<()> {
+fn put_meta(sql: &Sql, name: &str, value: &str) -> sql::Result<()> {
     let text = "INSERT INTO meta (name, value) VALUES (?1, ?2) \
                 ON CONFLICT (name) DO UPDATE SET value = excluded.value";
     sql.execute(text, [name, value]).map(drop)
 }
 
-fn put_spider(sql: &Connection, spider: &SpiderLine, done: &mut Restored) -> rusqlite::Result<()> {
+fn put_spider(sql: &Sql, spider: &SpiderLine, done: &mut Restored) -> sql::Result<()> {
     let SpiderLine { id, name, created, removed, paused, why, settings } = spider;
     let settings = serde_json::to_string(settings).unwrap_or_else(|_| "{}".to_owned());
     done.spiders += u64::from(removed.is_none());
@@ -465,9 +465,9 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
-    fn open(folder: &Path) -> SqliteFrontier {
+    fn open(folder: &Path) -> SqlFrontier {
         fs::create_dir_all(folder).unwrap();
-        SqliteFrontier::open(&folder.join("crawl.db")).unwrap()
+        SqlFrontier::open(&folder.join("crawl.db")).unwrap()
     }
 
     fn commands() -> Vec<Command> {
@@ -525,7 +525,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("state.jsonl");
         fs::write(&path, "{\"kind\":\"block\"}\nnonsense\n{\"kind\":\"dream\"}\n").unwrap();
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         let restored = restore(&mut frontier, &path, NOW).unwrap().unwrap();
         assert_eq!(restored.unreadable, 3);
         fs::write(&path, "{\"kind\":\"collection\",\"format\":2,\"id\":null}\n").unwrap();

@@ -11,8 +11,8 @@ mod settled;
 
 use std::{path::Path, time::Duration};
 
+use crate::sql::{self, Params, Sql, params};
 use model::{RecordLocation, Timestamp};
-use rusqlite::{Connection, Params, params};
 
 pub use settled::settled;
 
@@ -32,7 +32,7 @@ pub fn archived_visits(folder: &Path) -> Vec<ArchivedVisit> {
                FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp WHERE v.status > 0";
     let mut statement = database.prepare(sql).unwrap();
     let rows = statement.query_map([], |row| {
-        let offset = row.get::<_, i64>(3)?.unsigned_abs();
+        let offset = row.get::<i64>(3)?.unsigned_abs();
         let record = RecordLocation { volume: row.get(2)?, offset, length: row.get(4)? };
         let (url, status) = (row.get(0)?, row.get(1)?);
         Ok(ArchivedVisit { url, status, record, record_id: row.get(5)? })
@@ -50,13 +50,13 @@ pub fn rows_of(folder: &Path, query: &str) -> usize {
 /// Commands that were left for a crawl and are not carried out.
 pub fn commands_waiting(folder: &Path) -> u64 {
     let sql = "SELECT count(*) FROM control WHERE done IS NULL";
-    open(folder).query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap().unsigned_abs()
+    open(folder).query_row(sql, [], |row| row.get::<i64>(0)).unwrap().unsigned_abs()
 }
 
 /// Sites of which families of near duplicates, or what they show for missing pages, are remembered.
 pub fn sites_that_remember(folder: &Path) -> u64 {
     let sql = "SELECT count(*) FROM sites WHERE traps LIKE '%\"families\":%' OR traps LIKE '%\"missing\":%'";
-    open(folder).query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap().unsigned_abs()
+    open(folder).query_row(sql, [], |row| row.get::<i64>(0)).unwrap().unsigned_abs()
 }
 
 /// The last run has shown no sign of life for so long.
@@ -109,7 +109,7 @@ pub fn drop_register(folder: &Path) {
 pub fn registered(folder: &Path) -> (u64, u64) {
     let sql =
         "SELECT count(digest), count(*) - count(digest) FROM volumes WHERE state = 1 AND bytes > 0";
-    let count = |row: &rusqlite::Row<'_>, n| row.get::<_, i64>(n).map(i64::unsigned_abs);
+    let count = |row: sql::Row<'_>, n| row.get::<i64>(n).map(i64::unsigned_abs);
     open(folder).query_row(sql, [], |row| Ok((count(row, 0)?, count(row, 1)?))).unwrap()
 }
 
@@ -169,10 +169,8 @@ pub fn move_records(folder: &Path, volume: u32, moves: &[(u64, u64, u64)], end: 
     database.execute(sql, params![volume, signed(end)]).unwrap();
 }
 
-fn open(folder: &Path) -> Connection {
-    let database = Connection::open(folder.join("crawl.db")).unwrap();
-    database.busy_timeout(Duration::from_secs(10)).unwrap();
-    database
+fn open(folder: &Path) -> Sql {
+    sql::open_plain(&folder.join("crawl.db")).unwrap()
 }
 
 /// A statement that has to change something.

@@ -19,7 +19,6 @@ pub(crate) mod tests;
 use std::{collections::BTreeMap, time::Duration};
 
 use model::{StoreError, Timestamp};
-use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
 
 pub use rule::KeepRule;
@@ -28,7 +27,8 @@ use crate::{
     census::Census,
     collection::{Collection, CrawlLock},
     forget::{self, Journal, Progress, Step, Work},
-    frontier::SqliteFrontier,
+    frontier::SqlFrontier,
+    sql::{self, OptionalExtension, params},
 };
 pub(crate) use choose::captures_of;
 
@@ -85,7 +85,7 @@ pub fn thin(
     forget::finish(collection, lock, now, &mut *progress)?;
     let (mut done, mut sites) = (Thinned::default(), BTreeMap::new());
     for pass in 0.. {
-        let frontier = SqliteFrontier::open(&collection.database())?;
+        let frontier = collection.frontier()?;
         let chosen = frontier.choose_versions(keep, now, PASS_VISITS_MAX)?;
         drop(frontier);
         done.left_bytes = match pass {
@@ -104,7 +104,7 @@ pub fn thin(
         one_pass(collection, chosen, at, &mut *progress, &mut done)?;
     }
     done.sites = ranked(sites);
-    note_done(&mut SqliteFrontier::open(&collection.database())?, now)?;
+    note_done(&mut collection.frontier()?, now)?;
     Ok(done)
 }
 
@@ -120,7 +120,7 @@ pub fn next(collection: &Collection, now: Timestamp) -> Result<Timestamp, StoreE
 }
 
 fn last(collection: &Collection) -> Result<Option<Timestamp>, StoreError> {
-    let frontier = SqliteFrontier::open(&collection.database())?;
+    let frontier = collection.frontier()?;
     let last: Option<String> = frontier
         .connection
         .query_row("SELECT value FROM meta WHERE name = ?1", [LAST], |row| row.get(0))
@@ -131,14 +131,13 @@ fn last(collection: &Collection) -> Result<Option<Timestamp>, StoreError> {
 
 /// It is not due before another day has passed.
 pub fn put_off(collection: &Collection, now: Timestamp) -> Result<(), StoreError> {
-    note_done(&mut SqliteFrontier::open(&collection.database())?, now)
+    note_done(&mut collection.frontier()?, now)
 }
 
-fn note_done(frontier: &mut SqliteFrontier, now: Timestamp) -> Result<(), StoreError> {
+fn note_done(frontier: &mut SqlFrontier, now: Timestamp) -> Result<(), StoreError> {
     frontier.change(now, |sql| {
         let text = now.0.to_string();
-        sql.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)", [LAST, &text])
-            .map(drop)
+        sql.execute(crate::frontier::PUT_META, [LAST, &text]).map(drop)
     })
 }
 
@@ -154,7 +153,7 @@ pub fn would_thin(
     keep: &Keep,
     now: Timestamp,
 ) -> Result<Thinned, StoreError> {
-    let frontier = SqliteFrontier::open(&collection.database())?;
+    let frontier = collection.frontier()?;
     let chosen = frontier.choose_versions(keep, now, usize::MAX)?;
     let mut sites = BTreeMap::new();
     chosen.add_sites(&mut sites);
@@ -190,7 +189,7 @@ fn one_pass(
     Ok(())
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// The rows lose their records and say when; the journal says that the records may still be there.
     fn thin_rows(&mut self, rows: &[i64], at: Timestamp) -> Result<(), StoreError> {
         self.change(at, |sql| {
@@ -202,9 +201,7 @@ impl SqliteFrontier {
                 thin.execute(params![seq, at.0])?;
             }
             let journal = Journal::Thinning { at };
-            journal
-                .write(sql)
-                .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+            journal.write(sql).map_err(|error| sql::Error::value(0, error))
         })
     }
 }
@@ -215,7 +212,7 @@ impl Census {
         self.ask(|sql| {
             let count = "SELECT count(*) FROM visits \
                          WHERE thinned IS NOT NULL AND change IN (0, 1, 7)";
-            sql.query_row(count, [], |row| row.get::<_, i64>(0)).map(|count| count as u64)
+            sql.query_row(count, [], |row| row.get::<i64>(0)).map(|count| count as u64)
         })
     }
 }

@@ -3,10 +3,10 @@
 //! This crate keeps the hashes and the key and makes neither from names: whoever asks does that.
 
 use model::{StoreError, Timestamp};
-use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
-use crate::{census::Census, frontier::SqliteFrontier, warc};
+use crate::sql::{self, OptionalExtension, Sql, params};
+use crate::{census::Census, frontier::SqlFrontier, warc};
 
 /// A random number of the collection that its hashes are made with.
 pub type TombstoneKey = [u8; 16];
@@ -21,13 +21,16 @@ pub struct Tombstone {
 
 pub(crate) const KEY: &str = "tombstone-key";
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// The collection's key; made when first asked for.
     pub fn tombstone_key(&mut self, now: Timestamp) -> Result<TombstoneKey, StoreError> {
         let (high, low) = warc::draw();
         let fresh = format!("{high:016x}{low:016x}");
         let text = self.change(now, |sql| {
-            sql.execute("INSERT OR IGNORE INTO meta (name, value) VALUES (?1, ?2)", [KEY, &fresh])?;
+            sql.execute(
+                "INSERT INTO meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING",
+                [KEY, &fresh],
+            )?;
             key_text(sql)
         })?;
         Ok(text.and_then(|text| parse_key(&text)).unwrap_or_default())
@@ -52,7 +55,7 @@ impl SqliteFrontier {
             }
             if lifted > 0 {
                 sql.execute(
-                    "INSERT OR REPLACE INTO meta (name, value) VALUES ('links-are-old', 'true')",
+                    "INSERT INTO meta (name, value) VALUES ('links-are-old', 'true') ON CONFLICT (name) DO NOTHING",
                     [],
                 )?;
             }
@@ -62,14 +65,14 @@ impl SqliteFrontier {
 }
 
 impl Census {
-    /// As [`SqliteFrontier::tombstones`].
+    /// As [`SqlFrontier::tombstones`].
     pub fn tombstones(&self) -> Result<Option<(TombstoneKey, Vec<Tombstone>)>, StoreError> {
         self.ask(read)
     }
 }
 
 /// One that is there already keeps its time.
-pub(crate) fn bury(sql: &Connection, tombstones: &[Tombstone]) -> rusqlite::Result<()> {
+pub(crate) fn bury(sql: &Sql, tombstones: &[Tombstone]) -> sql::Result<()> {
     let mut insert = sql.prepare(
         "INSERT INTO tombstones (kind, hash, created) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
     )?;
@@ -79,7 +82,7 @@ pub(crate) fn bury(sql: &Connection, tombstones: &[Tombstone]) -> rusqlite::Resu
     Ok(())
 }
 
-pub(crate) fn read(sql: &Connection) -> rusqlite::Result<Option<(TombstoneKey, Vec<Tombstone>)>> {
+pub(crate) fn read(sql: &Sql) -> sql::Result<Option<(TombstoneKey, Vec<Tombstone>)>> {
     let Some(key) = key_text(sql)?.and_then(|text| parse_key(&text)) else { return Ok(None) };
     let mut statement =
         sql.prepare("SELECT kind, hash, created FROM tombstones ORDER BY created, kind, hash")?;
@@ -90,7 +93,7 @@ pub(crate) fn read(sql: &Connection) -> rusqlite::Result<Option<(TombstoneKey, V
     Ok(Some((key, all.collect::<Result<_, _>>()?)))
 }
 
-fn key_text(sql: &Connection) -> rusqlite::Result<Option<String>> {
+fn key_text(sql: &Sql) -> sql::Result<Option<String>> {
     sql.query_row("SELECT value FROM meta WHERE name = ?1", [KEY], |row| row.get(0)).optional()
 }
 
@@ -104,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_key_is_made_once_and_a_tombstone_keeps_its_first_time() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         assert_eq!(frontier.tombstones().unwrap(), None);
         let key = frontier.tombstone_key(Timestamp(1)).unwrap();
         assert_ne!(key, [0; 16]);

@@ -14,13 +14,13 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use crate::sql::{self, Sql, params};
 use model::{StoreError, Timestamp};
-use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::{
     collection::Collection,
-    database::{open_writer, store_error},
-    frontier::SqliteFrontier,
+    frontier::SqlFrontier,
+    sql::{open_writer, store_error},
     warc::{Identity, Moves, Register, VolumeFileName, Volumes, sealed_identity},
 };
 
@@ -47,7 +47,7 @@ pub enum VolumeState {
 
 /// Gives numbers to an archive, on a connection of its own.
 pub struct Registrar {
-    sql: Mutex<Connection>,
+    sql: Mutex<Sql>,
     database: PathBuf,
     own: PathBuf,
 }
@@ -59,16 +59,20 @@ impl Registrar {
         Ok(Registrar { sql, database, own: collection.volumes() })
     }
 
-    fn write<T>(
-        &self,
-        write: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
-        let mut sql = self.sql.lock().unwrap_or_else(PoisonError::into_inner);
-        let done = sql.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|work| {
-            let written = write(&work)?;
-            work.commit().map(|()| written)
-        });
-        done.map_err(|e| store_error(&self.database, e))
+    fn write<T>(&self, write: impl FnOnce(&Sql) -> sql::Result<T>) -> Result<T, StoreError> {
+        let sql = self.sql.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = || {
+            sql.begin()?;
+            let written = write(&sql).and_then(|written| {
+                sql.commit()?;
+                Ok(written)
+            });
+            if written.is_err() && sql.is_in_transaction() {
+                sql.roll_back()?;
+            }
+            written
+        };
+        done().map_err(|e| store_error(&self.database, e))
     }
 }
 
@@ -103,7 +107,7 @@ impl Register for Registrar {
 
 /// The rows follow what lies in the folders. Who calls holds the lock, and no volume is open.
 pub fn follow(collection: &Collection, volumes: &Volumes) -> Result<(), StoreError> {
-    let frontier = SqliteFrontier::open(&collection.database())?;
+    let frontier = SqlFrontier::open(&collection.database())?;
     let mut rows: BTreeMap<u32, VolumeRow> =
         frontier.volume_rows(collection)?.into_iter().map(|row| (row.number, row)).collect();
     let registrar = Registrar::open(collection)?;
@@ -146,7 +150,7 @@ fn follow_file(
 }
 
 /// Volumes that were rewritten, in the transaction that moves their records.
-pub(crate) fn rewritten(sql: &Connection, moves: &BTreeMap<u32, Moves>) -> rusqlite::Result<()> {
+pub(crate) fn rewritten(sql: &Sql, moves: &BTreeMap<u32, Moves>) -> sql::Result<()> {
     for (number, moves) in moves {
         let bytes = moves.bytes as i64;
         sql.execute(
@@ -157,21 +161,18 @@ pub(crate) fn rewritten(sql: &Connection, moves: &BTreeMap<u32, Moves>) -> rusql
     Ok(())
 }
 
-/// Folders that volumes lie in besides the collection's own. A database of an older program has no such table.
-pub(crate) fn other_folders(sql: &Connection) -> rusqlite::Result<Vec<PathBuf>> {
-    if !sql.table_exists(None, "volumes")? {
-        return Ok(Vec::new());
-    }
+/// Folders that volumes lie in besides the collection's own.
+pub(crate) fn other_folders(sql: &Sql) -> sql::Result<Vec<PathBuf>> {
     let mut folders =
         sql.prepare("SELECT DISTINCT folder FROM volumes WHERE folder <> '' ORDER BY folder")?;
-    folders.query_map([], |row| row.get::<_, String>(0).map(PathBuf::from))?.collect()
+    folders.query_map([], |row| row.get::<String>(0).map(PathBuf::from))?.collect()
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// By number.
     pub fn volume_rows(&self, collection: &Collection) -> Result<Vec<VolumeRow>, StoreError> {
         let own = collection.volumes();
-        let read = || -> rusqlite::Result<Vec<VolumeRow>> {
+        let read = || -> sql::Result<Vec<VolumeRow>> {
             let mut rows = self.connection.prepare(
                 "SELECT number, folder, name, state, bytes, digest FROM volumes ORDER BY number",
             )?;
@@ -181,12 +182,12 @@ impl SqliteFrontier {
                     number: row.get(0)?,
                     folder: if folder.is_empty() { own.clone() } else { PathBuf::from(folder) },
                     name: row.get(2)?,
-                    state: match row.get::<_, i64>(3)? {
+                    state: match row.get::<i64>(3)? {
                         0 => VolumeState::Open,
                         1 => VolumeState::Sealed,
                         _ => VolumeState::Empty,
                     },
-                    bytes: row.get::<_, Option<i64>>(4)?.map(|bytes| bytes as u64),
+                    bytes: row.get::<Option<i64>>(4)?.map(|bytes| bytes as u64),
                     digest: row.get(5)?,
                 })
             })?
@@ -212,7 +213,7 @@ impl SqliteFrontier {
     }
 }
 
-fn insert(sql: &Connection, number: u32, folder: &str, name: &str) -> rusqlite::Result<()> {
+fn insert(sql: &Sql, number: u32, folder: &str, name: &str) -> sql::Result<()> {
     sql.execute(
         "INSERT INTO volumes (number, folder, name, state) VALUES (?1, ?2, ?3, 0) \
          ON CONFLICT (number) DO UPDATE SET folder = excluded.folder, name = excluded.name",
@@ -222,12 +223,12 @@ fn insert(sql: &Connection, number: u32, folder: &str, name: &str) -> rusqlite::
 }
 
 fn seal(
-    sql: &Connection,
+    sql: &Sql,
     number: u32,
     bytes: u64,
     digest: Option<&[u8; 32]>,
     at: Option<Timestamp>,
-) -> rusqlite::Result<()> {
+) -> sql::Result<()> {
     sql.execute(
         "UPDATE volumes SET state = 1, bytes = ?2, digest = ?3, sealed = ?4 WHERE number = ?1",
         params![number, bytes as i64, digest.map(|digest| &digest[..]), at.map(|at| at.0)],

@@ -14,14 +14,13 @@ use std::{
 };
 
 use model::{StoreError, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
 use crate::{
     census::Census,
     collection::Collection,
-    database::{open_writer, store_error},
     frontier::collection_id,
+    sql::{self, OptionalExtension, Row, Sql, open_writer, params, store_error},
 };
 
 /// Dead letters of one webhook; beyond that two become one stretch, so that none is lost.
@@ -33,7 +32,7 @@ const ERROR_BYTES_MAX: usize = 500;
 #[derive(Debug)]
 pub struct WebhookLedger {
     path: PathBuf,
-    sql: Connection,
+    sql: Sql,
     _lock: File,
 }
 
@@ -97,8 +96,8 @@ impl WebhookLedger {
     pub fn enter(&mut self, name: &str) -> Result<WebhookPlace, StoreError> {
         self.sql
             .execute(
-                "INSERT OR IGNORE INTO webhooks (name, cursor) \
-                 VALUES (?1, (SELECT coalesce(max(seq), 0) FROM visits))",
+                "INSERT INTO webhooks (name, cursor) \
+                 VALUES (?1, (SELECT coalesce(max(seq), 0) FROM visits)) ON CONFLICT (name) DO NOTHING",
                 [name],
             )
             .and_then(|_| place(&self.sql, name))
@@ -214,11 +213,11 @@ impl WebhookLedger {
         )
     }
 
-    fn execute(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), StoreError> {
+    fn execute(&self, sql: &str, values: impl sql::Params) -> Result<(), StoreError> {
         self.sql.execute(sql, values).map(drop).map_err(|e| self.error(e))
     }
 
-    fn error(&self, error: rusqlite::Error) -> StoreError {
+    fn error(&self, error: sql::Error) -> StoreError {
         store_error(&self.path, error)
     }
 }
@@ -232,9 +231,9 @@ impl Census {
     /// What was given up, of one webhook or of all, oldest first.
     pub fn dead_letters(&self, webhook: Option<&str>) -> Result<Vec<DeadLetter>, StoreError> {
         self.ask(|sql| {
-            sql.prepare_cached(
+            sql.prepare(
                 "SELECT id, webhook, after, upto, changes, since, at, tries, error \
-                 FROM dead_letters WHERE ?1 IS NULL OR webhook = ?1 ORDER BY id",
+                 FROM dead_letters WHERE CAST(?1 AS TEXT) IS NULL OR webhook = ?1 ORDER BY id",
             )?
             .query_map([webhook], dead_letter)?
             .collect()
@@ -247,7 +246,7 @@ pub fn wait_after(tries: u32) -> Duration {
     Duration::from_secs(1 << tries.min(12)).min(Duration::from_secs(3_600))
 }
 
-fn merge_two(sql: &Connection, name: &str) -> rusqlite::Result<()> {
+fn merge_two(sql: &Sql, name: &str) -> sql::Result<()> {
     let count: i64 =
         sql.query_row("SELECT count(*) FROM dead_letters WHERE webhook = ?1", [name], |row| {
             row.get(0)
@@ -267,7 +266,7 @@ fn merge_two(sql: &Connection, name: &str) -> rusqlite::Result<()> {
 
 /// The oldest two with nothing between them, so that nothing that arrived is sent again; where there are no such,
 /// the oldest two.
-fn neighbours(sql: &Connection, name: &str) -> rusqlite::Result<Option<(i64, i64)>> {
+fn neighbours(sql: &Sql, name: &str) -> sql::Result<Option<(i64, i64)>> {
     let letters: Vec<(i64, i64, i64)> = sql
         .prepare("SELECT id, after, upto FROM dead_letters WHERE webhook = ?1 ORDER BY after, id")?
         .query_map([name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
@@ -277,13 +276,13 @@ fn neighbours(sql: &Connection, name: &str) -> rusqlite::Result<Option<(i64, i64
     Ok(touching.or(letters.get(..2)).map(|pair| (pair[0].0, pair[1].0)))
 }
 
-fn place(sql: &Connection, name: &str) -> rusqlite::Result<WebhookPlace> {
-    sql.prepare_cached(
+fn place(sql: &Sql, name: &str) -> sql::Result<WebhookPlace> {
+    sql.prepare(
         "SELECT name, cursor, upto, tries, since, next, error, delivered, last \
          FROM webhooks WHERE name = ?1",
     )?
     .query_row([name], |row| {
-        let moment = |column| row.get::<_, Option<i64>>(column).map(|at| at.map(Timestamp));
+        let moment = |column| row.get::<Option<i64>>(column).map(|at| at.map(Timestamp));
         Ok(WebhookPlace {
             name: row.get(0)?,
             cursor: row.get(1)?,
@@ -292,19 +291,19 @@ fn place(sql: &Connection, name: &str) -> rusqlite::Result<WebhookPlace> {
             since: moment(4)?,
             next: Timestamp(row.get(5)?),
             error: row.get(6)?,
-            delivered: row.get::<_, i64>(7)? as u64,
+            delivered: row.get::<i64>(7)? as u64,
             last: moment(8)?,
         })
     })
 }
 
-fn dead_letter(row: &Row<'_>) -> rusqlite::Result<DeadLetter> {
+fn dead_letter(row: Row<'_>) -> sql::Result<DeadLetter> {
     Ok(DeadLetter {
         id: row.get(0)?,
         webhook: row.get(1)?,
         after: row.get(2)?,
         upto: row.get(3)?,
-        changes: row.get::<_, i64>(4)? as u64,
+        changes: row.get::<i64>(4)? as u64,
         since: Timestamp(row.get(5)?),
         at: Timestamp(row.get(6)?),
         tries: row.get(7)?,
@@ -364,6 +363,7 @@ mod tests {
         let mut ledger = WebhookLedger::open(&collection).unwrap();
         ledger.enter("a").unwrap();
         ledger
+            .sql
             .execute(
                 "INSERT INTO dead_letters (webhook, after, upto, changes, since, at, tries, error) \
                  WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \
@@ -392,6 +392,7 @@ mod tests {
         // Every second batch arrived, but for two failures in a row in the middle.
         let odd = DEAD_MAX / 2;
         ledger
+            .sql
             .execute(
                 "INSERT INTO dead_letters (webhook, after, upto, changes, since, at, tries, error) \
                  WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \

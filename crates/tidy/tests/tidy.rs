@@ -98,6 +98,23 @@ fn only_the_clock_the_network_and_the_simulated_web_read_the_machines_time() {
 }
 
 #[test]
+fn only_the_sql_seam_of_the_store_names_an_engine() {
+    // Whole crawls are looked into from outside, by their file.
+    let may = |s: &Source| {
+        ["crates/store/src/sql/", "crates/harvestman/tests/", "crates/tidy/"]
+            .iter()
+            .any(|folder| s.path.starts_with(folder))
+    };
+    let names = |s: &Source| {
+        let lines = code_only(&s.text);
+        let at = lines.iter().position(|line| line.contains("rusqlite"));
+        at.map(|at| format!("{}:{}", s.path, at + 1))
+    };
+    let broken = rust().iter().filter(|s| !may(s)).filter_map(names).collect();
+    none(broken, "ask the database through store::sql");
+}
+
+#[test]
 fn nothing_is_left_to_be_done() {
     let words = ["todo!(", "unimplemented!(", "dbg!("];
     let broken = rust().iter().flat_map(|s| uses(s, &words)).collect();

@@ -8,7 +8,7 @@ use serde::Serialize;
 use store::{
     census::Census,
     collection::Collection,
-    frontier::{NamedRecord, SqliteFrontier},
+    frontier::{NamedRecord, SqlFrontier},
 };
 
 use crate::{Error, archived::Archived};
@@ -32,7 +32,7 @@ pub struct LostContent {
 /// too, which is not so in the folder of a batch. With `repair` a time, what is found is marked.
 pub(super) fn look(
     collection: &Collection,
-    frontier: &mut SqliteFrontier,
+    frontier: &mut SqlFrontier,
     suspects: &BTreeSet<u32>,
     follow: bool,
     repair: Option<Timestamp>,

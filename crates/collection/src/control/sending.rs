@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use harvester::clock::RealClock;
 use model::Clock;
 use store::{
-    control::{COMMAND_BYTES_MAX, Command, Outcome, SeedLine, request},
+    control::{COMMAND_BYTES_MAX, Command, Outcome, SeedLine},
     replicas::{ReplicaChange, ReplicaRow},
 };
 
@@ -44,9 +44,8 @@ impl Sending {
         if !of_the_moment && let Some(outcome) = self.control.carry_out(&command)? {
             return self.take(outcome);
         }
-        let database = self.control.collection.database();
         for part in in_parts(command) {
-            self.asked.push_back(request(&database, &part, RealClock::new().now())?);
+            self.asked.push_back(self.control.collection.request(&part, RealClock::new().now())?);
             if self.asked.len() >= ASKED_MAX {
                 self.await_first()?;
             }

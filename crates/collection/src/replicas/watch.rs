@@ -13,8 +13,7 @@ use model::{Clock, StoreError, Timestamp};
 use store::{
     census::Census,
     collection::Collection,
-    control::{Command, Outcome, apply_to, request},
-    frontier::SqliteFrontier,
+    control::{Command, Outcome, apply_to},
     replicas::ReplicaChange,
 };
 
@@ -49,7 +48,7 @@ impl Watch {
         let now = self.clock.now();
         let change = look(&self.collection, &self.hazards, now)?;
         for command in in_parts(Command::Replicas { change }) {
-            request(&self.collection.database(), &command, now)?;
+            self.collection.request(&command, now)?;
         }
         Ok(())
     }
@@ -62,7 +61,7 @@ pub fn settle_findings(
     now: Timestamp,
 ) -> Result<u64, StoreError> {
     let change = look(collection, hazards, now)?;
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let mut frontier = collection.frontier()?;
     let outcome = apply_to(&mut frontier, &Command::Replicas { change }, now)?;
     frontier.save_state()?;
     match outcome {

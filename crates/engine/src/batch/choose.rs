@@ -12,7 +12,7 @@ use model::{
     CheckOut, Fingerprint, Frontier, Gate, Page, PageState, Refill, Release, Settlement, Site,
     SiteDelta, SiteId, SiteKey, SiteLease, SpiderId, StoreError, Timestamp,
 };
-use store::frontier::{BatchRow, SqliteFrontier};
+use store::frontier::{BatchRow, SqlFrontier};
 
 use super::{
     file::{LINE_PAGES_MAX, PageLine, SiteLine},
@@ -54,7 +54,7 @@ pub type Out<'a> = &'a mut dyn FnMut(&SiteLine) -> Result<(), Failure>;
 
 impl Choice<'_> {
     /// Checks the sites out in the name of the batch; each goes out with what is to be visited of it.
-    pub fn lend(&self, frontier: &mut SqliteFrontier, out: Out<'_>) -> Result<Lent, Failure> {
+    pub fn lend(&self, frontier: &mut SqlFrontier, out: Out<'_>) -> Result<Lent, Failure> {
         let (profitable, others): (Vec<_>, Vec<_>) = self
             .spiders
             .all()
@@ -113,7 +113,7 @@ impl Choice<'_> {
 /// A batch while it is made.
 pub(super) struct Lending<'a> {
     pub(super) choice: &'a Choice<'a>,
-    pub(super) frontier: &'a mut SqliteFrontier,
+    pub(super) frontier: &'a mut SqlFrontier,
     out: Out<'a>,
     /// Pages for which there is room.
     pub(super) left: usize,
@@ -247,7 +247,7 @@ fn profit_of(spider: &Spider) -> Option<Profit> {
 }
 
 fn give_back(
-    frontier: &mut SqliteFrontier,
+    frontier: &mut SqlFrontier,
     lease: &SiteLease,
     now: Timestamp,
 ) -> Result<(), StoreError> {

@@ -11,7 +11,7 @@ use std::{
 use model::{Clock, SpiderId, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
-use store::frontier::SqliteFrontier;
+use store::frontier::SqlFrontier;
 
 use super::{
     Home,
@@ -103,7 +103,7 @@ pub fn export(
 /// Writes the batch as its sites are lent.
 fn lend(
     choice: &Choice<'_>,
-    frontier: &mut SqliteFrontier,
+    frontier: &mut SqlFrontier,
     file: &Path,
     mut header: Header,
 ) -> Result<Lent, Failure> {

@@ -23,7 +23,7 @@ use model::{
 use serde::Serialize;
 use store::{
     collection::Collection,
-    frontier::{BatchRow, BatchState, FailedVisit, SqliteFrontier},
+    frontier::{BatchRow, BatchState, FailedVisit, SqlFrontier},
     warc::{Adopted, Pairs, ReadError, VolumeFileName},
 };
 
@@ -173,7 +173,7 @@ fn known(
 struct Away {
     header: Header,
     collection: Collection,
-    frontier: SqliteFrontier,
+    frontier: SqlFrontier,
     reach: Reach,
     _lock: store::collection::CrawlLock,
 }
@@ -192,7 +192,7 @@ impl Away {
         };
         let lock = collection.lock()?;
         let header = outpost::harvested(dir)?.ok_or_else(no_batch)?;
-        let mut frontier = SqliteFrontier::open(&collection.database())?;
+        let mut frontier = collection.frontier()?;
         let reach = Reach::of(&frontier, header.made)?;
         // A harvest that was killed has not done so itself.
         reach.offer_again(&mut frontier, now)?;

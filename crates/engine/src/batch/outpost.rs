@@ -18,7 +18,7 @@ use model::{
 };
 use seeder::Block;
 use serde_json::Value;
-use store::{collection::Collection, frontier::SqliteFrontier, spiders::DEFAULT_SPIDER};
+use store::{collection::Collection, frontier::SqlFrontier, spiders::DEFAULT_SPIDER};
 
 use super::{
     file::{BatchFile, Header, LastLine, PageLine, SiteLine},
@@ -136,7 +136,7 @@ pub fn prepare(dir: &Path, mut batch: BatchFile, now: Timestamp) -> Result<Heade
     let pauses = fill(dir, &mut batch, now)?;
     fs::write(dir.join(FILE_NAME), configuration(&header, &pauses)).map_err(io)?;
     let text = serde_json::to_string(&header).expect("a header is plain data");
-    SqliteFrontier::open(&Collection::open(dir)?.database())?.harvests_batch(&text, now)?;
+    Collection::open(dir)?.frontier()?.harvests_batch(&text, now)?;
     fs::remove_file(dir.join(UNFINISHED)).map_err(io)?;
     Ok(header)
 }
@@ -146,11 +146,11 @@ const UNFINISHED: &str = "batch.unfinished";
 
 /// What batch a folder was made for; `None` where it was made for none, or is not whole.
 pub fn harvested(dir: &Path) -> Result<Option<Header>, Failure> {
-    batch_of(&SqliteFrontier::open(&Collection::open(dir)?.database())?)
+    batch_of(&Collection::open(dir)?.frontier()?)
 }
 
 /// The same of a folder that is open.
-pub fn batch_of(frontier: &SqliteFrontier) -> Result<Option<Header>, Failure> {
+pub fn batch_of(frontier: &SqlFrontier) -> Result<Option<Header>, Failure> {
     let text = frontier.harvested_batch()?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }
@@ -159,7 +159,7 @@ pub fn batch_of(frontier: &SqliteFrontier) -> Result<Option<Header>, Failure> {
 pub fn try_again(dir: &Path, made: Timestamp, now: Timestamp) -> Result<(Reach, Offline), Failure> {
     let collection = Collection::open(dir)?;
     let _lock = collection.lock()?;
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let mut frontier = collection.frontier()?;
     let reach = Reach::of(&frontier, made)?;
     let offline = reach.offer_again(&mut frontier, now)?;
     Ok((reach, offline))
@@ -171,7 +171,7 @@ type Pauses = BTreeMap<Duration, BTreeSet<String>>;
 fn fill(dir: &Path, batch: &mut BatchFile, now: Timestamp) -> Result<Pauses, Failure> {
     let collection = Collection::create(dir)?;
     let _lock = collection.lock()?;
-    let mut frontier = SqliteFrontier::open(&collection.database())?;
+    let mut frontier = collection.frontier()?;
     frontier.recover_leases(now)?;
     let blocks = &batch.header.blocks;
     if let Some(text) = blocks.iter().find(|text| Block::parse(text).is_err()) {
@@ -195,7 +195,7 @@ fn fill(dir: &Path, batch: &mut BatchFile, now: Timestamp) -> Result<Pauses, Fai
 }
 
 fn enter(
-    frontier: &mut SqliteFrontier,
+    frontier: &mut SqlFrontier,
     site: &SiteLine,
     urls: &[CrawlUrl],
     made: Timestamp,

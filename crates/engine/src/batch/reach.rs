@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use model::{CrawlUrl, FailureKind, SiteKey, Timestamp};
-use store::frontier::{FailedVisit, SqliteFrontier};
+use store::frontier::{FailedVisit, SqlFrontier};
 
 use config::failure::Failure;
 
@@ -31,7 +31,7 @@ pub struct Offline {
 }
 
 impl Reach {
-    pub fn of(frontier: &SqliteFrontier, made: Timestamp) -> Result<Reach, Failure> {
+    pub fn of(frontier: &SqlFrontier, made: Timestamp) -> Result<Reach, Failure> {
         let (runs, answers) = (frontier.run_starts()?, frontier.answers(made)?);
         let mut reach = Reach { made, runs, ..Reach::default() };
         for (site, at) in answers {
@@ -54,7 +54,7 @@ impl Reach {
     /// Pages whose last visit was made without a network are due as if it had not been made.
     pub fn offer_again(
         &self,
-        frontier: &mut SqliteFrontier,
+        frontier: &mut SqlFrontier,
         now: Timestamp,
     ) -> Result<Offline, Failure> {
         let mut pages: BTreeMap<String, FailedVisit> = BTreeMap::new();

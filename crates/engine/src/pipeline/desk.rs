@@ -3,7 +3,7 @@
 use model::{Frontier, Page, Stop, StoreError, Timestamp};
 use store::{
     control::{self, Command, Outcome, Request},
-    frontier::{SqliteFrontier, Suspect, Wildcard},
+    frontier::{SqlFrontier, Suspect, Wildcard},
     replicas::ReplicaRow,
     runs::{RunId, RunState},
     spiders::SpiderRow,
@@ -90,13 +90,13 @@ pub trait Desk: Frontier {
 /// Requests taken up at a time: the rest waits a second.
 const REQUESTS_MAX: usize = 100;
 
-impl Desk for SqliteFrontier {
+impl Desk for SqlFrontier {
     fn in_place(&mut self) -> Result<(), StoreError> {
-        SqliteFrontier::in_place(self)
+        SqlFrontier::in_place(self)
     }
 
     fn requests(&mut self, now: Timestamp) -> Result<Vec<Request>, StoreError> {
-        SqliteFrontier::requests(self, REQUESTS_MAX, now)
+        SqlFrontier::requests(self, REQUESTS_MAX, now)
     }
 
     fn request_done(
@@ -105,7 +105,7 @@ impl Desk for SqliteFrontier {
         outcome: &Outcome,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        SqliteFrontier::request_done(self, id, outcome, now)
+        SqlFrontier::request_done(self, id, outcome, now)
     }
 
     fn apply(&mut self, command: &Command, now: Timestamp) -> Result<Outcome, StoreError> {
@@ -115,12 +115,12 @@ impl Desk for SqliteFrontier {
     fn save_state(&mut self, now: Option<Timestamp>) -> Result<(), StoreError> {
         match now {
             Some(now) => self.save_state_when_due(now),
-            None => SqliteFrontier::save_state(self),
+            None => SqlFrontier::save_state(self),
         }
     }
 
     fn suspects(&mut self, now: Timestamp) -> Result<Vec<Suspect>, StoreError> {
-        SqliteFrontier::suspects(self, now)
+        SqlFrontier::suspects(self, now)
     }
 
     fn probed(
@@ -129,11 +129,11 @@ impl Desk for SqliteFrontier {
         wildcard: Option<bool>,
         now: Timestamp,
     ) -> Result<Option<Wildcard>, StoreError> {
-        SqliteFrontier::probed(self, domain, wildcard, now)
+        SqlFrontier::probed(self, domain, wildcard, now)
     }
 
     fn replicas(&mut self) -> Result<Vec<ReplicaRow>, StoreError> {
-        SqliteFrontier::replicas(self)
+        SqlFrontier::replicas(self)
     }
 
     fn clear_traps(
@@ -143,11 +143,11 @@ impl Desk for SqliteFrontier {
         due: Timestamp,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        SqliteFrontier::clear_traps(self, site, cleared, due, now)
+        SqlFrontier::clear_traps(self, site, cleared, due, now)
     }
 
     fn spiders(&mut self) -> Result<Vec<SpiderRow>, StoreError> {
-        SqliteFrontier::spiders(self)
+        SqlFrontier::spiders(self)
     }
 
     fn limits_are(
@@ -165,7 +165,7 @@ impl Desk for SqliteFrontier {
     }
 
     fn planner_state(&mut self) -> Result<Option<String>, StoreError> {
-        SqliteFrontier::planner_state(self)
+        SqlFrontier::planner_state(self)
     }
 
     fn save_planner(&mut self, state: &str, now: Timestamp) -> Result<(), StoreError> {
@@ -178,7 +178,7 @@ impl Desk for SqliteFrontier {
         stats: &serde_json::Value,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        SqliteFrontier::heartbeat(self, run, stats, now)
+        SqlFrontier::heartbeat(self, run, stats, now)
     }
 
     fn end_run(
@@ -188,6 +188,6 @@ impl Desk for SqliteFrontier {
         stats: &serde_json::Value,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        SqliteFrontier::end_run(self, run, state, reason, stats, now)
+        SqlFrontier::end_run(self, run, state, reason, stats, now)
     }
 }

@@ -13,7 +13,7 @@ use model::{
 use seeder::{Blocks, Seed, SeedSet, SpiderRules};
 use simweb::{LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions};
 use store::{
-    frontier::SqliteFrontier,
+    frontier::SqlFrontier,
     warc::{RecordIds, WarcArchive, WarcOptions},
 };
 
@@ -187,8 +187,8 @@ impl World {
         vec![CrawlUrl::parse(&self.web.home(0)).unwrap()]
     }
 
-    fn frontier(&self) -> SqliteFrontier {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    fn frontier(&self) -> SqlFrontier {
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         let candidates: Vec<_> = self
             .seeds()
             .into_iter()
@@ -239,7 +239,7 @@ impl World {
             robots_limits: fetch_limits(),
             settle_every: Duration::ZERO,
             stalled_after: None,
-            database: None,
+            collection: None,
         }
     }
 

@@ -9,7 +9,6 @@
 
 use std::{
     collections::HashMap,
-    path::PathBuf,
     sync::{
         Arc,
         mpsc::{Receiver, RecvTimeoutError},
@@ -18,7 +17,7 @@ use std::{
 };
 
 use model::{Clock, StoreError};
-use store::runs::STALLED;
+use store::{collection::Collection, runs::STALLED};
 use tokio::sync::mpsc::Sender;
 
 use super::{crew::Crew, marks::Waits, messages::Event};
@@ -33,7 +32,7 @@ pub struct Watchdog {
     pub clock: Arc<dyn Clock>,
     pub events: Sender<Event>,
     /// Where it is written down for those who ask from outside.
-    pub database: Option<PathBuf>,
+    pub collection: Option<Collection>,
 }
 
 /// What is watched.
@@ -129,8 +128,8 @@ impl Watchdog {
 
     fn tell(&self, text: &str) {
         remark(&format!("harvestman: stalled: {text}"));
-        let Some(database) = &self.database else { return };
-        if let Err(error) = store::runs::tell_beside(database, STALLED, text, self.clock.now()) {
+        let Some(collection) = &self.collection else { return };
+        if let Err(error) = collection.add_event(STALLED, text, self.clock.now()) {
             tracing::warn!(%error, "the stall could not be recorded");
         }
     }

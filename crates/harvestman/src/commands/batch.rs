@@ -4,11 +4,7 @@ use std::{fmt::Write, path::Path, sync::Arc, time::Duration};
 
 use harvester::clock::RealClock;
 use model::{Clock, Timestamp, printable};
-use store::{
-    census::Census,
-    collection::Collection,
-    frontier::{BatchState, SqliteFrontier},
-};
+use store::{census::Census, collection::Collection, frontier::BatchState};
 
 use super::Context;
 use crate::{
@@ -155,7 +151,7 @@ fn harvested(
 ) -> Result<Exit, Failure> {
     let now = RealClock::new().now();
     let (reach, offline) = outpost::try_again(&args.out, header.made, now)?;
-    let frontier = SqliteFrontier::open(&Collection::open(&args.out)?.database())?;
+    let frontier = Collection::open(&args.out)?.frontier()?;
     let left: u64 = frontier.still_due_since(header.made)?.iter().map(|(_, pages)| pages).sum();
     if left == 0 {
         let dir = args.out.display();

@@ -33,7 +33,7 @@ use model::{
 use seeder::{Blocks, Seed, SeedSet, SpiderRules};
 use simweb::{LogOptions, PageCount, SimFetcher, SimResolver, SimWeb, WebOptions, checks};
 use store::{
-    frontier::SqliteFrontier,
+    frontier::SqlFrontier,
     links::LinkWriter,
     spiders::SpiderRow,
     warc::{RecordIds, WarcArchive, WarcOptions},
@@ -124,7 +124,7 @@ pub fn crawl_by(
     let homes = (0..web.sites()).map(|site| CrawlUrl::parse(&web.home(site)).unwrap());
     let seeds: Vec<CrawlUrl> = homes.chain(errand.seeds.iter().cloned()).collect();
     let spider = |seeds: &[CrawlUrl]| spider(seeds, errand.returns, errand.rules.clone());
-    let mut frontier = SqliteFrontier::open(&folder.join("crawl.db")).unwrap();
+    let mut frontier = SqlFrontier::open(&folder.join("crawl.db")).unwrap();
     frontier.set_domain_hosts_max(errand.hosts.0);
     frontier.set_wildcard_hosts(errand.hosts.1);
     set_right(&mut frontier, clock.now()).unwrap();
@@ -168,7 +168,7 @@ pub fn crawl_by(
         robots_limits: limits(),
         settle_every: Duration::ZERO,
         stalled_after: None,
-        database: None,
+        collection: None,
     };
     let plan = Plan {
         begun: None,

@@ -1,8 +1,9 @@
 //! A hazard as it is told: where it was met, how often, and what was done.
 
 use model::Timestamp;
-use rusqlite::Row;
 use serde::Serialize;
+
+use crate::sql::{self, Row};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HazardEntry {
@@ -18,14 +19,14 @@ pub struct HazardEntry {
 }
 
 impl HazardEntry {
-    pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<HazardEntry> {
+    pub(super) fn from_row(row: Row<'_>) -> sql::Result<HazardEntry> {
         let examples: String = row.get(5)?;
         Ok(HazardEntry {
             site: row.get(0)?,
             hazard: row.get(1)?,
             what: row.get(2)?,
             measure: row.get(3)?,
-            count: row.get::<_, i64>(4)? as u64,
+            count: row.get::<i64>(4)? as u64,
             examples: serde_json::from_str(&examples).unwrap_or_default(),
             first: Timestamp(row.get(6)?),
             last: Timestamp(row.get(7)?),

@@ -1,13 +1,13 @@
 //! What is known of the pages at both ends of links, and of the segments that hold them.
 
 use model::{CrawlUrl, Fingerprint, PageState, SiteId, StoreError, Timestamp};
-use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::{Census, unknown};
 use crate::{
     frontier::LINKS_REWRITTEN,
     links::{LinkPosition, index::LinkState},
+    sql::{self, OptionalExtension, Row, params},
 };
 
 /// A page as those see it who link to it, or to whom it links.
@@ -53,13 +53,13 @@ macro_rules! select_standing {
 
 /// Last visits that count as broken: ?1 is `any`.
 const BROKEN: &str = "p.requisite = 0 AND p.state IN (4, 5) \
-                      AND (?1 OR v.status IN (404, 410))";
+                      AND (?1 = 1 OR v.status IN (404, 410))";
 
 impl Census {
     pub fn link_state(&self) -> Result<LinkState, StoreError> {
         let names = ["links-mark", LINKS_REWRITTEN, "forget"];
         let rows: Vec<(String, String)> = self.ask(|sql| {
-            sql.prepare_cached("SELECT name, value FROM meta WHERE name IN (?1, ?2, ?3)")?
+            sql.prepare("SELECT name, value FROM meta WHERE name IN (?1, ?2, ?3)")?
                 .query_map(names, |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect()
         })?;
@@ -82,7 +82,7 @@ impl Census {
         fp: Fingerprint,
     ) -> Result<Option<PageStanding>, StoreError> {
         self.ask(|sql| {
-            sql.prepare_cached(select_standing!("p.site = ?1 AND p.fp = ?2"))?
+            sql.prepare(select_standing!("p.site = ?1 AND p.fp = ?2"))?
                 .query_row(params![site.0, fp.0 as i64], standing)
                 .optional()
         })
@@ -90,7 +90,7 @@ impl Census {
 
     pub fn standing_of(&self, url: &CrawlUrl) -> Result<Option<PageStanding>, StoreError> {
         self.ask(|sql| {
-            sql.prepare_cached(select_standing!("s.key = ?1 AND p.fp = ?2"))?
+            sql.prepare(select_standing!("s.key = ?1 AND p.fp = ?2"))?
                 .query_row(params![url.site_text(), url.fingerprint().0 as i64], standing)
                 .optional()
         })
@@ -112,9 +112,9 @@ impl Census {
     }
 
     pub fn count_broken(&self, filter: &BrokenFilter) -> Result<u64, StoreError> {
-        let question = format!("SELECT count(*) FROM ({} {BROKEN})", one_site(filter));
+        let question = format!("SELECT count(*) FROM ({} {BROKEN}) AS found", one_site(filter));
         let count =
-            self.list(&question, params![filter.any, filter.site], |row| row.get::<_, i64>(0))?;
+            self.list(&question, params![filter.any, filter.site], |row| row.get::<i64>(0))?;
         Ok(count.first().map_or(0, |count| *count as u64))
     }
 }
@@ -123,15 +123,15 @@ impl Census {
 fn one_site(filter: &BrokenFilter) -> &'static str {
     match filter.site {
         Some(_) => select_standing!("p.site = (SELECT id FROM sites WHERE key = ?2) AND"),
-        None => select_standing!("?2 IS NULL AND"),
+        None => select_standing!("CAST(?2 AS TEXT) IS NULL AND"),
     }
 }
 
-fn standing(row: &Row<'_>) -> rusqlite::Result<PageStanding> {
-    let moment = |column: usize| row.get::<_, Option<i64>>(column).map(|at| at.map(Timestamp));
+fn standing(row: Row<'_>) -> sql::Result<PageStanding> {
+    let moment = |column: usize| row.get::<Option<i64>>(column).map(|at| at.map(Timestamp));
     Ok(PageStanding {
         site: SiteId(row.get(0)?),
-        fp: Fingerprint(row.get::<_, i64>(1)? as u64),
+        fp: Fingerprint(row.get::<i64>(1)? as u64),
         url: row.get(2)?,
         state: PageState::from_stored(row.get(3)?).ok_or_else(|| unknown(3))?,
         status: row.get(4)?,

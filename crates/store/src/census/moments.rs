@@ -3,7 +3,7 @@
 use model::{Change, StoreError, Timestamp};
 
 use super::Census;
-use crate::database::store_error;
+use crate::sql::{self, store_error};
 
 /// A page and the moments at which another content of it was first seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +24,8 @@ impl Census {
         self.read_moments(look).map_err(|e| store_error(&self.path, e))
     }
 
-    fn read_moments(&self, look: &mut dyn FnMut(PageMoments)) -> rusqlite::Result<()> {
-        let mut statement = self.sql.prepare_cached(
+    fn read_moments(&self, look: &mut dyn FnMut(PageMoments)) -> sql::Result<()> {
+        let mut statement = self.sql.prepare(
             "SELECT s.key, p.url, p.site, p.fp, v.change, v.first, v.last \
              FROM pages p JOIN sites s ON s.id = p.site \
              JOIN visits v ON v.site = p.site AND v.fp = p.fp \

@@ -5,10 +5,10 @@
 //! each would be written at every check-in.
 
 use model::{CrawlUrl, PageState, SpiderId, StoreError, Timestamp};
-use rusqlite::{Row, params, params_from_iter, types::Value};
 use serde::{Serialize, Serializer};
 
 use super::{Census, unknown};
+use crate::sql::{self, Row, Value, params};
 
 /// Pages that are sorted for one answer: some tens of milliseconds.
 pub const SORTED_MAX: u64 = 100_000;
@@ -124,7 +124,7 @@ impl SortValue {
         }
     }
 
-    pub(super) fn from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<SortValue> {
+    pub(super) fn from_row(row: Row<'_>, column: usize) -> sql::Result<SortValue> {
         Ok(match row.get(column)? {
             Value::Text(text) => SortValue::Text(text),
             Value::Integer(number) => SortValue::Number(number),
@@ -235,14 +235,14 @@ impl Census {
             _ => format!("{key} {way}, p.site {way}, p.fp {way}"),
         };
         let from = match sort {
-            PageSort::Due => "pages p CROSS JOIN sites s ON s.id = p.site",
+            PageSort::Due => "pages p /*CROSS*/ JOIN sites s ON s.id = p.site",
             _ => "pages p",
         };
         let sql = format!(
             "SELECT {key}, p.site, p.fp FROM {from} WHERE {} ORDER BY {order} LIMIT {max}",
             question.sql
         );
-        self.list(&sql, params_from_iter(question.values), |row| {
+        self.list(&sql, &question.values[..], |row| {
             let value = SortValue::from_row(row, 0)?;
             Ok(PagePlace { value, site: row.get(1)?, fp: row.get(2)? })
         })
@@ -252,10 +252,10 @@ impl Census {
     pub fn count_pages(&self, filter: &PageFilter, max: u64) -> Result<u64, StoreError> {
         let question = Conditions::of(filter);
         let sql = format!(
-            "SELECT count(*) FROM (SELECT 1 FROM pages p WHERE {} LIMIT {max})",
+            "SELECT count(*) FROM (SELECT 1 FROM pages p WHERE {} LIMIT {max}) AS found",
             question.sql
         );
-        let count = self.list(&sql, params_from_iter(question.values), |row| row.get(0))?;
+        let count = self.list(&sql, &question.values[..], |row| row.get(0))?;
         Ok(count.first().map_or(0, |count: &i64| *count as u64))
     }
 
@@ -263,7 +263,7 @@ impl Census {
     pub fn pages_at_most(&self, filter: &PageFilter) -> Result<u64, StoreError> {
         if let Some(site) = &filter.site {
             let sql = "SELECT pages FROM sites WHERE key = ?1";
-            let pages = self.list(sql, [site], |row| row.get::<_, i64>(0))?;
+            let pages = self.list(sql, [site], |row| row.get::<i64>(0))?;
             return Ok(pages.first().map_or(0, |pages| *pages as u64));
         }
         let counts = self.counts()?;
@@ -273,8 +273,8 @@ impl Census {
 
     /// How many seeds there are, and how many of them were never visited; at most `max` are looked at.
     pub fn seeds_waiting(&self, max: u32) -> Result<(u64, u64), StoreError> {
-        let sql = "SELECT count(*), coalesce(sum(state < 2), 0) \
-             FROM (SELECT state FROM pages WHERE seed = 1 LIMIT ?1)";
+        let sql = "SELECT count(*), count(*) FILTER (WHERE state < 2) \
+             FROM (SELECT state FROM pages WHERE seed = 1 LIMIT ?1) AS seeds";
         let counts = self.list(sql, [max], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(counts
             .first()
@@ -386,13 +386,13 @@ impl Conditions {
     }
 }
 
-fn page_row(row: &Row<'_>) -> rusqlite::Result<PageRow> {
-    let moment = |column: usize| row.get::<_, Option<i64>>(column).map(|at| at.map(Timestamp));
-    let number = |column: usize| row.get::<_, Option<i64>>(column).map(|n| n.map(|n| n as u64));
-    let count = |column: usize| row.get::<_, i64>(column).map(|n| n as u64);
+fn page_row(row: Row<'_>) -> sql::Result<PageRow> {
+    let moment = |column: usize| row.get::<Option<i64>>(column).map(|at| at.map(Timestamp));
+    let number = |column: usize| row.get::<Option<i64>>(column).map(|n| n.map(|n| n as u64));
+    let count = |column: usize| row.get::<i64>(column).map(|n| n as u64);
     let text = |column: usize| {
         let text: Option<String> = row.get(column)?;
-        Ok::<_, rusqlite::Error>(text.filter(|text| !text.is_empty()))
+        Ok::<_, sql::Error>(text.filter(|text| !text.is_empty()))
     };
     let (elapsed_ms, wire_bytes) = (number(33)?, number(34)?);
     let speed = |(bytes, ms): (u64, u64)| bytes.saturating_mul(1_000) / ms.max(1);

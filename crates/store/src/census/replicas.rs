@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use model::{CrawlUrl, StoreError, Timestamp};
-use rusqlite::{OptionalExtension, params};
 
 use super::Census;
 use crate::replicas::{IS_HOME, REPLICAS, ReplicaRow, replica_row};
+use crate::sql::{OptionalExtension, params};
 
 /// Answers without a body are equal everywhere and say nothing.
 const BODY_BYTES_MIN: i64 = 1;
@@ -35,21 +35,21 @@ impl Census {
     /// Every content of every page, as (hash, site, whether it is the home page), in the order of hashes and sites.
     /// Nothing where only one site has given any: it is like no other.
     pub fn each_content(&self, mut take: impl FnMut(u64, i64, bool)) -> Result<(), StoreError> {
-        let sites = "SELECT count(*) FROM (SELECT 1 FROM sites WHERE fetched > 0 LIMIT 2)";
-        if self.list(sites, [], |row| row.get::<_, i64>(0))? != [2] {
+        let sites = "SELECT count(*) FROM (SELECT 1 FROM sites WHERE fetched > 0 LIMIT 2) AS found";
+        if self.list(sites, [], |row| row.get::<i64>(0))? != [2] {
             return Ok(());
         }
         // By site: pages of sites that have given nothing are passed over.
         let sql = format!(
-            "SELECT v.content_hash, p.site, {IS_HOME} FROM sites s CROSS JOIN pages p ON p.site = s.id \
+            "SELECT v.content_hash, p.site, {IS_HOME} FROM sites s /*CROSS*/ JOIN pages p ON p.site = s.id \
              JOIN visits v ON v.seq = p.run WHERE s.fetched > 0 AND p.state = 2 \
              AND p.requisite = 0 AND v.body_bytes >= ?1 ORDER BY v.content_hash, p.site"
         );
         self.ask(|connection| {
-            let mut statement = connection.prepare(&sql)?;
+            let mut statement = connection.prepare_hinted(&sql)?;
             let mut rows = statement.query([BODY_BYTES_MIN])?;
             while let Some(row) = rows.next()? {
-                take(row.get::<_, i64>(0)? as u64, row.get(1)?, row.get(2)?);
+                take(row.get::<i64>(0)? as u64, row.get(1)?, row.get(2)?);
             }
             Ok(())
         })
@@ -86,7 +86,7 @@ impl Census {
                 Ok(SiteStanding {
                     key: row.get(0)?,
                     seeded: row.get(1)?,
-                    known: row.get::<_, i64>(2)? as u64,
+                    known: row.get::<i64>(2)? as u64,
                     home_visited: visited.map(Timestamp),
                 })
             })?;
@@ -97,7 +97,7 @@ impl Census {
 
     pub fn site_number(&self, key: &str) -> Result<Option<i64>, StoreError> {
         self.ask(|sql| {
-            let mut statement = sql.prepare_cached("SELECT id FROM sites WHERE key = ?1")?;
+            let mut statement = sql.prepare("SELECT id FROM sites WHERE key = ?1")?;
             statement.query_row([key], |row| row.get(0)).optional()
         })
     }
@@ -106,12 +106,12 @@ impl Census {
     /// pages of that domain lead to it.
     pub fn is_held_back(&self, url: &CrawlUrl) -> Result<bool, StoreError> {
         self.ask(|sql| {
-            let mut statement = sql.prepare_cached(
-                "SELECT coalesce((SELECT kin = 1 AND seeded = 0 AND fetched = 0 FROM sites \
-                 WHERE key = ?2), 1) FROM domain_hosts WHERE domain = ?1 AND wildcard IS NOT NULL",
+            let mut statement = sql.prepare(
+                "SELECT 1 FROM domain_hosts WHERE domain = ?1 AND wildcard IS NOT NULL \
+                 AND NOT EXISTS (SELECT 1 FROM sites WHERE key = ?2 \
+                 AND (kin = 0 OR seeded = 1 OR fetched > 0))",
             )?;
-            let held = statement.query_row([url.domain(), url.site_text()], |row| row.get(0));
-            Ok(held.optional()?.unwrap_or(false))
+            statement.exists([url.domain(), url.site_text()])
         })
     }
 

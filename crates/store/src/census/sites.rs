@@ -4,10 +4,10 @@
 //! them to [`SORTED_MAX`](super::SORTED_MAX) sites.
 
 use model::{SiteTraps, StoreError, Timestamp};
-use rusqlite::{Row, params, params_from_iter, types::Value};
 use serde::Serialize;
 
 use super::{Census, pages::SortValue, unknown};
+use crate::sql::{self, Row, Value, params};
 
 /// Conditions that hold together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -194,7 +194,7 @@ impl Census {
         };
         let sql =
             format!("SELECT {key}, id FROM sites WHERE {conditions} ORDER BY {order} LIMIT {max}");
-        self.list(&sql, params_from_iter(values), |row| {
+        self.list(&sql, &values[..], |row| {
             Ok(SitePlace { value: SortValue::from_row(row, 0)?, id: row.get(1)? })
         })
     }
@@ -202,9 +202,10 @@ impl Census {
     /// How many sites the filter leaves, counted up to `max`.
     pub fn count_sites(&self, filter: &SiteFilter, max: u64) -> Result<u64, StoreError> {
         let (conditions, values) = conditions(filter);
-        let sql =
-            format!("SELECT count(*) FROM (SELECT 1 FROM sites WHERE {conditions} LIMIT {max})");
-        let count = self.list(&sql, params_from_iter(values), |row| row.get(0))?;
+        let sql = format!(
+            "SELECT count(*) FROM (SELECT 1 FROM sites WHERE {conditions} LIMIT {max}) AS found"
+        );
+        let count = self.list(&sql, &values[..], |row| row.get(0))?;
         Ok(count.first().map_or(0, |count: &i64| *count as u64))
     }
 
@@ -220,7 +221,7 @@ impl Census {
 }
 
 fn conditions(filter: &SiteFilter) -> (String, Vec<Value>) {
-    let (mut sql, mut values) = (String::from("1"), Vec::new());
+    let (mut sql, mut values) = (String::from("1 = 1"), Vec::new());
     if let Some(domain) = &filter.domain {
         sql.push_str(" AND domain = ?");
         values.push(Value::Text(domain.clone()));
@@ -239,9 +240,9 @@ fn conditions(filter: &SiteFilter) -> (String, Vec<Value>) {
     (sql, values)
 }
 
-fn site_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
-    let count = |column: usize| row.get::<_, i64>(column).map(|n| n.max(0) as u64);
-    let due = row.get::<_, Option<i64>>(5)?.map(Timestamp);
+fn site_row(row: Row<'_>) -> sql::Result<SiteRow> {
+    let count = |column: usize| row.get::<i64>(column).map(|n| n.max(0) as u64);
+    let due = row.get::<Option<i64>>(5)?.map(Timestamp);
     let state = match (row.get(3)?, row.get(4)?) {
         (true, _) => SiteState::Active,
         (_, true) => SiteState::Resting,
@@ -257,7 +258,7 @@ fn site_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
         seeded: row.get(2)?,
         state,
         address: row.get(18)?,
-        resolved: row.get::<_, Option<i64>>(19)?.map(Timestamp),
+        resolved: row.get::<Option<i64>>(19)?.map(Timestamp),
         urls: count(6)?,
         fixed: count(6)?.saturating_sub(count(20)?),
         dynamic: count(20)?,
@@ -274,6 +275,6 @@ fn site_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
         response_ms: Some(count(14)?).filter(|ms| *ms > 0),
         backoff: row.get(15)?,
         down_since: down.map(|down| down.since),
-        mirror_of: row.get::<_, Option<String>>(17)?.filter(|original| !original.is_empty()),
+        mirror_of: row.get::<Option<String>>(17)?.filter(|original| !original.is_empty()),
     })
 }

@@ -8,7 +8,7 @@ use model::{
 use super::*;
 use crate::{
     frontier::{
-        SqliteFrontier,
+        SqlFrontier,
         suite::{candidate, delta, lease_one, new_page, settlement, url, visited},
     },
     runs::RunState,
@@ -17,14 +17,14 @@ use crate::{
 struct House {
     _dir: tempfile::TempDir,
     collection: Collection,
-    frontier: SqliteFrontier,
+    frontier: SqlFrontier,
 }
 
 /// A site with a page fetched twice, one waiting, a robots.txt and a refusal; still in hand.
 fn house() -> House {
     let dir = tempfile::tempdir().unwrap();
     let collection = Collection::create(dir.path()).unwrap();
-    let mut frontier = SqliteFrontier::open(&collection.database()).unwrap();
+    let mut frontier = collection.frontier().unwrap();
     frontier.admit(&[candidate("http://a.example/", 0)], Timestamp(1)).unwrap();
     let lease = lease_one(&mut frontier, 1);
     let fp = lease.pages[0].url.fingerprint();
@@ -175,7 +175,7 @@ fn a_folder_that_cannot_be_written_can_still_be_read() {
     drop(house.frontier);
     let copy = tempfile::tempdir().unwrap();
     std::fs::copy(house.collection.database(), copy.path().join("crawl.db")).unwrap();
-    let immutable = crate::database::open_immutable(&copy.path().join("crawl.db")).unwrap();
+    let immutable = crate::sql::open_immutable(&copy.path().join("crawl.db")).unwrap();
     let pages: i64 = immutable.query_row("SELECT count(*) FROM pages", [], |r| r.get(0)).unwrap();
     assert_eq!(pages, 2);
     assert!(!copy.path().join("crawl.db-wal").exists(), "reading left nothing behind");
@@ -250,4 +250,75 @@ fn the_home_page_of_a_site_is_known_at_whatever_level_it_was_found() {
     let standing = census.standings(&[site]).unwrap().remove(&site).unwrap();
     assert_eq!(standing.home_visited, Some(Timestamp(60)));
     assert_eq!(census.documents(site, 1).unwrap()[0].url, "http://b.example/");
+}
+
+/// Every composed question is asked once: what another engine says of them is seen in `sql/portable.rs`.
+#[test]
+fn lists_can_be_asked_in_every_order_and_with_every_filter() {
+    let mut house = house();
+    let found = [candidate("http://c.example/", 0)];
+    house.frontier.admit(&found, Timestamp(50)).unwrap();
+    let lease = lease_one(&mut house.frontier, 50);
+    let mut back = delta(&lease, Release::NotBefore(Timestamp(60)));
+    let fp = lease.pages[0].url.fingerprint();
+    back.updates = vec![visited(fp, 50, Change::First, Some(90))];
+    let first = Some(url("http://c.example/first").fingerprint());
+    let facts = PageFacts { duplicate_of: first, near_of: first, ..PageFacts::default() };
+    back.updates[0].facts = Some(facts);
+    house.frontier.check_in(&settlement(51, vec![back])).unwrap();
+    let census = Census::open(&house.collection).unwrap();
+    let period = Period { since: Some(Timestamp(0)), before: Some(Timestamp(100)) };
+    let one = PageFilter {
+        site: Some("a.example".into()),
+        spider: Some(SpiderId(1)),
+        status: Some((0, 600)),
+        media_type: Some("text".into()),
+        prefix: Some("http://a.example/".into()),
+        state: Some(PageState::Known),
+        visited: period,
+        changed: period,
+        seed: true,
+        requisites: true,
+    };
+    let typed = PageFilter { media_type: Some("text/html".into()), ..PageFilter::default() };
+    for filter in [PageFilter::default(), typed, one] {
+        for (sort, reverse) in
+            PageSort::ALL.into_iter().flat_map(|sort| [(sort, true), (sort, false)])
+        {
+            let places = census.page_places(&filter, (sort, reverse), None, 10).unwrap();
+            assert_eq!(places.len(), if filter == PageFilter::default() { 3 } else { 0 });
+            let first = places.first().cloned().unwrap_or(PagePlace {
+                value: SortValue::Number(0),
+                site: 0,
+                fp: 0,
+            });
+            let rest = census.page_places(&filter, (sort, reverse), Some(&first), 10).unwrap();
+            assert_eq!(rest.len(), places.len().saturating_sub(1), "{sort:?}");
+        }
+        census.count_pages(&filter, 10).unwrap();
+    }
+    assert!(census.page_row_of(&url("http://a.example/")).unwrap().is_some());
+    let states =
+        SiteState::ALL.map(|state| SiteFilter { state: Some(state), ..SiteFilter::default() });
+    let domain = Some("a.example".into());
+    let narrow = SiteFilter { domain, seeded: true, down: true, state: None };
+    for filter in states.into_iter().chain([SiteFilter::default(), narrow]) {
+        for (sort, reverse) in
+            SiteSort::ALL.into_iter().flat_map(|sort| [(sort, true), (sort, false)])
+        {
+            let places = census.site_places(&filter, (sort, reverse), None, 10).unwrap();
+            let Some(first) = places.first() else { continue };
+            let rest = census.site_places(&filter, (sort, reverse), Some(first), 10).unwrap();
+            assert_eq!(rest.len(), places.len() - 1, "{sort:?}");
+            assert!(census.site_row(first.id).unwrap().is_some());
+        }
+        census.count_sites(&filter, 10).unwrap();
+    }
+    let mut contents = 0;
+    census.each_content(|_, _, _| contents += 1).unwrap();
+    census.breakdowns().unwrap();
+    let alike = census.duplicates(None, 10).unwrap();
+    assert_eq!(alike.len(), 2, "{alike:?}");
+    assert!(alike.iter().all(|found| found.examples == ["http://c.example/"]));
+    assert_eq!(census.duplicates(Some("a.example"), 10).unwrap(), []);
 }

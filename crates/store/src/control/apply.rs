@@ -8,7 +8,7 @@ use model::{Candidate, CrawlUrl, Frontier, PageTerms, SpiderId, StoreError, Time
 
 use super::{Command, Outcome, RefusedSeed, SeedLine, SpiderChange, SpiderState};
 use crate::{
-    frontier::{Called, Lifted, LiftedTraps, SqliteFrontier},
+    frontier::{Called, Lifted, LiftedTraps, SqlFrontier},
     spiders::{DEFAULT_SPIDER, SpiderRow},
 };
 
@@ -17,7 +17,7 @@ use crate::{
 /// # Errors
 /// Trouble with the database. That the command makes no sense is an [`Outcome`].
 pub fn apply_to(
-    frontier: &mut SqliteFrontier,
+    frontier: &mut SqlFrontier,
     command: &Command,
     now: Timestamp,
 ) -> Result<Outcome, StoreError> {
@@ -31,7 +31,7 @@ pub fn apply_to(
 }
 
 fn carry_out(
-    frontier: &mut SqliteFrontier,
+    frontier: &mut SqlFrontier,
     command: &Command,
     now: Timestamp,
 ) -> Result<Outcome, StoreError> {
@@ -72,7 +72,7 @@ fn carry_out(
 }
 
 fn visit(
-    frontier: &mut SqliteFrontier,
+    frontier: &mut SqlFrontier,
     url: &str,
     due: Timestamp,
     now: Timestamp,
@@ -88,7 +88,7 @@ fn visit(
 }
 
 fn seed(
-    frontier: &mut SqliteFrontier,
+    frontier: &mut SqlFrontier,
     urls: &[String],
     lines: &[SeedLine],
     spider: Option<&str>,
@@ -122,12 +122,12 @@ fn candidate(url: CrawlUrl, spider: SpiderId, terms: PageTerms) -> Candidate {
 }
 
 fn change_spider(
-    frontier: &mut SqliteFrontier,
+    frontier: &mut SqlFrontier,
     name: &str,
     change: &SpiderChange,
     now: Timestamp,
 ) -> Result<Outcome, StoreError> {
-    let known = |frontier: &SqliteFrontier| named(frontier, name);
+    let known = |frontier: &SqlFrontier| named(frontier, name);
     let state = match change {
         SpiderChange::Add { settings } => {
             frontier.add_spider(name, settings, now)?;
@@ -154,7 +154,7 @@ fn change_spider(
     Ok(Outcome::Spider { spider: name.to_owned(), state })
 }
 
-fn named(frontier: &SqliteFrontier, name: &str) -> Result<SpiderRow, StoreError> {
+fn named(frontier: &SqlFrontier, name: &str) -> Result<SpiderRow, StoreError> {
     let found = frontier.spiders()?.into_iter().find(|row| row.name == name);
     found.ok_or_else(|| StoreError::Refused { why: format!("there is no spider {name:?}") })
 }
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn seeds_are_counted_as_new_once_and_what_is_no_url_is_refused() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         let command = seeds(&["http://a.example/", "http://b.example/", "mailto:x"], None);
         let outcome = apply_to(&mut frontier, &command, NOW).unwrap();
         let Outcome::Seeds { taken, new, refused, .. } = outcome else { panic!("{outcome:?}") };
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_an_outcome_and_no_error() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         for command in [
             seeds(&["http://a.example/"], Some("nobody")),
             spider("nobody", SpiderChange::Resume),
@@ -206,8 +206,8 @@ mod tests {
 
     #[test]
     fn a_spider_is_paused_and_edited_and_resumed() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
-        let state = |frontier: &mut SqliteFrontier, change| match apply_to(
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
+        let state = |frontier: &mut SqlFrontier, change| match apply_to(
             frontier,
             &spider("default", change),
             NOW,

@@ -1,13 +1,13 @@
 //! The versions of HTML pages in a span of time, for writing them down as files.
 
 use model::{CrawlUrl, RecordLocation, StoreError, Timestamp};
-use rusqlite::{Row, params};
 
 use super::Sitting;
 use crate::{
     census::Census,
     frontier::{record_from_row, unpack_times},
     runs::list_sittings,
+    sql::{self, Row, params},
 };
 
 /// Which versions are asked for.
@@ -51,7 +51,7 @@ impl Census {
         max: u32,
     ) -> Result<Vec<KeptVersion>, StoreError> {
         self.ask(|sql| {
-            sql.prepare_cached(
+            sql.prepare(
                 "SELECT v.seq, p.url, v.first, v.times, v.record_volume, v.record_offset, \
                  v.record_length, v.site, v.fp, f.noarchive FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
                  JOIN sites s ON s.id = v.site LEFT JOIN spiders n ON n.id = p.spider \
@@ -59,8 +59,8 @@ impl Census {
                  WHERE v.seq > ?1 AND v.change IN (0, 1, 2, 7) AND v.record_volume IS NOT NULL \
                  AND v.status BETWEEN 200 AND 299 AND p.requisite = 0 \
                  AND f.media_type IN ('text/html', 'application/xhtml+xml') \
-                 AND (?2 IS NULL OR v.last >= ?2) AND (?3 IS NULL OR v.first <= ?3) \
-                 AND (?4 IS NULL OR n.name = ?4) AND (?5 IS NULL OR s.key = ?5) \
+                 AND (CAST(?2 AS BIGINT) IS NULL OR v.last >= ?2) AND (CAST(?3 AS BIGINT) IS NULL OR v.first <= ?3) \
+                 AND (CAST(?4 AS TEXT) IS NULL OR n.name = ?4) AND (CAST(?5 AS TEXT) IS NULL OR s.key = ?5) \
                  ORDER BY v.seq LIMIT ?6",
             )?
             .query_map(
@@ -86,17 +86,17 @@ impl Census {
         since: Timestamp,
     ) -> Result<Vec<usize>, StoreError> {
         self.ask(|sql| {
-            let mut statement = sql.prepare_cached(
+            let mut statement = sql.prepare(
                 "SELECT first, times, last FROM visits WHERE site = ?1 AND fp = ?2 AND seq < ?3 \
                  AND change IN (0, 1, 2, 7) AND status BETWEEN 200 AND 299 ORDER BY seq DESC",
             )?;
             let mut rows = statement.query(params![version.site, version.fp, version.seq])?;
             let mut seen = Vec::new();
             while let Some(row) = rows.next()? {
-                if row.get::<_, i64>(2)? < since.0 {
+                if row.get::<i64>(2)? < since.0 {
                     break;
                 }
-                let packed = row.get_ref(1)?.as_blob_or_null()?.unwrap_or_default();
+                let packed = row.bytes(1)?;
                 let times = unpack_times(Timestamp(row.get(0)?), packed);
                 seen.push(times.iter().filter(|at| **at >= since).count());
             }
@@ -105,10 +105,10 @@ impl Census {
     }
 }
 
-fn kept_version(row: &Row<'_>) -> rusqlite::Result<KeptVersion> {
-    let url = CrawlUrl::stored(row.get_ref(1)?.as_str()?).map_err(|error| unreadable(1, error))?;
+fn kept_version(row: Row<'_>) -> sql::Result<KeptVersion> {
+    let url = CrawlUrl::stored(row.text(1)?).map_err(|error| unreadable(1, error))?;
     let first = Timestamp(row.get(2)?);
-    let packed = row.get_ref(3)?.as_blob_or_null()?.unwrap_or_default();
+    let packed = row.bytes(3)?;
     let record = record_from_row(row, 4)?;
     Ok(KeptVersion {
         seq: row.get(0)?,
@@ -121,9 +121,6 @@ fn kept_version(row: &Row<'_>) -> rusqlite::Result<KeptVersion> {
     })
 }
 
-fn unreadable<E>(column: usize, error: E) -> rusqlite::Error
-where
-    E: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
+fn unreadable(column: usize, error: impl std::fmt::Display) -> sql::Error {
+    sql::Error::value(column, error)
 }

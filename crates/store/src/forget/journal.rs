@@ -9,14 +9,13 @@ use std::{
 };
 
 use model::{StoreError, Timestamp};
-use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 use super::Target;
 use crate::{
     collection::Collection,
-    database::{open_writer, store_error},
-    frontier::{FILES, SqliteFrontier},
+    frontier::{FILES, SqlFrontier},
+    sql::{self, OptionalExtension, Sql, open_writer, store_error},
     warc::index::remove_stray_indexes,
 };
 
@@ -39,7 +38,7 @@ pub(crate) enum Journal {
 const NAME: &str = "forget";
 
 impl Journal {
-    pub(super) fn read(frontier: &SqliteFrontier) -> Result<Option<Journal>, StoreError> {
+    pub(super) fn read(frontier: &SqlFrontier) -> Result<Option<Journal>, StoreError> {
         let text = meta(&frontier.connection, NAME).map_err(|e| frontier.error(e))?;
         text.map(|text| serde_json::from_str(&text)).transpose().map_err(|e| StoreError::Corrupt {
             path: frontier.path().to_owned(),
@@ -47,10 +46,10 @@ impl Journal {
         })
     }
 
-    pub(crate) fn write(&self, sql: &Connection) -> Result<(), StoreError> {
+    pub(crate) fn write(&self, sql: &Sql) -> Result<(), StoreError> {
         let database = |detail| StoreError::Database { detail };
         let text = serde_json::to_string(self).map_err(|e| database(e.to_string()))?;
-        sql.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)", [NAME, &text])
+        sql.execute(crate::frontier::PUT_META, [NAME, &text])
             .map_err(|e| database(e.to_string()))?;
         Ok(())
     }
@@ -73,7 +72,7 @@ pub(crate) fn put_in_place(collection: &Collection) -> Result<(), StoreError> {
     let Some(text) = meta(&sql, FILES).map_err(error)? else { return Ok(()) };
     // A list that comes back after a power cut would put half a file in place: it must be gone for good
     // before the next file is begun.
-    sql.execute_batch("PRAGMA synchronous = FULL").map_err(error)?;
+    sql.sync_commits().map_err(error)?;
     let files: Vec<String> = serde_json::from_str(&text).map_err(|e| StoreError::Corrupt {
         path: database.clone(),
         detail: format!("the list of files to replace cannot be read: {e}"),
@@ -110,7 +109,7 @@ fn is_own(collection: &Collection, path: &Path) -> bool {
 }
 
 /// Whether such files wait.
-pub(crate) fn has_files(sql: &Connection) -> bool {
+pub(crate) fn has_files(sql: &Sql) -> bool {
     meta(sql, FILES).is_ok_and(|files| files.is_some())
 }
 
@@ -133,33 +132,32 @@ pub(super) fn remove_strays(collection: &Collection) -> Result<(), StoreError> {
 
 /// Writes the database anew without its free space and empties its journal; says whether a reader kept us
 /// from the latter.
-pub(super) fn sweep(frontier: &mut SqliteFrontier, now: Timestamp) -> Result<bool, StoreError> {
+pub(super) fn sweep(frontier: &mut SqlFrontier, now: Timestamp) -> Result<bool, StoreError> {
     frontier.change(now, |sql| {
         sql.execute("DELETE FROM meta WHERE name = ?1", [FILES])?;
         let text = r#"{"stage":"sweeping"}"#;
-        sql.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)", [NAME, text])
+        sql.execute(crate::frontier::PUT_META, [NAME, text])
     })?;
     let sql = &frontier.connection;
-    let busy = || -> rusqlite::Result<bool> {
-        // In a file: a large database has no room in memory.
-        sql.execute_batch("PRAGMA temp_store = FILE; VACUUM")?;
-        let busy: i64 = sql.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-        if busy == 0 {
+    let busy = || -> sql::Result<bool> {
+        sql.compact()?;
+        let busy = sql.empty_journal()?;
+        if !busy {
             sql.execute("DELETE FROM meta WHERE name = ?1", [NAME])?;
         }
-        Ok(busy != 0)
+        Ok(busy)
     };
     busy().map_err(|e| frontier.error(e))
 }
 
 /// Nothing is left to do.
-pub(super) fn close(frontier: &mut SqliteFrontier, now: Timestamp) -> Result<(), StoreError> {
+pub(super) fn close(frontier: &mut SqlFrontier, now: Timestamp) -> Result<(), StoreError> {
     frontier.change(now, |sql| sql.execute("DELETE FROM meta WHERE name = ?1", [NAME]).map(drop))
 }
 
 /// A database whose making was cut short has no tables yet.
-fn meta(sql: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
-    if !sql.table_exists(None, "meta")? {
+fn meta(sql: &Sql, name: &str) -> sql::Result<Option<String>> {
+    if !sql.has_table("meta")? {
         return Ok(None);
     }
     sql.query_row("SELECT value FROM meta WHERE name = ?1", [name], |row| row.get(0)).optional()

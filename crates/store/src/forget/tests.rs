@@ -117,7 +117,7 @@ fn records_that_nobody_has_settled_move_with_the_mark() {
     let made = tempfile::tempdir().unwrap();
     build(made.path(), false);
     let collection = Collection::open(made.path()).unwrap();
-    let mut frontier = SqliteFrontier::open(&collection.database()).unwrap();
+    let mut frontier = collection.frontier().unwrap();
     let marks = frontier.marks().unwrap().archive.unwrap();
     let (archive, _) = open_archive(&collection, marks.clone());
     for url in ["http://gone.example/late", "http://a.example/late"] {
@@ -130,7 +130,7 @@ fn records_that_nobody_has_settled_move_with_the_mark() {
     // Killed: its volume stays open.
     drop((archive, frontier));
     run(made.path(), usize::MAX).unwrap();
-    let marks = SqliteFrontier::open(&collection.database()).unwrap().marks().unwrap();
+    let marks = collection.frontier().unwrap().marks().unwrap();
     let (_, recovery) = open_archive(&collection, marks.archive.unwrap());
     let adopted: Vec<String> =
         recovery.adopt.map(|adopted| adopted.unwrap().exchange.url.as_str().to_owned()).collect();
@@ -174,7 +174,7 @@ fn broken_pages_are_those_whose_last_visit_says_so() {
     let census = crate::census::Census::open(&collection).unwrap();
     let all = crate::census::BrokenFilter::default();
     assert_eq!(census.broken(&all, None, 10).unwrap(), []);
-    let frontier = SqliteFrontier::open(&collection.database()).unwrap();
+    let frontier = collection.frontier().unwrap();
     let answered = |url: &str, state: u8, status: u16| {
         let sql = format!(
             "UPDATE visits SET status = {status} WHERE (site, fp) IN \
@@ -212,7 +212,7 @@ fn broken_pages_are_those_whose_last_visit_says_so() {
 
 /// Every page with a record, and the body that can be read of it, also where a revisit refers to it.
 fn state(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let frontier = SqliteFrontier::open(&folder.join("crawl.db")).unwrap();
+    let frontier = SqlFrontier::open(&folder.join("crawl.db")).unwrap();
     let volumes = Volumes::new(folder.join("volumes"));
     let rows: Vec<(String, u32, u64, u32)> = frontier
         .connection
@@ -221,9 +221,7 @@ fn state(folder: &Path) -> BTreeMap<String, Vec<u8>> {
                   JOIN pages p ON p.site = v.site AND p.fp = v.fp",
         )
         .unwrap()
-        .query_map([], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get::<_, i64>(2)? as u64, row.get(3)?))
-        })
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get::<i64>(2)? as u64, row.get(3)?)))
         .unwrap()
         .collect::<Result<_, _>>()
         .unwrap();
@@ -249,7 +247,7 @@ fn state(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 fn is_clean(folder: &Path) {
-    let mut frontier = SqliteFrontier::open(&folder.join("crawl.db")).unwrap();
+    let mut frontier = SqlFrontier::open(&folder.join("crawl.db")).unwrap();
     assert_eq!(frontier.verify(true).unwrap(), []);
     let mut verifier = crate::warc::Verifier::default();
     for volume in Volumes::new(folder.join("volumes")).list().unwrap() {
@@ -289,7 +287,7 @@ fn is_clean(folder: &Path) {
 /// `gone` had first.
 fn build(folder: &Path, every_kind: bool) {
     let collection = Collection::create(folder).unwrap();
-    let mut frontier = SqliteFrontier::open(&collection.database()).unwrap();
+    let mut frontier = collection.frontier().unwrap();
     let (archive, _) = open_archive(&collection, Default::default());
     let mut links = LinkWriter::open(&collection.links(), None).unwrap();
     let sites = [GONE, "a.example", "b.example"];

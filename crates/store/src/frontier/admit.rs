@@ -4,14 +4,14 @@
 //! rest is inserted in the order of the table's key.
 
 use model::{Candidate, Kinship, PageState, PageTerms, SiteId, SpiderId, Timestamp};
-use rusqlite::params;
 
 use super::{
     check_out, domains, limits, notices, parts,
     rows::{Fault, millis, state_of, stored_fp},
-    sqlite::Work,
+    sql_frontier::Work,
     tally::{Share, Standing, change_site},
 };
+use crate::sql::params;
 
 /// How many were new.
 pub(super) fn admit(work: &mut Work<'_>, candidates: &[Candidate]) -> Result<u64, Fault> {
@@ -94,10 +94,10 @@ fn meet(work: &mut Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Re
 fn insert(work: &Work<'_>, site: SiteId, fp: i64, candidate: &Candidate) -> Result<bool, Fault> {
     let inserted = work
         .sql
-        .prepare_cached(
+        .prepare(
             "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, \
              requisite, outside, depth, period, via, turn) \
-             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, 3 * ?9) \
+             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, 3 * CAST(?9 AS BIGINT)) \
              ON CONFLICT DO NOTHING",
         )?
         .execute(params![
@@ -134,7 +134,7 @@ impl Held {
     pub fn load(work: &Work<'_>, site: SiteId, fp: i64) -> Result<Held, Fault> {
         let held = work
             .sql
-            .prepare_cached(
+            .prepare(
                 "SELECT spider, requisite, state, fetched, seed, level FROM pages \
                  WHERE site = ?1 AND fp = ?2",
             )?
@@ -200,7 +200,7 @@ impl Claim<'_> {
         let (spider, requisite) = (self.spider, self.terms.requisite);
         let after = Standing { spider, requisite, state, fetched: before.fetched };
         work.sql
-            .prepare_cached(
+            .prepare(
                 "UPDATE pages SET spider = ?3, level = CASE WHEN ?14 THEN ?4 ELSE min(level, ?4) END, \
                  hops = ?5, seed = ?6, requisite = ?7, \
                  outside = ?8, depth = ?9, period = ?10, due = min(?11, coalesce(visited, ?11)), state = ?12, turn = ?13, \
@@ -225,7 +225,7 @@ impl Claim<'_> {
             ])?;
         // Its links are the new spider's to judge: "not modified" would hide them.
         work.sql
-            .prepare_cached(
+            .prepare(
                 "UPDATE page_facts SET etag = NULL, last_modified = NULL WHERE site = ?1 AND fp = ?2",
             )?
             .execute(params![site.0, fp])?;
@@ -236,7 +236,7 @@ impl Claim<'_> {
 /// A shorter way to a page counts until it has been fetched.
 pub(super) fn lower_level(work: &Work<'_>, site: SiteId, fp: i64, level: u16) -> Result<(), Fault> {
     work.sql
-        .prepare_cached(
+        .prepare(
             "UPDATE pages SET level = ?3 WHERE site = ?1 AND fp = ?2 AND level > ?3 AND fetched = 0",
         )?
         .execute(params![site.0, fp, level])?;
@@ -258,14 +258,15 @@ fn mark_seed(
     let after = Standing { requisite: false, state, ..before };
     let changed = work
         .sql
-        .prepare_cached(
+        .prepare(
             "UPDATE pages SET seed = 1, requisite = 0, outside = 0, depth = coalesce(?3, depth), \
              period = coalesce(?4, period), state = ?6, turn = ?7, \
              due = CASE WHEN state = 6 THEN ?5 WHEN ?4 IS NOT NULL AND \
              (due IS NULL OR due > max(?5, coalesce(visited, 0) + ?4)) \
              THEN max(?5, coalesce(visited, 0) + ?4) ELSE due END \
-             WHERE site = ?1 AND fp = ?2 AND (seed = 0 OR requisite OR outside OR state = 6 \
-             OR depth IS NOT coalesce(?3, depth) OR period IS NOT coalesce(?4, period))",
+             WHERE site = ?1 AND fp = ?2 AND (seed = 0 OR requisite = 1 OR outside > 0 OR state = 6 \
+             OR depth IS DISTINCT FROM coalesce(?3, depth) \
+             OR period IS DISTINCT FROM coalesce(?4, period))",
         )?
         .execute(params![
             site.0,
@@ -288,22 +289,22 @@ fn mark_seed(
 /// `visited`: also those whose answer was not wanted, which are asked for again then.
 pub(super) fn judge_again(work: &mut Work<'_>, site: SiteId, visited: bool) -> Result<u64, Fault> {
     let excluded: Vec<(Standing, u64)> = {
-        let mut statement = work.sql.prepare_cached(
+        let mut statement = work.sql.prepare(
             "SELECT spider, requisite, fetched, count(*) FROM pages WHERE site = ?1 AND state = 6 \
-             AND (?2 OR visited IS NULL) GROUP BY spider, requisite, fetched",
+             AND (?2 = 1 OR visited IS NULL) GROUP BY spider, requisite, fetched",
         )?;
         let groups = statement.query_map(params![site.0, visited], |row| {
             let (spider, state) = (SpiderId(row.get(0)?), PageState::Excluded);
             let standing = Standing { spider, requisite: row.get(1)?, state, fetched: row.get(2)? };
-            Ok((standing, row.get::<_, i64>(3)? as u64))
+            Ok((standing, row.get::<i64>(3)? as u64))
         })?;
         groups.collect::<Result<_, _>>()?
     };
     work.sql
-        .prepare_cached(
+        .prepare(
             "UPDATE pages SET state = 0, due = ?2, \
-             turn = CASE WHEN fetched THEN 2 WHEN requisite THEN 3 ELSE 0 END \
-             WHERE site = ?1 AND state = 6 AND (?3 OR visited IS NULL)",
+             turn = CASE WHEN fetched = 1 THEN 2 WHEN requisite = 1 THEN 3 ELSE 0 END \
+             WHERE site = ?1 AND state = 6 AND (?3 = 1 OR visited IS NULL)",
         )?
         .execute(params![site.0, work.now.0, visited])?;
     let mut again = 0;
@@ -331,10 +332,10 @@ fn stir(
 ) -> Result<(), Fault> {
     let (leased, resting): (bool, bool) = work
         .sql
-        .prepare_cached(
+        .prepare(
             "UPDATE sites SET pages = pages + ?2, seeded = max(seeded, ?3), \
-             stirred = max(stirred, leased AND ?5), \
-             due = CASE WHEN leased OR resting OR ?2 = 0 THEN due \
+             stirred = CASE WHEN leased = 1 AND ?5 = 1 THEN 1 ELSE stirred END, \
+             due = CASE WHEN leased = 1 OR resting = 1 OR ?2 = 0 THEN due \
                         ELSE min(coalesce(due, max(?4, not_before)), max(?4, not_before)) END \
              , dynamic = dynamic + ?6 WHERE id = ?1 RETURNING leased, resting",
         )?

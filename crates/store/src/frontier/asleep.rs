@@ -4,9 +4,9 @@
 //! (its due is too early at most, and check-out puts it right); waking up looks at the resting ones.
 
 use model::{SiteId, SpiderId};
-use rusqlite::{Connection, OptionalExtension};
 
-use super::{check_in::save_meta, check_out::rouse, rows::Fault, sqlite::Work};
+use super::{check_in::save_meta, check_out::rouse, rows::Fault, sql_frontier::Work};
+use crate::sql::{self, OptionalExtension, Sql};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Asleep {
@@ -17,8 +17,8 @@ pub(super) struct Asleep {
 }
 
 impl Asleep {
-    pub fn load(sql: &Connection) -> rusqlite::Result<Asleep> {
-        let list = |condition: &str| -> rusqlite::Result<Vec<SpiderId>> {
+    pub fn load(sql: &Sql) -> sql::Result<Asleep> {
+        let list = |condition: &str| -> sql::Result<Vec<SpiderId>> {
             let mut statement =
                 sql.prepare(&format!("SELECT id FROM spiders WHERE {condition} ORDER BY id"))?;
             statement.query_map([], |row| row.get(0).map(SpiderId))?.collect()
@@ -63,7 +63,7 @@ pub(super) fn wake(work: &mut Work<'_>, spider: SpiderId) -> Result<u64, Fault> 
         return Ok(0);
     }
     let sites: Vec<SiteId> = {
-        let mut statement = work.sql.prepare_cached(
+        let mut statement = work.sql.prepare(
             "SELECT id FROM sites WHERE resting = 1 AND leased = 0 AND (EXISTS (SELECT 1 FROM pages \
              WHERE site = sites.id AND spider = ?1 AND turn NOT IN (2, 4) AND due IS NOT NULL) OR EXISTS \
              (SELECT 1 FROM pages WHERE site = sites.id AND spider = ?1 AND turn IN (2, 4) \

@@ -15,14 +15,14 @@ use std::{
 };
 
 use model::{CheckOut, CrawlUrl, FailureKind, Origin, SiteId, SiteKey, StoreError, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 
 use super::{
     check_out::{check_out, rouse, take_back},
     rows::{Fault, damaged, span, stored_fp},
-    sqlite::{SqliteFrontier, Work},
+    sql_frontier::{SqlFrontier, Work},
 };
+use crate::sql::{self, OptionalExtension, Row, Sql, params};
 use crate::warc::draw;
 
 /// Where the collection's own name is kept.
@@ -92,7 +92,7 @@ pub struct FailedVisit {
     pub elapsed: Duration,
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// What tells this collection from others, made when it is first asked for.
     pub fn collection_id(&mut self, now: Timestamp) -> Result<String, StoreError> {
         self.change(now, collection_id)
@@ -101,21 +101,19 @@ impl SqliteFrontier {
     /// What the batch said of itself that this collection was made to harvest.
     pub fn harvested_batch(&self) -> Result<Option<String>, StoreError> {
         self.connection
-            .prepare_cached("SELECT value FROM meta WHERE name = ?1")
+            .prepare("SELECT value FROM meta WHERE name = ?1")
             .and_then(|mut s| s.query_row([HARVESTED], |row| row.get(0)).optional())
             .map_err(|e| self.error(e))
     }
 
     pub fn harvests_batch(&mut self, text: &str, now: Timestamp) -> Result<(), StoreError> {
         self.change(now, |sql| {
-            sql.prepare_cached("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)")?
-                .execute([HARVESTED, text])
-                .map(drop)
+            sql.prepare(crate::frontier::PUT_META)?.execute([HARVESTED, text]).map(drop)
         })
     }
 
     /// Begins a batch that will be written to this file. Its sites are those that its [`BatchRow::holder`] checks
-    /// out. Until [`SqliteFrontier::batch_is_out`] the file itself says whether there is such a batch.
+    /// out. Until [`SqlFrontier::batch_is_out`] the file itself says whether there is such a batch.
     pub fn begin_batch(
         &mut self,
         now: Timestamp,
@@ -124,10 +122,11 @@ impl SqliteFrontier {
     ) -> Result<i64, StoreError> {
         let file = file.to_string_lossy();
         self.change(now, |sql| {
-            sql.prepare_cached(
-                "INSERT INTO batches (made, until, state, file) VALUES (?1, ?2, 'making', ?3)",
+            sql.prepare(
+                "INSERT INTO batches (made, until, state, file) VALUES (?1, ?2, 'making', ?3) \
+                 RETURNING id",
             )?
-            .insert(params![now.0, until.0, file])
+            .query_row(params![now.0, until.0, &*file], |row| row.get(0))
         })
     }
 
@@ -160,7 +159,7 @@ impl SqliteFrontier {
             take_back(work, &ids)?;
             let ended = matches!(state, BatchState::Imported | BatchState::Cancelled);
             work.sql
-                .prepare_cached("UPDATE batches SET state = ?2, ended = ?3 WHERE id = ?1")?
+                .prepare("UPDATE batches SET state = ?2, ended = ?3 WHERE id = ?1")?
                 .execute(params![id, state.word(), ended.then_some(now.0)])?;
             Ok(out.into_iter().map(|(_, key)| key).collect())
         })
@@ -171,7 +170,7 @@ impl SqliteFrontier {
         self.transact(now, |work| {
             let out: Vec<SiteId> = sites_of(work.sql, id)?.into_iter().map(|(id, _)| id).collect();
             take_back(work, &out)?;
-            work.sql.prepare_cached("DELETE FROM batches WHERE id = ?1")?.execute([id])?;
+            work.sql.prepare("DELETE FROM batches WHERE id = ?1")?.execute([id])?;
             Ok(())
         })
     }
@@ -199,7 +198,7 @@ impl SqliteFrontier {
                 _ => (BatchState::Out, None),
             };
             work.sql
-                .prepare_cached("UPDATE batches SET state = ?2, ended = ?3 WHERE id = ?1")?
+                .prepare("UPDATE batches SET state = ?2, ended = ?3 WHERE id = ?1")?
                 .execute(params![id, state.word(), ended])?;
             Ok(out)
         })
@@ -213,11 +212,9 @@ impl SqliteFrontier {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.change(now, |sql| {
-            sql.prepare_cached(
-                "UPDATE batches SET taken = max(coalesce(taken, ?2), ?2) WHERE id = ?1",
-            )?
-            .execute([id, newest.0])
-            .map(drop)
+            sql.prepare("UPDATE batches SET taken = max(coalesce(taken, ?2), ?2) WHERE id = ?1")?
+                .execute([id, newest.0])
+                .map(drop)
         })
     }
 
@@ -225,22 +222,22 @@ impl SqliteFrontier {
     pub fn last_visit(&self, url: &CrawlUrl) -> Result<Option<Option<Timestamp>>, StoreError> {
         let mut read = self
             .connection
-            .prepare_cached(
+            .prepare(
                 "SELECT p.visited FROM pages p JOIN sites s ON s.id = p.site \
                  WHERE s.key = ?1 AND p.fp = ?2",
             )
             .map_err(|e| self.error(e))?;
         let key = url.site();
         let found = read.query_row(params![key.as_str(), stored_fp(url.fingerprint())], |row| {
-            Ok(row.get::<_, Option<i64>>(0)?.map(Timestamp))
+            Ok(row.get::<Option<i64>>(0)?.map(Timestamp))
         });
         found.optional().map_err(|e| self.error(e))
     }
 
     /// When the copy of an origin's robots.txt was got.
     pub fn robots_fetched(&self, origin: &Origin) -> Result<Option<Timestamp>, StoreError> {
-        let read = || -> rusqlite::Result<Option<Timestamp>> {
-            let mut statement = self.connection.prepare_cached(
+        let read = || -> sql::Result<Option<Timestamp>> {
+            let mut statement = self.connection.prepare(
                 "SELECT r.fetched FROM sites s JOIN robots r ON r.site = s.id \
                  WHERE s.key = ?1 AND r.origin = ?2",
             )?;
@@ -255,15 +252,15 @@ impl SqliteFrontier {
     /// Of a folder that harvests a batch made then: how many pages of each site are still to be visited. Those
     /// are that have been due since, and those that were put off without a visit.
     pub fn still_due_since(&self, made: Timestamp) -> Result<Vec<(SiteKey, u64)>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<(SiteKey, u64)>> {
+        let read = || -> sql::Result<Vec<(SiteKey, u64)>> {
             let mut statement = self.connection.prepare(
                 "SELECT s.key, count(*) FROM pages p JOIN sites s ON s.id = p.site \
                  WHERE p.due IS NOT NULL AND p.state BETWEEN 1 AND 5 \
                  AND (p.due <= ?1 OR p.visited IS NULL OR p.visited <= ?1) GROUP BY s.id",
             )?;
             let sites = statement.query_map([made.0], |row| {
-                let key = SiteKey::stored(row.get_ref(0)?.as_str()?);
-                Ok((key, row.get::<_, i64>(1)?.max(0) as u64))
+                let key = SiteKey::stored(row.text(0)?);
+                Ok((key, row.get::<i64>(1)?.max(0) as u64))
             })?;
             sites.collect()
         };
@@ -272,7 +269,7 @@ impl SqliteFrontier {
 
     /// When each run began, the oldest first.
     pub fn run_starts(&self) -> Result<Vec<Timestamp>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<Timestamp>> {
+        let read = || -> sql::Result<Vec<Timestamp>> {
             let mut statement = self.connection.prepare("SELECT started FROM runs ORDER BY id")?;
             statement.query_map([], |row| row.get(0).map(Timestamp))?.collect()
         };
@@ -281,7 +278,7 @@ impl SqliteFrontier {
 
     /// Sites that have answered after `since`, and when: pages, refusals and robots.txt alike.
     pub fn answers(&self, since: Timestamp) -> Result<Vec<(SiteKey, Timestamp)>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<(SiteKey, Timestamp)>> {
+        let read = || -> sql::Result<Vec<(SiteKey, Timestamp)>> {
             let mut statement = self.connection.prepare(
                 "SELECT s.key, v.last FROM visits v JOIN sites s ON s.id = v.site \
                  WHERE v.last > ?1 AND v.failure IS NULL \
@@ -289,7 +286,7 @@ impl SqliteFrontier {
                  WHERE r.fetched > ?1 AND r.answer <> 'unreachable' AND r.unreachable_since IS NULL",
             )?;
             let answers = statement.query_map([since.0], |row| {
-                Ok((SiteKey::stored(row.get_ref(0)?.as_str()?), Timestamp(row.get(1)?)))
+                Ok((SiteKey::stored(row.text(0)?), Timestamp(row.get(1)?)))
             })?;
             answers.collect()
         };
@@ -309,12 +306,10 @@ impl SqliteFrontier {
         self.transact(now, |work| {
             let mut sites = BTreeSet::new();
             for (url, answered) in pages {
-                let mut find = work.sql.prepare_cached("SELECT id FROM sites WHERE key = ?1")?;
+                let mut find = work.sql.prepare("SELECT id FROM sites WHERE key = ?1")?;
                 let id: i64 = find.query_row([url.site().as_str()], |row| row.get(0))?;
                 work.sql
-                    .prepare_cached(
-                        "UPDATE pages SET due = ?3, price = 0 WHERE site = ?1 AND fp = ?2",
-                    )?
+                    .prepare("UPDATE pages SET due = ?3, price = 0 WHERE site = ?1 AND fp = ?2")?
                     .execute(params![id, stored_fp(url.fingerprint()), made.0])?;
                 sites.insert((SiteId(id), *answered));
             }
@@ -324,7 +319,7 @@ impl SqliteFrontier {
             for (id, answered) in sites {
                 if !answered {
                     work.sql
-                        .prepare_cached("UPDATE sites SET not_before = 0 WHERE id = ?1")?
+                        .prepare("UPDATE sites SET not_before = 0 WHERE id = ?1")?
                         .execute([id.0])?;
                 }
                 rouse(work, id)?;
@@ -335,7 +330,7 @@ impl SqliteFrontier {
 
     /// Visits after `since` that brought no answer, in the order they were made.
     pub fn failed_visits(&self, since: Timestamp) -> Result<Vec<FailedVisit>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<FailedVisit>> {
+        let read = || -> sql::Result<Vec<FailedVisit>> {
             let mut statement = self.connection.prepare(
                 "SELECT p.url, v.first, v.failure, v.elapsed FROM visits v \
                  JOIN pages p ON p.site = v.site AND p.fp = v.fp \
@@ -353,36 +348,36 @@ impl BatchRow {
         format!("batch:{id}")
     }
 
-    fn from_row(row: &Row<'_>) -> rusqlite::Result<BatchRow> {
-        let word = row.get_ref(3)?.as_str()?;
+    fn from_row(row: Row<'_>) -> sql::Result<BatchRow> {
+        let word = row.text(3)?;
         let state = BatchState::ALL.into_iter().find(|state| state.word() == word);
         Ok(BatchRow {
             id: row.get(0)?,
             made: Timestamp(row.get(1)?),
             until: Timestamp(row.get(2)?),
             state: state.ok_or_else(|| damaged(format!("batch state {word} is unknown")))?,
-            sites: row.get::<_, i64>(4)?.max(0) as u64,
-            pages: row.get::<_, i64>(5)?.max(0) as u64,
-            ended: row.get::<_, Option<i64>>(6)?.map(Timestamp),
-            sites_out: row.get::<_, i64>(7)?.max(0) as u64,
-            taken: row.get::<_, Option<i64>>(8)?.map(Timestamp),
+            sites: row.get::<i64>(4)?.max(0) as u64,
+            pages: row.get::<i64>(5)?.max(0) as u64,
+            ended: row.get::<Option<i64>>(6)?.map(Timestamp),
+            sites_out: row.get::<i64>(7)?.max(0) as u64,
+            taken: row.get::<Option<i64>>(8)?.map(Timestamp),
         })
     }
 }
 
 /// Made once, and the collection's for good.
-pub(crate) fn collection_id(sql: &Connection) -> rusqlite::Result<String> {
+pub(crate) fn collection_id(sql: &Sql) -> sql::Result<String> {
     let (high, low) = draw();
-    let keep = "INSERT OR IGNORE INTO meta (name, value) VALUES (?1, ?2)";
-    sql.prepare_cached(keep)?.execute([COLLECTION_ID, &format!("{high:016x}{low:016x}")])?;
-    let mut read = sql.prepare_cached("SELECT value FROM meta WHERE name = ?1")?;
+    let keep = "INSERT INTO meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
+    sql.prepare(keep)?.execute([COLLECTION_ID, &format!("{high:016x}{low:016x}")])?;
+    let mut read = sql.prepare("SELECT value FROM meta WHERE name = ?1")?;
     read.query_row([COLLECTION_ID], |row| row.get(0))
 }
 
 /// The newest first. One that is being made is out when its file is there, and else none yet.
-pub(crate) fn list_batches(sql: &Connection) -> rusqlite::Result<Vec<BatchRow>> {
+pub(crate) fn list_batches(sql: &Sql) -> sql::Result<Vec<BatchRow>> {
     let written: BTreeMap<i64, Option<Head>> = unfinished(sql)?.into_iter().collect();
-    let mut statement = sql.prepare_cached(
+    let mut statement = sql.prepare(
         "SELECT b.id, b.made, b.until, b.state, b.sites, b.pages, b.ended, \
          (SELECT count(*) FROM sites WHERE leased = 1 AND holder = 'batch:' || b.id), b.taken \
          FROM batches b ORDER BY b.id DESC",
@@ -416,15 +411,14 @@ impl Head {
 }
 
 /// Batches whose export has not said that they are out; with what their files say, where these are in their places.
-fn unfinished(sql: &Connection) -> rusqlite::Result<Vec<(i64, Option<Head>)>> {
-    let mut statement =
-        sql.prepare_cached("SELECT id, file FROM batches WHERE state = 'making'")?;
+fn unfinished(sql: &Sql) -> sql::Result<Vec<(i64, Option<Head>)>> {
+    let mut statement = sql.prepare("SELECT id, file FROM batches WHERE state = 'making'")?;
     let rows: Vec<(i64, Option<String>)> =
         statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let mut read = sql.prepare_cached("SELECT value FROM meta WHERE name = ?1")?;
+    let mut read = sql.prepare("SELECT value FROM meta WHERE name = ?1")?;
     let own: Option<String> = read.query_row([COLLECTION_ID], |row| row.get(0)).optional()?;
     let of = |(id, file): (i64, Option<String>)| {
         let head = file.and_then(|file| Head::read(Path::new(&file)));
@@ -434,8 +428,8 @@ fn unfinished(sql: &Connection) -> rusqlite::Result<Vec<(i64, Option<Head>)>> {
     Ok(rows.into_iter().map(of).collect())
 }
 
-fn mark_out(sql: &Connection, id: i64, sites: u64, pages: u64) -> rusqlite::Result<()> {
-    sql.prepare_cached("UPDATE batches SET state = 'out', sites = ?2, pages = ?3 WHERE id = ?1")?
+fn mark_out(sql: &Sql, id: i64, sites: u64, pages: u64) -> sql::Result<()> {
+    sql.prepare("UPDATE batches SET state = 'out', sites = ?2, pages = ?3 WHERE id = ?1")?
         .execute(params![id, sites as i64, pages as i64])
         .map(drop)
 }
@@ -448,16 +442,14 @@ pub(super) fn release_others(work: &mut Work<'_>, now: Timestamp) -> Result<u64,
             Some(head) => mark_out(work.sql, id, head.sites, head.pages)?,
             None => {
                 work.sql
-                    .prepare_cached(
-                        "UPDATE sites SET holder = NULL WHERE leased = 1 AND holder = ?1",
-                    )?
+                    .prepare("UPDATE sites SET holder = NULL WHERE leased = 1 AND holder = ?1")?
                     .execute([BatchRow::holder(id)])?;
-                work.sql.prepare_cached("DELETE FROM batches WHERE id = ?1")?.execute([id])?;
+                work.sql.prepare("DELETE FROM batches WHERE id = ?1")?.execute([id])?;
             }
         }
     }
     let over: Vec<SiteId> = {
-        let mut statement = work.sql.prepare_cached(
+        let mut statement = work.sql.prepare(
             "SELECT id FROM sites WHERE leased = 1 \
              AND (due <= ?1 OR holder IS NULL OR holder NOT LIKE 'batch:%')",
         )?;
@@ -469,7 +461,7 @@ pub(super) fn release_others(work: &mut Work<'_>, now: Timestamp) -> Result<u64,
 
 /// Copies of robots.txt that could not be got are old; whose they are.
 fn ask_for_robots(work: &Work<'_>, now: Timestamp) -> Result<Vec<SiteId>, Fault> {
-    let mut statement = work.sql.prepare_cached(
+    let mut statement = work.sql.prepare(
         "UPDATE robots SET expires = ?1 \
          WHERE answer = 'unreachable' OR unreachable_since IS NOT NULL RETURNING site",
     )?;
@@ -477,17 +469,17 @@ fn ask_for_robots(work: &Work<'_>, now: Timestamp) -> Result<Vec<SiteId>, Fault>
     Ok(sites.collect::<Result<_, _>>()?)
 }
 
-fn sites_of(sql: &Connection, id: i64) -> Result<Vec<(SiteId, SiteKey)>, Fault> {
+fn sites_of(sql: &Sql, id: i64) -> Result<Vec<(SiteId, SiteKey)>, Fault> {
     let mut statement =
-        sql.prepare_cached("SELECT id, key FROM sites WHERE leased = 1 AND holder = ?1")?;
+        sql.prepare("SELECT id, key FROM sites WHERE leased = 1 AND holder = ?1")?;
     let sites = statement.query_map([BatchRow::holder(id)], |row| {
-        Ok((SiteId(row.get(0)?), SiteKey::stored(row.get_ref(1)?.as_str()?)))
+        Ok((SiteId(row.get(0)?), SiteKey::stored(row.text(1)?)))
     })?;
     Ok(sites.collect::<Result<_, _>>()?)
 }
 
-fn failed_visit(row: &Row<'_>) -> rusqlite::Result<FailedVisit> {
-    let (text, word) = (row.get_ref(0)?.as_str()?, row.get_ref(2)?.as_str()?);
+fn failed_visit(row: Row<'_>) -> sql::Result<FailedVisit> {
+    let (text, word) = (row.text(0)?, row.text(2)?);
     Ok(FailedVisit {
         url: CrawlUrl::stored(text).map_err(|e| damaged(format!("page {text}: {e}")))?,
         at: Timestamp(row.get(1)?),

@@ -2,14 +2,14 @@
 //! well again, kept from the third time on until somebody lifts the quarantine.
 
 use model::{CrawlUrl, Hazard, Measure, Sighting, SiteId, StoreError, Timestamp, limits};
-use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::{
     admit,
     rows::{Fault, stored_fp},
-    sqlite::{SqliteFrontier, Work},
+    sql_frontier::{SqlFrontier, Work},
 };
+use crate::sql::{self, OptionalExtension, Row, params};
 
 /// Pages that are remembered; beyond that the oldest that are not in quarantine are forgotten.
 const KEPT_MAX: i64 = 10_000;
@@ -29,7 +29,7 @@ pub struct Breakdown {
 impl Breakdown {
     pub(crate) const COLUMNS: &str = "site, url, count, how, first, last";
 
-    pub(crate) fn from_row(row: &Row<'_>) -> rusqlite::Result<Breakdown> {
+    pub(crate) fn from_row(row: Row<'_>) -> sql::Result<Breakdown> {
         Ok(Breakdown {
             site: row.get(0)?,
             url: row.get(1)?,
@@ -56,10 +56,10 @@ pub(super) fn note(work: &mut Work<'_>, sightings: &[Sighting]) -> Result<(), Fa
 
 fn count(work: &Work<'_>, url: &CrawlUrl, sighting: &Sighting) -> Result<(), Fault> {
     work.sql
-        .prepare_cached(
+        .prepare(
             "INSERT INTO breakdowns (site, fp, url, count, how, first, last) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT DO UPDATE SET \
-             count = count + excluded.count, how = excluded.how, last = excluded.last",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT (site, fp) DO UPDATE SET \
+             count = breakdowns.count + excluded.count, how = excluded.how, last = excluded.last",
         )?
         .execute(params![
             sighting.site,
@@ -70,7 +70,7 @@ fn count(work: &Work<'_>, url: &CrawlUrl, sighting: &Sighting) -> Result<(), Fau
             work.now.0,
         ])?;
     work.sql
-        .prepare_cached(
+        .prepare(
             "DELETE FROM breakdowns WHERE (site, fp) IN (SELECT site, fp FROM breakdowns \
              WHERE count < ?2 ORDER BY last LIMIT max(0, (SELECT count(*) FROM breakdowns) - ?1))",
         )?
@@ -80,18 +80,18 @@ fn count(work: &Work<'_>, url: &CrawlUrl, sighting: &Sighting) -> Result<(), Fau
 
 fn read_well(work: &Work<'_>, url: &CrawlUrl) -> Result<(), Fault> {
     work.sql
-        .prepare_cached("DELETE FROM breakdowns WHERE site = ?1 AND fp = ?2 AND count < ?3")?
+        .prepare("DELETE FROM breakdowns WHERE site = ?1 AND fp = ?2 AND count < ?3")?
         .execute(params![url.site_text(), stored_fp(url.fingerprint()), limits::BREAKDOWNS_MAX])?;
     Ok(())
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// Every page whose reading broke down since it last went well.
     pub fn breakdowns(&self) -> Result<Vec<Breakdown>, StoreError> {
         self.list_breakdowns().map_err(|e| self.error(e))
     }
 
-    fn list_breakdowns(&self) -> rusqlite::Result<Vec<Breakdown>> {
+    fn list_breakdowns(&self) -> sql::Result<Vec<Breakdown>> {
         let sql = format!("SELECT {} FROM breakdowns", Breakdown::COLUMNS);
         let mut statement = self.connection.prepare(&sql)?;
         statement.query_map([], Breakdown::from_row)?.collect()
@@ -139,19 +139,19 @@ mod tests {
         Sighting::at(&url, Hazard::ParserCrash, measure).of("it panicked")
     }
 
-    fn settle(frontier: &mut SqliteFrontier, sightings: Vec<Sighting>) {
+    fn settle(frontier: &mut SqlFrontier, sightings: Vec<Sighting>) {
         let settlement = Settlement { now: NOW, sightings, ..Settlement::default() };
         frontier.check_in(&settlement).unwrap();
     }
 
-    fn counts(frontier: &SqliteFrontier) -> Vec<(String, u32)> {
+    fn counts(frontier: &SqlFrontier) -> Vec<(String, u32)> {
         let all = frontier.breakdowns().unwrap();
         all.into_iter().map(|row| (row.url, row.count)).collect()
     }
 
     #[test]
     fn breakdowns_add_up_and_end_with_a_reading_that_goes_well() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         let (a, b) = ("http://a.example/x", "http://a.example/y");
         settle(&mut frontier, vec![met(a, Measure::Noted), met(b, Measure::Noted)]);
         settle(&mut frontier, vec![met(a, Measure::Noted)]);
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_is_in_quarantine_stays_until_it_is_lifted() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         let url = "http://a.example/x";
         settle(&mut frontier, vec![met(url, Measure::Noted); 3]);
         settle(&mut frontier, vec![met(url, Measure::Corrected)]);

@@ -8,7 +8,6 @@ use model::{
     Decision, NewPage, PageState, Release, RobotsAnswer, RobotsCopy, Settlement, SiteCounters,
     SiteDelta, SiteId, SpiderId, StoreError, Timestamp, limits,
 };
-use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::{
     admit::{self, Claim, Held},
@@ -20,10 +19,11 @@ use super::{
     rows::{
         Fault, SITE_AT_HAND, SITE_AT_HAND_LEASE, SiteRow, day_of, millis, site_from_row, stored_fp,
     },
-    sqlite::Work,
+    sql_frontier::Work,
     tally::{Standing, change_domain},
     updates::Updates,
 };
+use crate::sql::{self, OptionalExtension, Sql, Statement, params};
 
 pub(super) fn settle(work: &mut Work<'_>, settlement: &Settlement) -> Result<(), Fault> {
     let mut pens = Pens::new(work.sql)?;
@@ -48,19 +48,19 @@ pub(super) fn settle(work: &mut Work<'_>, settlement: &Settlement) -> Result<(),
 /// The statements that are run for every page. To look each of them up by its text, page by page, is a twelfth of
 /// what a check-in costs.
 struct Pens<'a> {
-    admit: CachedStatement<'a>,
+    admit: Statement<'a>,
     updates: Updates<'a>,
 }
 
 impl Pens<'_> {
-    fn new(sql: &Connection) -> rusqlite::Result<Pens<'_>> {
-        Ok(Pens { admit: sql.prepare_cached(ADMIT)?, updates: Updates::new(sql)? })
+    fn new(sql: &Sql) -> sql::Result<Pens<'_>> {
+        Ok(Pens { admit: sql.prepare(ADMIT)?, updates: Updates::new(sql)? })
     }
 }
 
 const ADMIT: &str = "INSERT INTO pages (site, fp, url, spider, state, level, hops, seed, found, due, \
      requisite, outside, depth, period, via, turn) \
-     VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 1 + 2 * ?10) \
+     VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 1 + 2 * CAST(?10 AS BIGINT)) \
      ON CONFLICT DO NOTHING";
 
 /// A site while its delta is written; its row follows at the end.
@@ -78,9 +78,9 @@ impl SiteAtHand {
     fn open(work: &Work<'_>, delta: &SiteDelta) -> Result<SiteAtHand, Fault> {
         let row = work
             .sql
-            .prepare_cached(SITE_AT_HAND)?
+            .prepare(SITE_AT_HAND)?
             .query_row([delta.site.0], |row| {
-                let lease_ends = row.get::<_, Option<i64>>(SITE_AT_HAND_LEASE)?.map(Timestamp);
+                let lease_ends = row.get::<Option<i64>>(SITE_AT_HAND_LEASE)?.map(Timestamp);
                 Ok((site_from_row(row)?, lease_ends))
             })
             .optional()?;
@@ -123,7 +123,7 @@ impl SiteAtHand {
     fn admit(
         &mut self,
         work: &mut Work<'_>,
-        insert: &mut CachedStatement<'_>,
+        insert: &mut Statement<'_>,
         page: &NewPage,
     ) -> Result<(), Fault> {
         if notices::refuses(work, self.id, &page.url, &page.terms)? {
@@ -180,11 +180,11 @@ impl SiteAtHand {
     /// The candidate that is there was judged and may come in, on the terms of the judgement.
     fn accept_candidate(&self, work: &Work<'_>, fp: i64, page: &NewPage) -> Result<(), Fault> {
         work.sql
-            .prepare_cached(
+            .prepare(
                 "UPDATE pages SET state = 1, spider = ?3, hops = ?4, \
-                 turn = CASE WHEN fetched THEN 2 WHEN ?8 THEN 3 ELSE 1 END, \
+                 turn = CASE WHEN fetched = 1 THEN 2 WHEN CAST(?8 AS BIGINT) = 1 THEN 3 ELSE 1 END, \
                  seed = max(seed, ?5), due = ?6, \
-                 level = CASE WHEN fetched OR ?8 THEN level ELSE min(level, ?7) END, \
+                 level = CASE WHEN fetched = 1 OR CAST(?8 AS BIGINT) = 1 THEN level ELSE min(level, ?7) END, \
                  requisite = ?8, outside = ?9, depth = coalesce(?10, depth), \
                  period = coalesce(?11, period), via = ?12 WHERE site = ?1 AND fp = ?2",
             )?
@@ -212,7 +212,7 @@ impl SiteAtHand {
         let today = day_of(work.now);
         let earlier = if self.row.worked_day == today { self.row.worked } else { Duration::ZERO };
         work.sql
-            .prepare_cached(
+            .prepare(
                 "UPDATE sites SET pages = ?2, known = ?3, fetched = ?4, failed = ?5, \
                  requisites = ?6, duplicates = ?7, visits = ?8, bytes = ?9, \
                  seeded = max(seeded, ?10), worked_day = ?11, worked_ms = ?12, \
@@ -258,7 +258,7 @@ impl SiteAtHand {
             Release::Renew(until) if self.lease_ends == Some(until) => {}
             Release::Renew(until) => {
                 work.sql
-                    .prepare_cached(
+                    .prepare(
                         "UPDATE sites SET leased = 1, due = ?2, due_again = NULL, resting = 0, \
                          not_before = 0 WHERE id = ?1",
                     )?
@@ -271,9 +271,9 @@ impl SiteAtHand {
             }
             Release::Rest => {
                 work.sql
-                    .prepare_cached(
+                    .prepare(
                         "UPDATE sites SET leased = 0, resting = 1, not_before = 0, due = NULL, \
-                         due_again = NULL, full = ?2 WHERE id = ?1",
+                         due_again = NULL, full_for = ?2 WHERE id = ?1",
                     )?
                     .execute(params![self.id.0, full_as_text(&delta.full)])?;
             }
@@ -290,9 +290,9 @@ impl SiteAtHand {
         let closed = check_out::closed_by(work, full.to_vec());
         let dues = earliest(work.sql, self.id, &closed)?;
         work.sql
-            .prepare_cached(
+            .prepare(
                 "UPDATE sites SET leased = 0, due = max(?2, ?5), due_again = max(?3, ?5), \
-                 resting = ?4, not_before = ?5, stirred = 0, full = ?6 WHERE id = ?1",
+                 resting = ?4, not_before = ?5, stirred = 0, full_for = ?6 WHERE id = ?1",
             )?
             .execute(params![
                 self.id.0,
@@ -329,10 +329,14 @@ fn save_robots(work: &Work<'_>, site: SiteId, copy: &RobotsCopy) -> Result<(), F
         RobotsAnswer::Unreachable { why } => ("unreachable", None, Some(why)),
     };
     work.sql
-        .prepare_cached(
-            "INSERT OR REPLACE INTO robots (site, origin, answer, status, text, fetched, expires, \
+        .prepare(
+            "INSERT INTO robots (site, origin, answer, status, text, fetched, expires, \
              unreachable_since, etag, last_modified) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
+             ON CONFLICT (site, origin) DO UPDATE SET answer = excluded.answer, \
+             status = excluded.status, text = excluded.text, fetched = excluded.fetched, \
+             expires = excluded.expires, unreachable_since = excluded.unreachable_since, \
+             etag = excluded.etag, last_modified = excluded.last_modified",
         )?
         .execute(params![
             site.0,
@@ -370,10 +374,10 @@ fn key(decision: &Decision) -> (&str, &str, &str) {
 fn count_decision(work: &mut Work<'_>, decision: &Decision, count: u64) -> Result<(), Fault> {
     work.counts.refused += count;
     work.sql
-        .prepare_cached(
+        .prepare(
             "INSERT INTO decisions (site, reason, rule, count, example, referrer, last) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
-             ON CONFLICT DO UPDATE SET count = count + excluded.count, example = excluded.example, \
+             ON CONFLICT (site, reason, rule) DO UPDATE SET count = decisions.count + excluded.count, example = excluded.example, \
              referrer = excluded.referrer, last = excluded.last",
         )?
         .execute(params![
@@ -400,8 +404,6 @@ pub(super) fn save_meta(
 ) -> Result<(), Fault> {
     let text = serde_json::to_string(value)
         .map_err(|e| StoreError::Database { detail: format!("cannot store {name}: {e}") })?;
-    work.sql
-        .prepare_cached("INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)")?
-        .execute(params![name, text])?;
+    work.sql.prepare(crate::frontier::PUT_META)?.execute(params![name, text])?;
     Ok(())
 }

@@ -10,7 +10,6 @@ use model::{
     CheckOut, Fingerprint, NextDue, Page, Refill, RobotsCopy, Site, SiteId, SiteKey, SiteLease,
     Spent, SpiderId, StoreError, Timestamp, Unpaid,
 };
-use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
 use super::{
     asleep::{self, Asleep},
@@ -18,8 +17,9 @@ use super::{
     limits::full_from_text,
     parts,
     rows::{Fault, ROBOTS, SITE, SiteRow, day_of, fp_of, robots_from_row, site_from_row},
-    sqlite::Work,
+    sql_frontier::Work,
 };
+use crate::sql::{self, OptionalExtension, Sql, params};
 
 /// Sites below this are read whole when something of them is new, for their fingerprints are wanted then anyway:
 /// half the cost of going from the index to each row.
@@ -40,11 +40,7 @@ pub(super) fn check_out(work: &mut Work<'_>, request: &CheckOut) -> Result<Vec<S
 }
 
 /// More pages of a leased site.
-pub(super) fn refill(
-    sql: &Connection,
-    request: &Refill,
-    asleep: &Asleep,
-) -> Result<Vec<Page>, Fault> {
+pub(super) fn refill(sql: &Sql, request: &Refill, asleep: &Asleep) -> Result<Vec<Page>, Fault> {
     let site = load_site(sql, request.site)?.filter(|site| site.fence == request.fence);
     let Some(site) = site else {
         return Err(StoreError::Fenced { site: request.site.0.to_string() }.into());
@@ -74,7 +70,7 @@ pub(super) fn refill(
 pub(super) fn release(work: &mut Work<'_>, until: Timestamp) -> Result<u64, Fault> {
     let over: Vec<SiteId> = {
         let mut statement =
-            work.sql.prepare_cached("SELECT id FROM sites WHERE leased = 1 AND due <= ?1")?;
+            work.sql.prepare("SELECT id FROM sites WHERE leased = 1 AND due <= ?1")?;
         let found = statement.query_map([until.0], |row| row.get(0).map(SiteId))?;
         found.collect::<Result<_, _>>()?
     };
@@ -86,7 +82,7 @@ pub(super) fn take_back(work: &mut Work<'_>, over: &[SiteId]) -> Result<u64, Fau
     for id in over {
         let dues = earliest(work.sql, *id, &closed(work, *id)?)?;
         work.sql
-            .prepare_cached(
+            .prepare(
                 "UPDATE sites SET leased = 0, interrupted = 1, due = ?2, due_again = ?3, \
                  resting = ?4 WHERE id = ?1",
             )?
@@ -103,7 +99,7 @@ pub(super) fn rouse(work: &Work<'_>, id: SiteId) -> Result<(), Fault> {
 
 fn set_dues(work: &Work<'_>, id: SiteId, dues: Dues) -> Result<(), Fault> {
     work.sql
-        .prepare_cached(
+        .prepare(
             "UPDATE sites SET due = max(?2, not_before), due_again = max(?3, not_before), \
              resting = ?4 WHERE id = ?1",
         )?
@@ -115,9 +111,9 @@ pub(super) fn stored(moment: Option<Timestamp>) -> Option<i64> {
     moment.map(|moment| moment.0)
 }
 
-pub(super) fn next_dues(sql: &Connection) -> rusqlite::Result<NextDue> {
-    let read = |query: &str| -> rusqlite::Result<Option<Timestamp>> {
-        let mut statement = sql.prepare_cached(query)?;
+pub(super) fn next_dues(sql: &Sql) -> sql::Result<NextDue> {
+    let read = |query: &str| -> sql::Result<Option<Timestamp>> {
+        let mut statement = sql.prepare(query)?;
         statement.query_row([], |row| row.get(0).map(Timestamp)).optional()
     };
     Ok(NextDue {
@@ -134,8 +130,8 @@ pub(super) fn next_dues(sql: &Connection) -> rusqlite::Result<NextDue> {
 fn closed(work: &Work<'_>, id: SiteId) -> Result<Closed, Fault> {
     let full = work
         .sql
-        .prepare_cached("SELECT full FROM sites WHERE id = ?1")?
-        .query_row([id.0], |row| Ok(full_from_text(row.get_ref(0)?.as_str()?)))?;
+        .prepare("SELECT full_for FROM sites WHERE id = ?1")?
+        .query_row([id.0], |row| Ok(full_from_text(row.text(0)?)))?;
     Ok(closed_by(work, full))
 }
 
@@ -296,18 +292,17 @@ impl Lent {
 }
 
 fn due_sites(
-    sql: &Connection,
+    sql: &Sql,
     queue: &Queue,
     until: Timestamp,
     max: usize,
     (place, now): (Place, Timestamp),
 ) -> Result<Vec<(SiteId, i64)>, Fault> {
-    let mut statement = sql.prepare_cached(queue.sql)?;
+    let mut statement = sql.prepare(queue.sql)?;
     let max = i64::try_from(max).unwrap_or(i64::MAX);
     let all = [until.0, max, place.0, place.1, now.0];
     let bound = if queue.again { &all[..] } else { &all[..4] };
-    let sites = statement
-        .query_map(params_from_iter(bound), |row| Ok((SiteId(row.get(0)?), row.get(1)?)))?;
+    let sites = statement.query_map(bound, |row| Ok((SiteId(row.get(0)?), row.get(1)?)))?;
     Ok(sites.collect::<Result<_, _>>()?)
 }
 
@@ -333,7 +328,7 @@ fn lend_named(
     for key in keys {
         let free = work
             .sql
-            .prepare_cached("SELECT id FROM sites WHERE key = ?1 AND leased = 0")?
+            .prepare("SELECT id FROM sites WHERE key = ?1 AND leased = 0")?
             .query_row([key.as_str()], |row| row.get(0).map(SiteId))
             .optional()?;
         let Some(id) = free else { continue };
@@ -355,7 +350,7 @@ pub(super) fn lease(
 ) -> Result<SiteLease, Fault> {
     let until = request.now.plus(request.lease);
     work.sql
-        .prepare_cached(
+        .prepare(
             "UPDATE sites SET leased = 1, due = ?2, due_again = NULL, holder = ?3, \
              fence = fence + 1, not_before = 0, resting = 0, stirred = 0 WHERE id = ?1",
         )?
@@ -381,21 +376,21 @@ pub(super) fn lease(
     Ok(SiteLease { site, fence: row.fence + 1, until, pages, known, more, domain, worked_today })
 }
 
-pub(super) fn load_site(sql: &Connection, id: SiteId) -> Result<Option<SiteRow>, Fault> {
-    Ok(sql.prepare_cached(SITE)?.query_row([id.0], site_from_row).optional()?)
+pub(super) fn load_site(sql: &Sql, id: SiteId) -> Result<Option<SiteRow>, Fault> {
+    Ok(sql.prepare(SITE)?.query_row([id.0], site_from_row).optional()?)
 }
 
-fn robots(sql: &Connection, id: SiteId) -> Result<Vec<RobotsCopy>, Fault> {
-    let mut statement = sql.prepare_cached(ROBOTS)?;
+fn robots(sql: &Sql, id: SiteId) -> Result<Vec<RobotsCopy>, Fault> {
+    let mut statement = sql.prepare(ROBOTS)?;
     let copies = statement.query_map([id.0], robots_from_row)?;
     Ok(copies.collect::<Result<_, _>>()?)
 }
 
-fn domain(sql: &Connection, domain: &str) -> Result<Spent, Fault> {
+fn domain(sql: &Sql, domain: &str) -> Result<Spent, Fault> {
     let spent = sql
-        .prepare_cached("SELECT fetched, bytes FROM domains WHERE domain = ?1")?
+        .prepare("SELECT fetched, bytes FROM domains WHERE domain = ?1")?
         .query_row([domain], |row| {
-            let number = |column: usize| row.get::<_, i64>(column).map(|n| n.max(0) as u64);
+            let number = |column: usize| row.get::<i64>(column).map(|n| n.max(0) as u64);
             Ok(Spent { pages: number(0)?, bytes: number(1)? })
         })
         .optional()?;
@@ -404,9 +399,8 @@ fn domain(sql: &Connection, domain: &str) -> Result<Spent, Fault> {
 
 /// Without pages of removed spiders: who finds them takes them over.
 fn known(work: &Work<'_>, id: SiteId) -> Result<Vec<Fingerprint>, Fault> {
-    let mut statement = work
-        .sql
-        .prepare_cached("SELECT fp, spider FROM pages WHERE site = ?1 AND requisite = 0")?;
+    let mut statement =
+        work.sql.prepare("SELECT fp, spider FROM pages WHERE site = ?1 AND requisite = 0")?;
     let mut rows = statement.query([id.0])?;
     let mut known = Vec::new();
     while let Some(row) = rows.next()? {

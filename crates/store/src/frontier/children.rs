@@ -2,12 +2,12 @@
 //! keyed look-ups when its turn comes, and called up with it.
 
 use model::{Children, Fingerprint, Page, SiteId, Timestamp};
-use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     rows::{Fault, stored_fp},
-    sqlite::Work,
+    sql_frontier::Work,
 };
+use crate::sql::{OptionalExtension, Sql, params};
 
 /// Instead of those before.
 pub(super) fn save(
@@ -18,23 +18,24 @@ pub(super) fn save(
 ) -> Result<(), Fault> {
     if children.is_empty() {
         work.sql
-            .prepare_cached("DELETE FROM page_children WHERE site = ?1 AND fp = ?2")?
+            .prepare("DELETE FROM page_children WHERE site = ?1 AND fp = ?2")?
             .execute(params![site.0, fp])?;
         return Ok(());
     }
     let kept = &children[..children.len().min(Children::MAX)];
     let packed: Vec<u8> = kept.iter().flat_map(|child| child.0.to_le_bytes()).collect();
     work.sql
-        .prepare_cached(
-            "INSERT OR REPLACE INTO page_children (site, fp, children) VALUES (?1, ?2, ?3)",
+        .prepare(
+            "INSERT INTO page_children (site, fp, children) VALUES (?1, ?2, ?3) \
+             ON CONFLICT (site, fp) DO UPDATE SET children = excluded.children",
         )?
         .execute(params![site.0, fp, packed])?;
     Ok(())
 }
 
 /// Tells the pages that have such a row what became of their children since they were last seen.
-pub(super) fn count(sql: &Connection, site: SiteId, pages: &mut [Page]) -> Result<(), Fault> {
-    let mut any = sql.prepare_cached("SELECT 1 FROM page_children LIMIT 1")?;
+pub(super) fn count(sql: &Sql, site: SiteId, pages: &mut [Page]) -> Result<(), Fault> {
+    let mut any = sql.prepare("SELECT 1 FROM page_children LIMIT 1")?;
     if pages.iter().all(|page| page.last.is_none()) || !any.exists([])? {
         return Ok(());
     }
@@ -46,22 +47,17 @@ pub(super) fn count(sql: &Connection, site: SiteId, pages: &mut [Page]) -> Resul
 }
 
 /// `None` where no children are noted.
-fn look(
-    sql: &Connection,
-    site: SiteId,
-    fp: i64,
-    since: Timestamp,
-) -> Result<Option<Children>, Fault> {
+fn look(sql: &Sql, site: SiteId, fp: i64, since: Timestamp) -> Result<Option<Children>, Fault> {
     let Some(packed) = load(sql, site, fp)? else { return Ok(None) };
-    let mut statement = sql.prepare_cached(
+    let mut statement = sql.prepare(
         "SELECT coalesce(visited, 0), coalesce(changed, 0), \
-         CASE WHEN signals THEN coalesce(announced, 0) ELSE 0 END \
+         CASE WHEN signals > 0 THEN coalesce(announced, 0) ELSE 0 END \
          FROM pages WHERE site = ?1 AND fp = ?2 AND state BETWEEN 1 AND 5",
     )?;
     let mut counted = Children::default();
     for child in unpack(&packed) {
         let found = statement.query_row(params![site.0, child], |row| {
-            Ok([row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?].map(|at| at > since.0))
+            Ok([row.get::<i64>(0)?, row.get(1)?, row.get(2)?].map(|at| at > since.0))
         });
         let Some([visited, changed, announced]) = found.optional()? else { continue };
         counted.known += 1;
@@ -79,7 +75,7 @@ pub(super) fn call(
     since: Timestamp,
 ) -> Result<(), Fault> {
     let Some(packed) = load(work.sql, site, stored_fp(parent))? else { return Ok(()) };
-    let mut statement = work.sql.prepare_cached(
+    let mut statement = work.sql.prepare(
         "UPDATE pages SET due = min(?3, ?4), price = 0 \
          WHERE site = ?1 AND fp = ?2 AND state BETWEEN 1 AND 5 \
          AND (due IS NULL OR due > ?3) AND (visited IS NULL OR visited <= ?4)",
@@ -90,9 +86,9 @@ pub(super) fn call(
     Ok(())
 }
 
-fn load(sql: &Connection, site: SiteId, fp: i64) -> Result<Option<Vec<u8>>, Fault> {
+fn load(sql: &Sql, site: SiteId, fp: i64) -> Result<Option<Vec<u8>>, Fault> {
     let packed = sql
-        .prepare_cached("SELECT children FROM page_children WHERE site = ?1 AND fp = ?2")?
+        .prepare("SELECT children FROM page_children WHERE site = ?1 AND fp = ?2")?
         .query_row(params![site.0, fp], |row| row.get(0))
         .optional()?;
     Ok(packed)

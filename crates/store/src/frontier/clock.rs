@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use model::{SiteId, StoreError, Timestamp};
-use rusqlite::{OptionalExtension, params};
 
 use super::{
     check_out::{load_site, rouse},
     habits::save_site,
     rows::{Fault, millis},
-    sqlite::{SqliteFrontier, Work},
+    sql_frontier::{SqlFrontier, Work},
 };
+use crate::sql::{OptionalExtension, params};
 
 /// The newest moment is written down when it has moved on by this much: not every check-out need write.
 pub(super) const NEWEST_STEP: Duration = Duration::from_secs(60);
@@ -22,7 +22,7 @@ const DISTRUST_MAX: Duration = Duration::from_secs(30 * 86_400);
 /// Sites put right in one transaction.
 const SITES: i64 = 1_000;
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// The newest moment at which anything was changed, to within a minute before the last start. Where it is in
     /// the future, the clock was set back.
     pub fn newest(&self) -> Timestamp {
@@ -53,7 +53,7 @@ impl SqliteFrontier {
     /// The clock showed `before` and was set to `now`, forward or back. What was to come at a moment after `before` is as
     /// far off as it was; what had come has come. That holds for the waits of sites, for first visits and their
     /// retries, and for copies of robots.txt. When pages are to be seen again is left as dates, save that none that was
-    /// due becomes late. After a step back see [`SqliteFrontier::cap_dues`] too.
+    /// due becomes late. After a step back see [`SqlFrontier::cap_dues`] too.
     ///
     /// Looks at every page that waits: some seconds for ten million.
     pub fn clock_was_set(&mut self, before: Timestamp, now: Timestamp) -> Result<(), StoreError> {
@@ -79,16 +79,19 @@ impl SqliteFrontier {
     /// What the planner left to go on from.
     pub fn planner_state(&self) -> Result<Option<String>, StoreError> {
         self.connection
-            .prepare_cached("SELECT value FROM meta WHERE name = 'planner'")
+            .prepare("SELECT value FROM meta WHERE name = 'planner'")
             .and_then(|mut s| s.query_row([], |row| row.get(0)).optional())
             .map_err(|e| self.error(e))
     }
 
     pub fn save_planner_state(&mut self, text: &str, now: Timestamp) -> Result<(), StoreError> {
         self.change(now, |sql| {
-            sql.prepare_cached("INSERT OR REPLACE INTO meta (name, value) VALUES ('planner', ?1)")?
-                .execute([text])
-                .map(drop)
+            sql.prepare(
+                "INSERT INTO meta (name, value) VALUES ('planner', ?1) \
+                 ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            )?
+            .execute([text])
+            .map(drop)
         })
     }
 }
@@ -102,7 +105,7 @@ fn cap_part(
 ) -> Result<(u64, Option<i64>), Fault> {
     let sites: Vec<(SiteId, bool)> = work
         .sql
-        .prepare_cached("SELECT id, leased FROM sites WHERE id > ?1 ORDER BY id LIMIT ?2")?
+        .prepare("SELECT id, leased FROM sites WHERE id > ?1 ORDER BY id LIMIT ?2")?
         .query_map(params![after, SITES], |row| Ok((SiteId(row.get(0)?), row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     let latest = now.plus(horizon).0;
@@ -111,7 +114,7 @@ fn cap_part(
         let pages = cap_site(work, *site, now.0, millis(horizon).max(1))?;
         let waits = work
             .sql
-            .prepare_cached("UPDATE sites SET not_before = 0 WHERE id = ?1 AND not_before > ?2")?
+            .prepare("UPDATE sites SET not_before = 0 WHERE id = ?1 AND not_before > ?2")?
             .execute(params![site.0, latest])?;
         if !leased && pages + waits > 0 {
             rouse(work, *site)?;
@@ -126,7 +129,7 @@ fn cap_part(
 fn move_part(work: &mut Work<'_>, after: i64, before: i64, now: i64) -> Result<Option<i64>, Fault> {
     let sites: Vec<(SiteId, bool)> = work
         .sql
-        .prepare_cached("SELECT id, leased FROM sites WHERE id > ?1 ORDER BY id LIMIT ?2")?
+        .prepare("SELECT id, leased FROM sites WHERE id > ?1 ORDER BY id LIMIT ?2")?
         .query_map(params![after, SITES], |row| Ok((SiteId(row.get(0)?), row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     for (site, leased) in &sites {
@@ -143,17 +146,33 @@ fn move_site(work: &Work<'_>, site: SiteId, before: i64, now: i64) -> Result<(),
         "UPDATE sites SET pause_saved = pause_saved + ?3 - ?2, not_before = \
          CASE WHEN not_before > ?2 THEN not_before + ?3 - ?2 ELSE min(not_before, ?3) END \
          WHERE id = ?1",
-        // Since when it is down: how long it is left alone follows from that.
-        "UPDATE sites SET traps = json_set(traps, '$.down.since', \
-         json_extract(traps, '$.down.since') + ?3 - ?2) \
-         WHERE id = ?1 AND json_extract(traps, '$.down.since') IS NOT NULL",
         "UPDATE pages SET due = CASE WHEN due > ?2 THEN due + ?3 - ?2 ELSE ?3 END \
          WHERE site = ?1 AND turn NOT IN (2, 4) AND due IS NOT NULL AND due > min(?2, ?3)",
         "UPDATE pages SET due = ?3 \
          WHERE site = ?1 AND turn IN (2, 4) AND due IS NOT NULL AND due > ?3 AND due <= ?2",
     ] {
-        work.sql.prepare_cached(sql)?.execute(params![site.0, before, now])?;
+        work.sql.prepare(sql)?.execute(params![site.0, before, now])?;
     }
+    move_down(work, site, now - before)
+}
+
+/// Since when it is down: how long it is left alone follows from that.
+fn move_down(work: &Work<'_>, site: SiteId, by: i64) -> Result<(), Fault> {
+    let stored: Option<String> = work
+        .sql
+        .prepare("SELECT traps FROM sites WHERE id = ?1 AND instr(traps, '\"down\":') > 0")?
+        .query_row([site.0], |row| row.get(0))
+        .optional()?;
+    let read = |text: String| serde_json::from_str::<serde_json::Value>(&text).ok();
+    let Some(mut traps) = stored.and_then(read) else { return Ok(()) };
+    let since = traps.pointer_mut("/down/since");
+    let Some((since, at)) = since.and_then(|since| Some((since.as_i64()?, since))) else {
+        return Ok(());
+    };
+    *at = (since + by).into();
+    work.sql
+        .prepare("UPDATE sites SET traps = ?2 WHERE id = ?1")?
+        .execute(params![site.0, traps.to_string()])?;
     Ok(())
 }
 
@@ -162,11 +181,16 @@ fn cap_site(work: &Work<'_>, site: SiteId, now: i64, horizon: i64) -> Result<usi
     let mut moved = 0;
     for sql in [
         "UPDATE pages SET due = ?2 + (fp & 9223372036854775807) % ?3, price = 0 \
-         WHERE site = ?1 AND turn NOT IN (2, 4) AND due IS NOT NULL AND due > ?2 + ?3",
+         WHERE site = ?1 AND turn NOT IN (2, 4) AND due IS NOT NULL AND due > ?4",
         "UPDATE pages SET due = ?2 + (fp & 9223372036854775807) % ?3, price = 0 \
-         WHERE site = ?1 AND turn IN (2, 4) AND due IS NOT NULL AND due > ?2 + ?3",
+         WHERE site = ?1 AND turn IN (2, 4) AND due IS NOT NULL AND due > ?4",
     ] {
-        moved += work.sql.prepare_cached(sql)?.execute(params![site.0, now, horizon])?;
+        moved += work.sql.prepare(sql)?.execute(params![
+            site.0,
+            now,
+            horizon,
+            now.saturating_add(horizon)
+        ])?;
     }
     Ok(moved)
 }
@@ -174,7 +198,7 @@ fn cap_site(work: &Work<'_>, site: SiteId, now: i64, horizon: i64) -> Result<usi
 /// Nothing would be news before a change that was announced for next year, and no 304 be believed until then.
 fn forget_future(work: &Work<'_>, site: SiteId, now: Timestamp) -> Result<(), Fault> {
     work.sql
-        .prepare_cached(
+        .prepare(
             "UPDATE pages SET announced = NULL, signals = 0 WHERE site = ?1 AND announced > ?2",
         )?
         .execute(params![site.0, now.0])?;

@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use model::{Candidate, Decision, Kinship, RefusalReason, SiteId, StoreError, Timestamp};
-use rusqlite::{OptionalExtension, params};
 
 use super::{
     admit,
     check_in::count_decisions,
     rows::Fault,
-    sqlite::{SqliteFrontier, Work},
+    sql_frontier::{SqlFrontier, Work},
 };
+use crate::sql::{self, OptionalExtension, params};
 
 /// Domains asked about at a time.
 const SUSPECTS_MAX: i64 = 10;
@@ -36,7 +36,7 @@ pub struct Wildcard {
     pub let_in: Vec<String>,
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// No more sites of one registrable domain than this become known, but for those that seeds name.
     pub fn set_domain_hosts_max(&mut self, max: Option<u64>) {
         self.domain_hosts_max = max;
@@ -50,8 +50,8 @@ impl SqliteFrontier {
     /// Domains that are to be asked now.
     pub fn suspects(&mut self, now: Timestamp) -> Result<Vec<Suspect>, StoreError> {
         let Some(hosts) = self.wildcard_hosts else { return Ok(Vec::new()) };
-        let read = || -> rusqlite::Result<Vec<Suspect>> {
-            let mut statement = self.connection.prepare_cached(
+        let read = || -> sql::Result<Vec<Suspect>> {
+            let mut statement = self.connection.prepare(
                 "SELECT domain, newest FROM domain_hosts WHERE hosts > ?1 AND hosts > 1 \
                  AND ask <= ?2 LIMIT ?3",
             )?;
@@ -75,8 +75,8 @@ impl SqliteFrontier {
         self.transact(now, |work| {
             let gone = wildcard == Some(false) && is_wildcard(work, domain)?;
             work.sql
-                .prepare_cached(
-                    "UPDATE domain_hosts SET ask = ?2, wildcard = CASE ?3 WHEN 1 THEN \
+                .prepare(
+                    "UPDATE domain_hosts SET ask = ?2, wildcard = CASE CAST(?3 AS BIGINT) WHEN 1 THEN \
                      coalesce(wildcard, ?4) WHEN 0 THEN NULL ELSE wildcard END WHERE domain = ?1",
                 )?
                 .execute(params![domain, now.plus(again).0, wildcard, now.0])?;
@@ -91,7 +91,7 @@ impl SqliteFrontier {
         self.transact(now, |work| {
             let lifted: Vec<String> = work
                 .sql
-                .prepare_cached(
+                .prepare(
                     "UPDATE domain_hosts SET wildcard = NULL, ask = 0 \
                      WHERE wildcard IS NOT NULL AND hosts <= ?1 RETURNING domain",
                 )?
@@ -103,13 +103,13 @@ impl SqliteFrontier {
     }
 
     pub fn wildcards(&self) -> Result<Vec<Wildcard>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<Wildcard>> {
-            let mut list = self.connection.prepare_cached(
+        let read = || -> sql::Result<Vec<Wildcard>> {
+            let mut list = self.connection.prepare(
                 "SELECT domain FROM domain_hosts WHERE wildcard IS NOT NULL ORDER BY domain",
             )?;
             let domains: Vec<String> =
                 list.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-            let mut sites = self.connection.prepare_cached(
+            let mut sites = self.connection.prepare(
                 "SELECT key FROM sites WHERE domain = ?1 AND (kin = 0 OR seeded = 1 OR fetched > 0)",
             )?;
             let mut wildcards = Vec::new();
@@ -125,7 +125,7 @@ impl SqliteFrontier {
 
 fn is_wildcard(work: &Work<'_>, domain: &str) -> Result<bool, Fault> {
     let sql = "SELECT 1 FROM domain_hosts WHERE domain = ?1 AND wildcard IS NOT NULL";
-    Ok(work.sql.prepare_cached(sql)?.exists([domain])?)
+    Ok(work.sql.prepare(sql)?.exists([domain])?)
 }
 
 /// A wildcard is gone: what was refused for it is judged anew, and the domain's pages are read again for the links
@@ -133,7 +133,7 @@ fn is_wildcard(work: &Work<'_>, domain: &str) -> Result<bool, Fault> {
 fn judge_held_back(work: &mut Work<'_>, domain: &str) -> Result<(), Fault> {
     let sites: Vec<SiteId> = work
         .sql
-        .prepare_cached("SELECT id FROM sites WHERE domain = ?1 AND kin = 1")?
+        .prepare("SELECT id FROM sites WHERE domain = ?1 AND kin = 1")?
         .query_map([domain], |row| row.get(0).map(SiteId))?
         .collect::<Result<_, _>>()?;
     for site in sites {
@@ -141,7 +141,7 @@ fn judge_held_back(work: &mut Work<'_>, domain: &str) -> Result<(), Fault> {
     }
     // Answered with "not modified", their links would not be read.
     work.sql
-        .prepare_cached(
+        .prepare(
             "UPDATE page_facts SET etag = NULL, last_modified = NULL \
              WHERE site IN (SELECT id FROM sites WHERE domain = ?1)",
         )?
@@ -154,7 +154,7 @@ pub(super) fn is_full(work: &Work<'_>, domain: &str) -> Result<bool, Fault> {
     let Some(max) = work.domain_hosts_max else { return Ok(false) };
     let hosts: Option<i64> = work
         .sql
-        .prepare_cached("SELECT hosts FROM domain_hosts WHERE domain = ?1")?
+        .prepare("SELECT hosts FROM domain_hosts WHERE domain = ?1")?
         .query_row([domain], |row| row.get(0))
         .optional()?;
     Ok(hosts.is_some_and(|hosts| hosts as u64 >= max))
@@ -163,9 +163,9 @@ pub(super) fn is_full(work: &Work<'_>, domain: &str) -> Result<bool, Fault> {
 /// A site was made that no seed names.
 pub(super) fn count_host(work: &Work<'_>, domain: &str, key: &str) -> Result<(), Fault> {
     work.sql
-        .prepare_cached(
+        .prepare(
             "INSERT INTO domain_hosts (domain, hosts, newest) VALUES (?1, 1, ?2) \
-             ON CONFLICT DO UPDATE SET hosts = hosts + 1, newest = ?2",
+             ON CONFLICT (domain) DO UPDATE SET hosts = domain_hosts.hosts + 1, newest = ?2",
         )?
         .execute([domain, key])?;
     Ok(())
@@ -194,11 +194,11 @@ pub(super) fn note_kinship(
     if kinships.all(|kinship| kinship == Kinship::Kin) {
         // A site without pages was made just now.
         let mark = "UPDATE sites SET kin = 1 WHERE id = ?1 AND pages = 0";
-        work.sql.prepare_cached(mark)?.execute([site.0])?;
+        work.sql.prepare(mark)?.execute([site.0])?;
         return Ok(());
     }
     let clear = "UPDATE sites SET kin = 0 WHERE id = ?1 AND kin = 1";
-    if work.sql.prepare_cached(clear)?.execute([site.0])? > 0 {
+    if work.sql.prepare(clear)?.execute([site.0])? > 0 {
         admit::judge_again(work, site, false)?;
     }
     Ok(())
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_domain_with_many_hosts_is_asked_once_and_again_after_a_time() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         frontier.set_wildcard_hosts(Some(20));
         frontier.admit(&hosts(0..20), NOW).unwrap();
         assert_eq!(frontier.suspects(NOW).unwrap(), []);
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn sites_that_somebody_else_links_to_are_let_in() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         frontier.admit(&hosts(0..3), NOW).unwrap();
         frontier.admit(&[candidate("http://h1.w.test/x", false, Kinship::Unsaid)], NOW).unwrap();
         frontier.admit(&[candidate("http://w.test/", true, Kinship::Unsaid)], NOW).unwrap();
@@ -260,8 +260,8 @@ mod tests {
     }
 
     /// Three hosts of `w.test`: of the first a page answered, those of the others were refused for the wildcard.
-    fn held_back() -> SqliteFrontier {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    fn held_back() -> SqlFrontier {
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         frontier.admit(&hosts(0..3), NOW).unwrap();
         frontier.probed("w.test", Some(true), NOW).unwrap().unwrap();
         let mut deltas = Vec::new();
@@ -280,7 +280,7 @@ mod tests {
         frontier
     }
 
-    fn candidates(frontier: &SqliteFrontier) -> i64 {
+    fn candidates(frontier: &SqlFrontier) -> i64 {
         let sql = "SELECT count(*) FROM pages WHERE state = 0";
         frontier.connection.query_row(sql, [], |row| row.get(0)).unwrap()
     }
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn no_more_hosts_of_a_domain_are_taken_than_the_limit_but_for_seeds_and_other_domains() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         frontier.set_domain_hosts_max(Some(5));
         assert_eq!(frontier.admit(&hosts(0..9), NOW).unwrap(), 5);
         let others = [

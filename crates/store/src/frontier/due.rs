@@ -8,7 +8,6 @@
 use std::{collections::HashSet, path::Path};
 
 use model::{Fingerprint, Page, SiteId, SpiderId, StoreError, Timestamp, Unpaid};
-use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     children,
@@ -18,7 +17,7 @@ use super::{
     },
     tally::{ANSWERED, SEEN_AGAIN},
 };
-use crate::database::store_error;
+use crate::sql::{self, OptionalExtension, Sql, params, store_error};
 
 /// Which pages of a site are asked for.
 pub(super) struct Wanted<'a> {
@@ -100,7 +99,7 @@ impl Lot {
 
 impl Wanted<'_> {
     /// The pages by way of the indexes: what this costs follows from what is due.
-    pub fn pages(&self, sql: &Connection, except: &HashSet<Fingerprint>) -> Result<Lot, Fault> {
+    pub fn pages(&self, sql: &Sql, except: &HashSet<Fingerprint>) -> Result<Lot, Fault> {
         let firsts = match self.firsts {
             Some(until) => self.first_queue(sql, until, except)?,
             None => Vec::new(),
@@ -113,12 +112,9 @@ impl Wanted<'_> {
     }
 
     /// The same by reading all of a small site, with its fingerprints.
-    pub fn scan(&self, sql: &Connection) -> Result<Lot, Fault> {
-        let mut statement = sql.prepare_cached(concat!(
-            "SELECT ",
-            page_columns!(),
-            ", turn FROM pages WHERE site = ?1"
-        ))?;
+    pub fn scan(&self, sql: &Sql) -> Result<Lot, Fault> {
+        let mut statement =
+            sql.prepare(concat!("SELECT ", page_columns!(), ", turn FROM pages WHERE site = ?1"))?;
         let mut rows = statement.query([self.site.0])?;
         let (mut firsts, mut again, mut known) = (Vec::new(), Vec::new(), Vec::new());
         while let Some(row) = rows.next()? {
@@ -131,23 +127,19 @@ impl Wanted<'_> {
                 SEEN_AGAIN | ANSWERED => (&mut again, self.again.map(|again| again.until)),
                 _ => (&mut firsts, self.firsts),
             };
-            let due = row.get::<_, Option<i64>>(7)?.map(Timestamp);
+            let due = row.get::<Option<i64>>(7)?.map(Timestamp);
             let is_due = due.zip(until).is_some_and(|(due, until)| due <= until);
             if is_due && !self.closed.shuts(spider, turn) {
                 queue.push(page_from_row(row)?);
             }
         }
+        drop(rows);
         let lot = self.lot(sql, firsts, again)?;
         Ok(Lot { known: Some(known), ..lot })
     }
 
     /// As many of both as there is room for; of the second queue half at most where both want it all.
-    fn lot(
-        &self,
-        sql: &Connection,
-        mut firsts: Vec<Found>,
-        mut again: Vec<Found>,
-    ) -> Result<Lot, Fault> {
+    fn lot(&self, sql: &Sql, mut firsts: Vec<Found>, mut again: Vec<Found>) -> Result<Lot, Fault> {
         let max = self.pages_max;
         let limit = self.again.and_then(|again| again.max);
         let for_again = self.again.is_some_and(|again| again.reason);
@@ -168,7 +160,7 @@ impl Wanted<'_> {
 
     fn first_queue(
         &self,
-        sql: &Connection,
+        sql: &Sql,
         until: Timestamp,
         except: &HashSet<Fingerprint>,
     ) -> Result<Vec<Found>, Fault> {
@@ -197,14 +189,14 @@ impl Wanted<'_> {
 
     fn level(
         &self,
-        sql: &Connection,
+        sql: &Sql,
         step: &Step,
         until: Timestamp,
         except: &HashSet<Fingerprint>,
         enough: usize,
         found: &mut Vec<Found>,
     ) -> Result<(), Fault> {
-        let mut statement = sql.prepare_cached(concat!(
+        let mut statement = sql.prepare(concat!(
             "SELECT ",
             page_columns!(),
             " FROM pages WHERE site = ?1 AND spider = ?2 AND turn NOT IN (2, 4) AND turn = ?3 AND level = ?4 \
@@ -216,7 +208,7 @@ impl Wanted<'_> {
 
     fn second_queue(
         &self,
-        sql: &Connection,
+        sql: &Sql,
         again: Again,
         except: &HashSet<Fingerprint>,
     ) -> Result<Vec<Found>, Fault> {
@@ -229,7 +221,7 @@ impl Wanted<'_> {
                 continue;
             }
             let enough = found.len().saturating_add(max).saturating_add(1);
-            let mut statement = sql.prepare_cached(concat!(
+            let mut statement = sql.prepare(concat!(
                 "SELECT ",
                 page_columns!(),
                 " FROM pages WHERE site = ?1 AND spider = ?2 AND turn IN (2, 4) AND turn = ?3 \
@@ -243,7 +235,7 @@ impl Wanted<'_> {
 }
 
 fn take(
-    rows: &mut rusqlite::Rows<'_>,
+    rows: &mut sql::Rows<'_>,
     except: &HashSet<Fingerprint>,
     enough: usize,
     found: &mut Vec<Found>,
@@ -264,11 +256,11 @@ fn in_order(page: &Page) -> (u16, Timestamp, i64) {
 
 /// Exactly these pages, due or not, as far as they are there.
 pub(super) fn named_pages(
-    sql: &Connection,
+    sql: &Sql,
     site: SiteId,
     names: &[Fingerprint],
 ) -> Result<Vec<Page>, Fault> {
-    let mut statement = sql.prepare_cached(concat!(
+    let mut statement = sql.prepare(concat!(
         "SELECT ",
         page_columns!(),
         " FROM pages WHERE site = ?1 AND fp = ?2"
@@ -284,7 +276,7 @@ pub(super) fn named_pages(
 
 /// When the site is due next by its pages, also those that are not visited at present: for those who only look.
 pub(crate) fn earliest_due(
-    sql: &Connection,
+    sql: &Sql,
     site: SiteId,
     path: &Path,
 ) -> Result<Option<Timestamp>, StoreError> {
@@ -296,7 +288,7 @@ pub(crate) fn earliest_due(
 }
 
 /// When the site is due next by its pages.
-pub(super) fn earliest(sql: &Connection, site: SiteId, closed: &Closed) -> Result<Dues, Fault> {
+pub(super) fn earliest(sql: &Sql, site: SiteId, closed: &Closed) -> Result<Dues, Fault> {
     let earlier = |known: Option<Timestamp>, due| Some(known.map_or(due, |known| known.min(due)));
     let mut dues = Dues::default();
     let mut steps = Steps::of(site);
@@ -322,12 +314,12 @@ pub(super) fn earliest(sql: &Connection, site: SiteId, closed: &Closed) -> Resul
 
 /// The next spider and turn with pages to be seen again, and when the earliest of them is due.
 fn next_again(
-    sql: &Connection,
+    sql: &Sql,
     site: SiteId,
     (spider, turn): (i64, i64),
 ) -> Result<Option<(SpiderId, i64, Timestamp)>, Fault> {
     let next = sql
-        .prepare_cached(
+        .prepare(
             "SELECT spider, turn, due FROM pages WHERE site = ?1 AND (spider, turn) > (?2, ?3) \
              AND turn IN (2, 4) AND due IS NOT NULL ORDER BY spider, turn, due LIMIT 1",
         )?
@@ -358,10 +350,10 @@ impl Steps {
         Steps { site, after: (-1, 0, 0) }
     }
 
-    fn next(&mut self, sql: &Connection) -> Result<Option<Step>, Fault> {
+    fn next(&mut self, sql: &Sql) -> Result<Option<Step>, Fault> {
         let (spider, turn, level) = self.after;
         let step = sql
-            .prepare_cached(
+            .prepare(
                 "SELECT spider, turn, level, due FROM pages WHERE site = ?1 \
                  AND (spider, turn, level) > (?2, ?3, ?4) AND turn NOT IN (2, 4) AND due IS NOT NULL \
                  ORDER BY spider, turn, level, due LIMIT 1",
@@ -389,11 +381,11 @@ impl Steps {
 }
 
 pub(super) fn with_versions(
-    sql: &Connection,
+    sql: &Sql,
     site: SiteId,
     found: Vec<Found>,
 ) -> Result<Vec<Page>, Fault> {
-    let mut statement = sql.prepare_cached(LAST_VERSION)?;
+    let mut statement = sql.prepare(LAST_VERSION)?;
     let mut pages = Vec::with_capacity(found.len());
     for (mut page, run) in found {
         if let Some(seq) = run {

@@ -7,14 +7,14 @@ use model::{
     Fingerprint, Habit, Milestone, Page, Signal, Site, SiteHabit, SiteId, SiteKey, SpiderId,
     Timestamp,
 };
-use rusqlite::{CachedStatement, Connection, OptionalExtension, ToSql, params, params_from_iter};
 
 use super::{
     check_out::{load_site, rouse, stored},
     replicas::awake,
     rows::{Fault, fp_of, page_columns, page_from_row, site_habit_from_row, stored_fp},
-    sqlite::Work,
+    sql_frontier::Work,
 };
+use crate::sql::{self, OptionalExtension, Row, Sql, Statement, params};
 
 /// What a visit or a verdict changes in the row of a page, …
 macro_rules! update_row {
@@ -35,35 +35,27 @@ pub(super) const UPDATE_ROW_AND_HABIT: &str = update_row!(
      announced = coalesce(max(announced, ?23), announced, ?23), price = ?24"
 );
 
-/// `row` as [`UPDATE_ROW`] has it, `update` is [`UPDATE_ROW_AND_HABIT`].
-pub(super) fn save_with_row(
-    update: &mut CachedStatement<'_>,
-    row: [&dyn ToSql; 10],
-    habit: &Habit,
-) -> Result<(), Fault> {
-    let learned: [&dyn ToSql; 14] = [
-        &habit.shape,
-        &habit.rate,
-        &stored(habit.first),
-        &stored(habit.seen),
-        &stored(habit.changed),
-        &habit.compared,
-        &habit.changes,
-        &habit.recent,
-        &habit.fr_max,
-        &habit.theta,
-        &habit.signals,
-        &habit.sources,
-        &stored(habit.announced),
-        &habit.price,
-    ];
-    update.execute(params_from_iter(row.into_iter().chain(learned)))?;
-    Ok(())
+/// What [`UPDATE_ROW_AND_HABIT`] has more than [`UPDATE_ROW`].
+pub(super) fn bind(update: &mut Statement<'_>, habit: &Habit) -> sql::Result<()> {
+    update.bind(11, habit.shape)?;
+    update.bind(12, habit.rate)?;
+    update.bind(13, stored(habit.first))?;
+    update.bind(14, stored(habit.seen))?;
+    update.bind(15, stored(habit.changed))?;
+    update.bind(16, habit.compared)?;
+    update.bind(17, habit.changes)?;
+    update.bind(18, habit.recent)?;
+    update.bind(19, habit.fr_max)?;
+    update.bind(20, habit.theta)?;
+    update.bind(21, habit.signals)?;
+    update.bind(22, habit.sources)?;
+    update.bind(23, stored(habit.announced))?;
+    update.bind(24, habit.price)
 }
 
 pub(super) fn save_site(work: &Work<'_>, site: SiteId, habit: &SiteHabit) -> Result<(), Fault> {
     work.sql
-        .prepare_cached("UPDATE sites SET habit = ?2 WHERE id = ?1")?
+        .prepare("UPDATE sites SET habit = ?2 WHERE id = ?1")?
         .execute(params![site.0, as_text(habit)])?;
     Ok(())
 }
@@ -83,11 +75,11 @@ pub(super) fn announce(work: &Work<'_>, site: SiteId, signals: &[Signal]) -> Res
     let mut sorted: Vec<&Signal> = signals.iter().filter(|signal| signal.at <= work.now).collect();
     // In the order of the table; of one page in the order of time, so that each is news that can be.
     sorted.sort_by_key(|signal| (stored_fp(signal.fp), signal.at));
-    let mut note = work.sql.prepare_cached(
+    let mut note = work.sql.prepare(
         "UPDATE pages SET signals = min(signals + 1, ?4), sources = sources | ?5, announced = ?3 \
          WHERE site = ?1 AND fp = ?2 AND seen < ?3 AND (announced IS NULL OR announced < ?3)",
     )?;
-    let mut hurry = work.sql.prepare_cached(
+    let mut hurry = work.sql.prepare(
         "UPDATE pages SET due = ?3 WHERE site = ?1 AND fp = ?2 AND due > ?3 \
          AND price > 0 AND state IN (2, 3)",
     )?;
@@ -105,30 +97,100 @@ pub(super) fn announce(work: &Work<'_>, site: SiteId, signals: &[Signal]) -> Res
 /// Visits looked at for each page that is wanted: one in so many must be the newest of its page.
 const DRAWS_PER_PAGE: u64 = 64;
 
+/// At a gap in the numbers one of so many visits on either side is taken: its ends would be drawn far too often.
+const NEAR_A_GAP: u64 = 512;
+
 /// Pages drawn with equal chances, whatever the sizes of their sites: of all rows of visits, each page that was
 /// fetched has exactly one at hand. Rows are drawn until enough of them are such.
 pub(super) fn sample(
-    sql: &Connection,
+    sql: &Sql,
     removed: &[SpiderId],
     pages_max: usize,
     draw: u64,
 ) -> Result<Vec<(Page, SiteHabit)>, Fault> {
-    let last: Option<i64> =
-        sql.prepare_cached("SELECT max(seq) FROM visits")?.query_row([], |row| row.get(0))?;
-    let rows = last.map_or(0, |last| last as u64);
-    let draws = rows.min(DRAWS_PER_PAGE.saturating_mul(pages_max as u64));
+    let draws = DRAWS_PER_PAGE.saturating_mul(pages_max as u64);
+    let rows = Drawn::of(sql, draws)?;
     let mut habits = HashMap::new();
-    let mut found = Vec::new();
-    for seq in scattered(rows, draw).take(draws as usize) {
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
+    for place in scattered(rows.places(), draw).take(draws as usize) {
         if found.len() >= pages_max {
             break;
         }
-        let Some((site, page)) = at_hand(sql, seq)? else { continue };
+        let Some(visit) = rows.at(sql, place)?.filter(|visit| seen.insert(visit.seq)) else {
+            continue;
+        };
+        let Some(page) = at_hand(sql, &visit)? else { continue };
         if !removed.contains(&page.spider) {
-            found.push((page, site_habit(sql, site, &mut habits)?));
+            found.push((page, site_habit(sql, visit.site, &mut habits)?));
         }
     }
     Ok(found)
+}
+
+/// Where visits are drawn from. Their numbers rise, but any may be missing.
+enum Drawn {
+    /// So few that each can be looked at.
+    All(Vec<i64>),
+    Between(i64, i64),
+}
+
+struct DrawnVisit {
+    seq: i64,
+    site: SiteId,
+    fp: i64,
+}
+
+impl Drawn {
+    fn of(sql: &Sql, draws: u64) -> Result<Drawn, Fault> {
+        // A row is of one visit at least.
+        let visits = sql.query_row("SELECT visits FROM totals", [], |row| row.get::<i64>(0))?;
+        if visits.unsigned_abs() <= draws {
+            let mut all = sql.prepare("SELECT seq FROM visits ORDER BY seq")?;
+            return Ok(Drawn::All(
+                all.query_map([], |row| row.get(0))?.collect::<sql::Result<_>>()?,
+            ));
+        }
+        let read = |row: Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let ends: (Option<i64>, Option<i64>) =
+            sql.query_row("SELECT min(seq), max(seq) FROM visits", [], read)?;
+        Ok(ends.0.zip(ends.1).map_or(Drawn::All(Vec::new()), |(a, b)| Drawn::Between(a, b)))
+    }
+
+    fn places(&self) -> u64 {
+        match self {
+            Drawn::All(numbers) => numbers.len() as u64,
+            Drawn::Between(first, last) => last.abs_diff(*first).saturating_add(1),
+        }
+    }
+
+    /// Counted from 1.
+    fn at(&self, sql: &Sql, place: u64) -> Result<Option<DrawnVisit>, Fault> {
+        let number = match self {
+            Drawn::All(numbers) => numbers[place as usize - 1],
+            Drawn::Between(first, _) => first.wrapping_add((place - 1) as i64),
+        };
+        let found = visit_near(sql, UPWARDS, number, 0)?;
+        if found.as_ref().is_none_or(|visit| visit.seq == number) {
+            return Ok(found);
+        }
+        let chance = place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        let way = if chance & 1 == 0 { UPWARDS } else { DOWNWARDS };
+        visit_near(sql, way, number, (chance >> 1) % NEAR_A_GAP)
+    }
+}
+
+const UPWARDS: &str =
+    "SELECT seq, site, fp FROM visits WHERE seq >= ?1 ORDER BY seq LIMIT 1 OFFSET ?2";
+const DOWNWARDS: &str =
+    "SELECT seq, site, fp FROM visits WHERE seq < ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2";
+
+/// The nearest visit to this number, or one so many behind it.
+fn visit_near(sql: &Sql, way: &str, number: i64, behind: u64) -> Result<Option<DrawnVisit>, Fault> {
+    let read = |row: Row<'_>| {
+        Ok(DrawnVisit { seq: row.get(0)?, site: SiteId(row.get(1)?), fp: row.get(2)? })
+    };
+    let mut near = sql.prepare(way)?;
+    Ok(near.query_row([number, behind as i64], read).optional()?)
 }
 
 /// The numbers 1 to `count`, each once, in steps of about the golden section: any run of them is spread over
@@ -151,25 +213,20 @@ fn scattered(count: u64, draw: u64) -> impl Iterator<Item = u64> {
 }
 
 /// The page whose version at hand this visit is.
-fn at_hand(sql: &Connection, seq: u64) -> Result<Option<(SiteId, Page)>, Fault> {
-    let visit = sql
-        .prepare_cached("SELECT site, fp FROM visits WHERE seq = ?1")?
-        .query_row([seq as i64], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
-        .optional()?;
-    let Some((site, fp)) = visit else { return Ok(None) };
+fn at_hand(sql: &Sql, visit: &DrawnVisit) -> Result<Option<Page>, Fault> {
     let page = sql
-        .prepare_cached(concat!(
+        .prepare(concat!(
             "SELECT ",
             page_columns!(),
             " FROM pages WHERE site = ?1 AND fp = ?2 AND run = ?3 AND turn = 2 AND requisite = 0"
         ))?
-        .query_row(params![site, fp, seq as i64], page_from_row)
+        .query_row([visit.site.0, visit.fp, visit.seq], page_from_row)
         .optional()?;
-    Ok(page.map(|(page, _)| (SiteId(site), page)))
+    Ok(page.map(|(page, _)| page))
 }
 
 fn site_habit(
-    sql: &Connection,
+    sql: &Sql,
     site: SiteId,
     habits: &mut HashMap<SiteId, SiteHabit>,
 ) -> Result<SiteHabit, Fault> {
@@ -177,7 +234,7 @@ fn site_habit(
         return Ok(habit.clone());
     }
     let habit = sql
-        .prepare_cached("SELECT habit FROM sites WHERE id = ?1")?
+        .prepare("SELECT habit FROM sites WHERE id = ?1")?
         .query_row([site.0], |row| site_habit_from_row(row, 0))
         .optional()?
         .unwrap_or_default();
@@ -190,45 +247,70 @@ const SITE_ROWS: usize = 8;
 
 /// One site after the other; no more than one page is in memory. Rows of others are read, too: they are counted.
 pub(super) fn survey(
-    sql: &Connection,
+    sql: &Sql,
     spider: SpiderId,
     from: Milestone,
     rows_max: usize,
     look: &mut dyn FnMut(&Site, &Page),
 ) -> Result<Option<Milestone>, Fault> {
     let mut left = rows_max;
-    let mut ids =
-        sql.prepare_cached("SELECT id FROM sites WHERE known > 0 AND id >= ?1 ORDER BY id")?;
-    let mut ids = ids.query([from.site.0])?;
-    while let Some(row) = ids.next()? {
-        let id = SiteId(row.get(0)?);
-        if left == 0 {
-            return Ok(Some(Milestone { site: id, page: None }));
-        }
-        let Some(site) = surveyed_site(sql, id)? else { continue };
-        left = left.saturating_sub(SITE_ROWS).max(1);
-        let mut statement = sql.prepare_cached(concat!(
-            "SELECT ",
-            page_columns!(),
-            " FROM pages WHERE site = ?1 AND fp > ?2 ORDER BY fp"
-        ))?;
-        let after = from.page.filter(|_| id == from.site).map_or(i64::MIN, stored_fp);
-        let mut rows = statement.query(params![id.0, after])?;
-        while let Some(row) = rows.next()? {
-            let (of, state): (u32, u8) = (row.get(2)?, row.get(3)?);
-            if of == spider.0 && (1..=5).contains(&state) && !row.get::<_, bool>(10)? {
-                look(&site, &page_from_row(row)?.0);
-            }
-            left -= 1;
+    let mut next = from.site.0;
+    loop {
+        let ids = surveyed_ids(sql, next)?;
+        for id in &ids {
             if left == 0 {
-                return Ok(Some(Milestone { site: id, page: Some(fp_of(row.get(0)?)) }));
+                return Ok(Some(Milestone { site: *id, page: None }));
             }
+            let Some(site) = surveyed_site(sql, *id)? else { continue };
+            left = left.saturating_sub(SITE_ROWS).max(1);
+            let after = from.page.filter(|_| *id == from.site).map_or(i64::MIN, stored_fp);
+            if let Some(page) = survey_site(sql, spider, (&site, after), &mut left, look)? {
+                return Ok(Some(Milestone { site: *id, page: Some(page) }));
+            }
+        }
+        match ids.last() {
+            Some(last) => next = last.0 + 1,
+            None => return Ok(None),
+        }
+    }
+}
+
+/// Sites from this number on, some at a time: nothing else is asked while rows come.
+fn surveyed_ids(sql: &Sql, from: i64) -> Result<Vec<SiteId>, Fault> {
+    let mut ids =
+        sql.prepare("SELECT id FROM sites WHERE known > 0 AND id >= ?1 ORDER BY id LIMIT 256")?;
+    let ids = ids.query_map([from], |row| row.get(0).map(SiteId))?;
+    Ok(ids.collect::<Result<_, _>>()?)
+}
+
+/// Its pages behind `after`; where it stopped when no more rows may be read.
+fn survey_site(
+    sql: &Sql,
+    spider: SpiderId,
+    (site, after): (&Site, i64),
+    left: &mut usize,
+    look: &mut dyn FnMut(&Site, &Page),
+) -> Result<Option<Fingerprint>, Fault> {
+    let mut statement = sql.prepare(concat!(
+        "SELECT ",
+        page_columns!(),
+        " FROM pages WHERE site = ?1 AND fp > ?2 ORDER BY fp"
+    ))?;
+    let mut rows = statement.query([site.id.0, after])?;
+    while let Some(row) = rows.next()? {
+        let (of, state): (u32, u8) = (row.get(2)?, row.get(3)?);
+        if of == spider.0 && (1..=5).contains(&state) && !row.get::<bool>(10)? {
+            look(site, &page_from_row(row)?.0);
+        }
+        *left -= 1;
+        if *left == 0 {
+            return Ok(Some(fp_of(row.get(0)?)));
         }
     }
     Ok(None)
 }
 
-fn surveyed_site(sql: &Connection, id: SiteId) -> Result<Option<Site>, Fault> {
+fn surveyed_site(sql: &Sql, id: SiteId) -> Result<Option<Site>, Fault> {
     Ok(load_site(sql, id)?.map(|row| Site {
         id,
         key: SiteKey::stored(&row.key),
@@ -256,7 +338,7 @@ pub(super) fn call(
     sorted.sort_unstable();
     let mut called = 0;
     let mut sites = HashSet::new();
-    let mut statement = work.sql.prepare_cached(concat!(
+    let mut statement = work.sql.prepare(concat!(
         "UPDATE pages SET due = ?3, price = 0 WHERE site = ?1 AND fp = ?2 \
          AND state BETWEEN 1 AND 5 AND (due IS NULL OR due > ?3) \
          AND (visited IS NULL OR visited <= ?4 OR visited > ?3) AND ",
@@ -277,28 +359,24 @@ pub(super) fn call(
     Ok(called)
 }
 
-pub(super) fn is_leased(sql: &Connection, site: SiteId) -> Result<bool, Fault> {
-    let mut statement = sql.prepare_cached("SELECT 1 FROM sites WHERE id = ?1 AND leased = 1")?;
+pub(super) fn is_leased(sql: &Sql, site: SiteId) -> Result<bool, Fault> {
+    let mut statement = sql.prepare("SELECT 1 FROM sites WHERE id = ?1 AND leased = 1")?;
     Ok(statement.exists([site.0])?)
 }
 
 /// A page as it would be lent, without its last version, and what is known of its site.
 pub(crate) fn outlook(
-    sql: &Connection,
+    sql: &Sql,
     site: &str,
     fp: Fingerprint,
-) -> rusqlite::Result<Option<(Page, SiteHabit)>> {
+) -> sql::Result<Option<(Page, SiteHabit)>> {
     let habit = sql
-        .prepare_cached("SELECT id, habit FROM sites WHERE key = ?1")?
-        .query_row([site], |row| Ok((row.get::<_, i64>(0)?, site_habit_from_row(row, 1)?)))
+        .prepare("SELECT id, habit FROM sites WHERE key = ?1")?
+        .query_row([site], |row| Ok((row.get::<i64>(0)?, site_habit_from_row(row, 1)?)))
         .optional()?;
     let Some((id, habit)) = habit else { return Ok(None) };
     let page = sql
-        .prepare_cached(concat!(
-            "SELECT ",
-            page_columns!(),
-            " FROM pages WHERE site = ?1 AND fp = ?2"
-        ))?
+        .prepare(concat!("SELECT ", page_columns!(), " FROM pages WHERE site = ?1 AND fp = ?2"))?
         .query_row(params![id, stored_fp(fp)], page_from_row)
         .optional()?;
     Ok(page.map(|(page, _)| (page, habit)))

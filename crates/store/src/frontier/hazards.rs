@@ -1,9 +1,9 @@
 //! Hazards met, counted by site, name and kind, with a few examples; and what a site has taught about its traps.
 
 use model::{Sighting, SiteId, SiteTraps, limits};
-use rusqlite::{OptionalExtension, params};
 
-use super::{rows::Fault, sqlite::Work};
+use super::{rows::Fault, sql_frontier::Work};
+use crate::sql::{OptionalExtension, params};
 
 /// Pages repeat each other's hazards: each is written once a transaction, in the order of the table.
 pub(super) fn count(work: &mut Work<'_>, sightings: &[Sighting]) -> Result<(), Fault> {
@@ -37,9 +37,9 @@ fn add(work: &Work<'_>, equal: &[&Sighting]) -> Result<(), Fault> {
     }
     let examples = serde_json::to_string(&examples).unwrap_or_default();
     work.sql
-        .prepare_cached(
+        .prepare(
             "INSERT INTO hazards (site, hazard, what, measure, count, examples, first, last) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7) ON CONFLICT DO UPDATE SET \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7) ON CONFLICT (site, hazard, what) DO UPDATE SET \
              measure = excluded.measure, count = excluded.count, examples = excluded.examples, \
              last = excluded.last",
         )?
@@ -60,14 +60,14 @@ type Row = (u64, String, Vec<String>);
 fn row_of(work: &Work<'_>, site: &str, hazard: &str, what: &str) -> Result<Option<Row>, Fault> {
     let found = work
         .sql
-        .prepare_cached(
+        .prepare(
             "SELECT count, measure, examples FROM hazards \
              WHERE site = ?1 AND hazard = ?2 AND what = ?3",
         )?
         .query_row(params![site, hazard, what], |row| {
             let examples: String = row.get(2)?;
             let examples = serde_json::from_str(&examples).unwrap_or_default();
-            Ok((row.get::<_, i64>(0)? as u64, row.get(1)?, examples))
+            Ok((row.get::<i64>(0)? as u64, row.get(1)?, examples))
         })
         .optional()?;
     Ok(found)
@@ -75,8 +75,7 @@ fn row_of(work: &Work<'_>, site: &str, hazard: &str, what: &str) -> Result<Optio
 
 fn kinds(work: &Work<'_>, site: &str, hazard: &str) -> Result<usize, Fault> {
     let sql = "SELECT count(*) FROM hazards WHERE site = ?1 AND hazard = ?2";
-    let count: i64 =
-        work.sql.prepare_cached(sql)?.query_row(params![site, hazard], |row| row.get(0))?;
+    let count: i64 = work.sql.prepare(sql)?.query_row(params![site, hazard], |row| row.get(0))?;
     Ok(count as usize)
 }
 
@@ -97,7 +96,7 @@ fn bounded(text: &str) -> &str {
 pub(super) fn save_traps(work: &Work<'_>, site: SiteId, traps: &SiteTraps) -> Result<(), Fault> {
     let text = (!traps.is_empty()).then(|| serde_json::to_string(traps).unwrap_or_default());
     work.sql
-        .prepare_cached("UPDATE sites SET traps = ?2 WHERE id = ?1")?
+        .prepare("UPDATE sites SET traps = ?2 WHERE id = ?1")?
         .execute(params![site.0, text])?;
     Ok(())
 }

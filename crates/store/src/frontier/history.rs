@@ -9,13 +9,13 @@ use model::{
     Change, CrawlUrl, FailureKind, Fingerprint, RecordLocation, SiteId, StoreError, Timestamp,
     Visit,
 };
-use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::{
     many::{Blank, Many, ROWS},
     rows::{Fault, millis, record_from_row, stored_fp},
-    sqlite::Work,
+    sql_frontier::Work,
 };
+use crate::sql::{self, OptionalExtension, Sql, Statement, params};
 
 /// A row is rewritten at every fold, so it must stay small beside a database page (4 KB): at four bytes
 /// for a day, 256 visits. A full one is followed by a row that carries the record on.
@@ -23,14 +23,14 @@ const TIMES_BYTES_MAX: usize = 1_024;
 
 /// The statements of every visit, held for a whole settlement, and the new rows that wait for company.
 pub(super) struct History<'a> {
-    sql: &'a Connection,
+    sql: &'a Sql,
     insert: Many<'a>,
     waiting: Vec<NewRow<'a>>,
     /// Of the next new row; `None`: to be asked for.
     next_seq: Option<i64>,
-    load: CachedStatement<'a>,
-    extend: CachedStatement<'a>,
-    keep_title: CachedStatement<'a>,
+    load: Statement<'a>,
+    extend: Statement<'a>,
+    keep_title: Statement<'a>,
 }
 
 const INTO: &str = "visits (site, fp, change, status, failure, first, last, wire_bytes, \
@@ -46,15 +46,15 @@ const KEEP_TITLE: &str = "UPDATE visits SET title = f.title FROM page_facts f \
      AND visits.title IS NULL AND visits.change IN (0, 1, 6, 7)";
 
 impl<'a> History<'a> {
-    pub fn new(sql: &'a Connection) -> rusqlite::Result<History<'a>> {
+    pub fn new(sql: &'a Sql) -> sql::Result<History<'a>> {
         Ok(History {
             sql,
             insert: Many::new(sql, INTO, COLUMNS, "")?,
             waiting: Vec::with_capacity(ROWS),
             next_seq: None,
-            load: sql.prepare_cached(LOAD)?,
-            extend: sql.prepare_cached(EXTEND)?,
-            keep_title: sql.prepare_cached(KEEP_TITLE)?,
+            load: sql.prepare(LOAD)?,
+            extend: sql.prepare(EXTEND)?,
+            keep_title: sql.prepare(KEEP_TITLE)?,
         })
     }
 
@@ -102,7 +102,7 @@ impl<'a> History<'a> {
     /// The record of this row can no longer be read.
     fn lose(&mut self, seq: i64, now: Timestamp) -> Result<(), Fault> {
         let text = "UPDATE visits SET lost = ?2 WHERE seq = ?1 AND lost IS NULL";
-        self.sql.prepare_cached(text)?.execute(params![seq, now.0])?;
+        self.sql.prepare(text)?.execute(params![seq, now.0])?;
         Ok(())
     }
 
@@ -113,7 +113,7 @@ impl<'a> History<'a> {
                 Ok(Run {
                     seq,
                     last: Timestamp(row.get(0)?),
-                    times: row.get::<_, Option<Vec<u8>>>(1)?.unwrap_or_default(),
+                    times: row.get::<Option<Vec<u8>>>(1)?.unwrap_or_default(),
                     payload_digest: row.get(2)?,
                     revisit: row.get(3)?,
                     lost: row.get(4)?,
@@ -133,12 +133,12 @@ impl<'a> History<'a> {
     ) -> Result<Option<Run>, Fault> {
         let found = self
             .sql
-            .prepare_cached(
+            .prepare(
                 "SELECT seq, change, status FROM visits WHERE site = ?1 AND fp = ?2 AND seq > ?3 \
                  AND change <> 4 ORDER BY seq DESC LIMIT 1",
             )?
             .query_row(params![site.0, stored_fp(fp), at_hand.unwrap_or(0)], |row| {
-                Ok((row.get::<_, i64>(0)?, row.get::<_, u8>(1)?, row.get::<_, u16>(2)?))
+                Ok((row.get::<i64>(0)?, row.get::<u8>(1)?, row.get::<u16>(2)?))
             })
             .optional()?;
         match found {
@@ -165,30 +165,34 @@ impl<'a> History<'a> {
         self.next_seq = None;
         let seq = self
             .sql
-            .prepare_cached(
+            .prepare(
                 "INSERT INTO visits (site, fp, change, status, first, last, wire_bytes, \
                  body_bytes, payload_digest, content_hash, text_hash, simhash, latency, elapsed, \
                  record_volume, record_offset, record_length, record_id, record_date, revisit, lost) \
                  SELECT site, fp, ?2, ?3, ?4, ?4, ?5, body_bytes, payload_digest, content_hash, \
                  text_hash, simhash, ?6, ?7, record_volume, record_offset, record_length, \
-                 record_id, coalesce(record_date, first), revisit, lost FROM visits WHERE seq = ?1",
+                 record_id, coalesce(record_date, first), revisit, lost FROM visits WHERE seq = ?1 \
+                 RETURNING seq",
             )?
-            .insert(params![
-                run.seq,
-                visit.change as u8,
-                visit.status,
-                visit.at.0,
-                visit.wire_bytes as i64,
-                millis(visit.latency),
-                millis(visit.elapsed),
-            ])?;
+            .query_row(
+                params![
+                    run.seq,
+                    visit.change as u8,
+                    visit.status,
+                    visit.at.0,
+                    visit.wire_bytes as i64,
+                    millis(visit.latency),
+                    millis(visit.elapsed),
+                ],
+                |row| row.get(0),
+            )?;
         Ok(seq)
     }
 
     fn insert(&mut self, site: SiteId, fp: Fingerprint, visit: &'a Visit) -> Result<i64, Fault> {
         let seq = match self.next_seq {
             Some(seq) => seq,
-            None => next_seq(self.sql)?,
+            None => self.sql.next_visit()?,
         };
         self.next_seq = Some(seq + 1);
         self.waiting.push(NewRow { seq, site, fp, visit });
@@ -207,7 +211,8 @@ impl<'a> History<'a> {
         let Some(last) = self.waiting.last().map(|row| row.seq) else { return Ok(()) };
         self.insert.insert(&self.waiting, NewRow::fill)?;
         self.waiting.clear();
-        let numbered = self.sql.last_insert_rowid();
+        let numbered: i64 =
+            self.sql.prepare("SELECT max(seq) FROM visits")?.query_row([], |row| row.get(0))?;
         if numbered != last {
             let detail = format!("visit {last} was numbered {numbered}");
             return Err(StoreError::Database { detail }.into());
@@ -225,7 +230,7 @@ struct NewRow<'a> {
 }
 
 impl NewRow<'_> {
-    fn fill(&self, row: &mut Blank<'_, '_>) -> rusqlite::Result<()> {
+    fn fill(&self, row: &mut Blank<'_, '_>) -> sql::Result<()> {
         let visit = self.visit;
         row.put(self.site.0)?;
         row.put(stored_fp(self.fp))?;
@@ -252,11 +257,11 @@ impl NewRow<'_> {
 
 /// Where the answer of this page that was archived at this moment is, whole.
 pub(super) fn record_of(
-    sql: &Connection,
+    sql: &Sql,
     url: &CrawlUrl,
     date: Timestamp,
-) -> rusqlite::Result<Option<RecordLocation>> {
-    sql.prepare_cached(
+) -> sql::Result<Option<RecordLocation>> {
+    sql.prepare(
         "SELECT v.record_volume, v.record_offset, v.record_length FROM visits v \
          JOIN sites s ON s.id = v.site WHERE s.key = ?1 AND v.fp = ?2 \
          AND coalesce(v.record_date, v.first) = ?3 AND v.revisit = 0 AND v.lost IS NULL \
@@ -267,16 +272,6 @@ pub(super) fn record_of(
     })
     .optional()
     .map(Option::flatten)
-}
-
-/// As SQLite will number it. (Not we: a number that is given might be none, for which SQLite would make copies of what
-/// an insertion of several rows changes.)
-fn next_seq(sql: &Connection) -> rusqlite::Result<i64> {
-    sql.prepare_cached(
-        "SELECT 1 + max(coalesce((SELECT max(seq) FROM visits), 0), \
-         coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'visits'), 0))",
-    )?
-    .query_row([], |row| row.get(0))
 }
 
 /// The times of all visits of a row, from its `first` and `times` columns. Stops where the bytes make

@@ -6,16 +6,16 @@
 use std::collections::HashSet;
 
 use model::{Refusal, RefusalReason, SiteId, StoreError, Timestamp};
-use rusqlite::{OptionalExtension, params};
 
 use super::{
     admit,
     check_in::save_meta,
     limits::LINKS_ARE_OLD,
     rows::Fault,
-    sqlite::{SqliteFrontier, Work},
+    sql_frontier::{SqlFrontier, Work},
     traps,
 };
+use crate::sql::{OptionalExtension, params};
 
 /// What became of patterns that were to be lifted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,14 +26,14 @@ pub struct Lifted {
     pub pages: u64,
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     pub fn unblock(&mut self, patterns: &[String], now: Timestamp) -> Result<Lifted, StoreError> {
         self.transact(now, |work| {
             let mut lifted = Lifted::default();
             for pattern in patterns {
                 let gone = work
                     .sql
-                    .prepare_cached("DELETE FROM blocks WHERE pattern = ?1")?
+                    .prepare("DELETE FROM blocks WHERE pattern = ?1")?
                     .execute([pattern])?;
                 lifted.removed += gone as u64;
             }
@@ -53,16 +53,19 @@ impl SqliteFrontier {
 fn sites_refused_by(work: &Work<'_>, patterns: &[String]) -> Result<HashSet<SiteId>, Fault> {
     let rules: HashSet<String> =
         patterns.iter().map(|pattern| Refusal::blocked(pattern).rule).collect();
-    let mut refusals =
-        work.sql.prepare_cached("SELECT site, rule FROM decisions WHERE reason = ?1")?;
-    let mut find = work.sql.prepare_cached("SELECT id FROM sites WHERE key = ?1")?;
+    let mut refusals = work.sql.prepare("SELECT site, rule FROM decisions WHERE reason = ?1")?;
     let mut rows = refusals.query(params![RefusalReason::Blocked.word()])?;
-    let mut sites = HashSet::new();
+    let mut keys = HashSet::new();
     while let Some(row) = rows.next()? {
-        let (key, rule): (String, String) = (row.get(0)?, row.get(1)?);
-        if rules.contains(&rule) {
-            sites.extend(find.query_row([key], |row| row.get(0).map(SiteId)).optional()?);
+        if rules.contains(row.text(1)?) {
+            keys.insert(row.get::<String>(0)?);
         }
+    }
+    drop(rows);
+    let mut find = work.sql.prepare("SELECT id FROM sites WHERE key = ?1")?;
+    let mut sites = HashSet::new();
+    for key in keys {
+        sites.extend(find.query_row([key], |row| row.get(0).map(SiteId)).optional()?);
     }
     Ok(sites)
 }
@@ -80,7 +83,7 @@ mod tests {
 
     #[test]
     fn blocks_are_kept_once_and_listed_in_order() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         let patterns = ["b.example".to_owned(), ".a.example".to_owned()];
         assert_eq!(frontier.block(&patterns, "asked to", NOW).unwrap(), 2);
         assert_eq!(frontier.block(&patterns[..1], "", NOW.plus(lease())).unwrap(), 0);
@@ -92,7 +95,7 @@ mod tests {
 
     #[test]
     fn lifting_a_block_has_exactly_the_pages_of_its_sites_judged_again() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         frontier.block(&["a.example".to_owned(), "b.example".to_owned()], "", NOW).unwrap();
         exclude(&mut frontier, "http://a.example/", "a.example");
         exclude(&mut frontier, "http://b.example/", "b.example");
@@ -111,7 +114,7 @@ mod tests {
         assert_eq!(keys, ["a.example"]);
     }
 
-    fn exclude(frontier: &mut SqliteFrontier, text: &str, pattern: &str) {
+    fn exclude(frontier: &mut SqlFrontier, text: &str, pattern: &str) {
         let url = CrawlUrl::parse(text).unwrap();
         let (spider, level, hops) = (SpiderId(1), 0, 0);
         let candidate = Candidate {

@@ -1,7 +1,6 @@
 //! Limits as the store meets them: sites ever known, sites where spiders are full, and what was spent.
 
 use model::{Candidate, Decision, RefusalReason, SiteId, Spent, SpiderId, StoreError, Timestamp};
-use rusqlite::OptionalExtension;
 
 use super::{
     admit,
@@ -9,14 +8,15 @@ use super::{
     check_out::rouse,
     domains,
     rows::Fault,
-    sqlite::{SqliteFrontier, Work},
+    sql_frontier::{SqlFrontier, Work},
 };
+use crate::sql::OptionalExtension;
 
 /// In `meta`: what may enter is other than when links were last read, so that those that were refused then may
 /// be wanted now.
 pub(super) const LINKS_ARE_OLD: &str = "links-are-old";
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// No more sites than this become known, but for those that seeds name.
     pub fn set_sites_max(&mut self, max: Option<u64>) {
         self.sites_max = max;
@@ -53,7 +53,7 @@ impl SqliteFrontier {
     pub fn spent(&self) -> Result<Spent, StoreError> {
         let sum = "SELECT coalesce(sum(fetched), 0), coalesce(sum(bytes), 0) FROM spiders";
         let spent = self.connection.query_row(sum, [], |row| {
-            let number = |column: usize| row.get::<_, i64>(column).map(|n| n.max(0) as u64);
+            let number = |column: usize| row.get::<i64>(column).map(|n| n.max(0) as u64);
             Ok(Spent { pages: number(0)?, bytes: number(1)? })
         });
         spent.map_err(|e| self.error(e))
@@ -61,10 +61,10 @@ impl SqliteFrontier {
 }
 
 fn lift(work: &mut Work<'_>) -> Result<(), Fault> {
-    work.sql.prepare_cached("UPDATE sites SET full = '' WHERE full <> ''")?.execute([])?;
+    work.sql.prepare("UPDATE sites SET full_for = '' WHERE full_for <> ''")?.execute([])?;
     let resting: Vec<SiteId> = {
         let mut statement =
-            work.sql.prepare_cached("SELECT id FROM sites WHERE resting = 1 AND leased = 0")?;
+            work.sql.prepare("SELECT id FROM sites WHERE resting = 1 AND leased = 0")?;
         let found = statement.query_map([], |row| row.get(0).map(SiteId))?;
         found.collect::<Result<_, _>>()?
     };
@@ -113,7 +113,7 @@ pub(super) enum Noted {
 pub(super) fn noted(work: &mut Work<'_>, name: &str, number: u64) -> Result<Noted, Fault> {
     let before: Option<String> = work
         .sql
-        .prepare_cached("SELECT value FROM meta WHERE name = ?1")?
+        .prepare("SELECT value FROM meta WHERE name = ?1")?
         .query_row([name], |row| row.get(0))
         .optional()?;
     if before.as_ref().is_some_and(|text| *text == number.to_string()) {

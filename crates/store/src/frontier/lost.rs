@@ -2,18 +2,18 @@
 //! whole because of it.
 //!
 //! A row keeps where its record was: a volume that comes back from a copy brings its content back
-//! ([`SqliteFrontier::mark_found`]).
+//! ([`SqlFrontier::mark_found`]).
 
 use std::collections::BTreeSet;
 
+use crate::sql::{self, OptionalExtension, Row, params};
 use model::{RecordLocation, SiteId, StoreError, Timestamp};
-use rusqlite::{OptionalExtension, Row, params};
 
 use super::{
     check_out::rouse,
     replicas::awake,
     rows::Fault,
-    sqlite::{SqliteFrontier, Work},
+    sql_frontier::{SqlFrontier, Work},
 };
 
 /// Rows that are marked in one transaction.
@@ -35,7 +35,7 @@ pub struct LostMarks {
     pub pages: u64,
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// What the history names in these volumes, in the order it lies there, but for what is known
     /// to be lost.
     pub fn records_in(&self, volumes: &BTreeSet<u32>) -> Result<Vec<NamedRecord>, StoreError> {
@@ -59,8 +59,8 @@ impl SqliteFrontier {
              WHERE record_volume IS NOT NULL AND {condition} \
              ORDER BY record_volume, record_offset, seq"
         );
-        let read = |row: &Row<'_>| {
-            let offset = row.get::<_, i64>(2)? as u64;
+        let read = |row: Row<'_>| {
+            let offset = row.get::<i64>(2)? as u64;
             let at = RecordLocation { volume: row.get(1)?, offset, length: row.get(3)? };
             Ok(NamedRecord { seq: row.get(0)?, at })
         };
@@ -95,8 +95,7 @@ impl SqliteFrontier {
     pub fn mark_found(&mut self, rows: &[i64], now: Timestamp) -> Result<(), StoreError> {
         for rows in rows.chunks(TOGETHER) {
             self.change(now, |sql| {
-                let mut found =
-                    sql.prepare_cached("UPDATE visits SET lost = NULL WHERE seq = ?1")?;
+                let mut found = sql.prepare("UPDATE visits SET lost = NULL WHERE seq = ?1")?;
                 rows.iter().try_for_each(|seq| found.execute([seq]).map(drop))
             })?;
         }
@@ -110,12 +109,12 @@ fn mark(work: &mut Work<'_>, rows: &[i64], now: Timestamp) -> Result<u64, Fault>
     let mut pages = 0;
     for seq in rows {
         work.sql
-            .prepare_cached("UPDATE visits SET lost = ?2 WHERE seq = ?1")?
+            .prepare("UPDATE visits SET lost = ?2 WHERE seq = ?1")?
             .execute(params![seq, now.0])?;
         let Some((site, fp)) = page_at_hand(work.sql, *seq)? else { continue };
         pages += 1;
         work.sql
-            .prepare_cached(concat!(
+            .prepare(concat!(
                 "UPDATE pages SET due = ?3, price = 0 WHERE site = ?1 AND fp = ?2 \
                  AND (due IS NULL OR due > ?3) AND ",
                 awake!()
@@ -126,7 +125,7 @@ fn mark(work: &mut Work<'_>, rows: &[i64], now: Timestamp) -> Result<u64, Fault>
     for site in sites {
         let text = "SELECT leased = 0 FROM sites WHERE id = ?1";
         // The holder of a lease reckons the dues when it gives the site back.
-        if work.sql.prepare_cached(text)?.query_row([site], |row| row.get(0))? {
+        if work.sql.prepare(text)?.query_row([site], |row| row.get(0))? {
             rouse(work, SiteId(site))?;
         }
     }
@@ -134,8 +133,8 @@ fn mark(work: &mut Work<'_>, rows: &[i64], now: Timestamp) -> Result<u64, Fault>
 }
 
 /// The page that shows content, and has it from this row.
-fn page_at_hand(sql: &rusqlite::Connection, seq: i64) -> rusqlite::Result<Option<(i64, i64)>> {
-    sql.prepare_cached(
+fn page_at_hand(sql: &crate::sql::Sql, seq: i64) -> sql::Result<Option<(i64, i64)>> {
+    sql.prepare(
         "SELECT p.site, p.fp FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
          WHERE v.seq = ?1 AND p.run = v.seq AND p.state = 2",
     )?
@@ -152,9 +151,9 @@ mod tests {
 
     #[test]
     fn a_page_whose_record_is_lost_is_due_now_and_its_next_whole_record_takes_the_place() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         frontier.admit(&[candidate("http://a.example/", 0)], Timestamp(0)).unwrap();
-        let see = |frontier: &mut SqliteFrontier, at: i64, change: Change, lost: bool| {
+        let see = |frontier: &mut SqlFrontier, at: i64, change: Change, lost: bool| {
             let lease = lease_one(frontier, at);
             let last = lease.pages[0].last.clone();
             let mut back = delta(&lease, Release::NotBefore(Timestamp(0)));

@@ -4,14 +4,14 @@
 //! Statements say OR FAIL. With the usual ABORT, SQLite copies every page of the database before an insertion of several
 //! rows first changes it, to be able to take back the rows before a bad one; here the whole transaction goes then.
 
-use rusqlite::{CachedStatement, Connection, Statement, ToSql};
+use crate::sql::{self, Sql, Statement, ToSql};
 
 /// Rows of one statement. At this number what is saved is nearly all, and few are left for the end.
 pub(super) const ROWS: usize = 16;
 
 pub(super) struct Many<'a> {
-    one: CachedStatement<'a>,
-    many: CachedStatement<'a>,
+    one: Statement<'a>,
+    many: Statement<'a>,
     columns: usize,
 }
 
@@ -23,29 +23,25 @@ pub(super) struct Blank<'s, 'a> {
 
 impl<'a> Many<'a> {
     /// `into`: the table and its columns; `rest`: what follows the values.
-    pub fn new(
-        sql: &'a Connection,
-        into: &str,
-        columns: usize,
-        rest: &str,
-    ) -> rusqlite::Result<Many<'a>> {
-        let prepare = |rows| sql.prepare_cached(&text("OR FAIL", into, columns, rows, rest));
-        Ok(Many { one: prepare(1)?, many: prepare(ROWS)?, columns })
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub fn new(sql: &'a Sql, into: &str, columns: usize, rest: &str) -> sql::Result<Many<'a>> {
+        let one = sql.prepare_hinted(&text(into, columns, 1, rest))?;
+        Ok(Many { one, many: sql.prepare_hinted(&text(into, columns, ROWS, rest))?, columns })
     }
 
     /// How many were inserted.
     pub fn insert<T>(
         &mut self,
         rows: &[T],
-        fill: impl Fn(&T, &mut Blank<'_, 'a>) -> rusqlite::Result<()>,
-    ) -> rusqlite::Result<usize> {
+        fill: impl Fn(&T, &mut Blank<'_, 'a>) -> sql::Result<()>,
+    ) -> sql::Result<usize> {
         let (full, left) = rows.as_chunks::<ROWS>();
         let mut inserted = 0;
         for rows in full {
             for (n, row) in rows.iter().enumerate() {
                 fill(row, &mut Blank { statement: &mut self.many, at: n * self.columns })?;
             }
-            inserted += self.many.raw_execute()?;
+            inserted += self.many.execute_bound()?;
         }
         for row in left {
             inserted += insert_one(&mut self.one, row, &fill)?;
@@ -55,26 +51,26 @@ impl<'a> Many<'a> {
 }
 
 impl Blank<'_, '_> {
-    pub fn put(&mut self, value: impl ToSql) -> rusqlite::Result<()> {
+    pub fn put(&mut self, value: impl ToSql) -> sql::Result<()> {
         self.at += 1;
-        self.statement.raw_bind_parameter(self.at, value)
+        self.statement.bind(self.at, value)
     }
 }
 
-/// An INSERT of so many rows. `or`: what to do about a bad one.
-pub(super) fn text(or: &str, into: &str, columns: usize, rows: usize, rest: &str) -> String {
+/// An INSERT of so many rows.
+fn text(into: &str, columns: usize, rows: usize, rest: &str) -> String {
     let row = format!("({})", vec!["?"; columns].join(", "));
-    format!("INSERT {or} INTO {into} VALUES {} {rest}", vec![&row[..]; rows].join(", "))
+    format!("INSERT /*OR FAIL*/ INTO {into} VALUES {} {rest}", vec![&row[..]; rows].join(", "))
 }
 
 /// By a statement for one row.
 pub(super) fn insert_one<'a, T>(
     statement: &mut Statement<'a>,
     row: &T,
-    fill: impl Fn(&T, &mut Blank<'_, 'a>) -> rusqlite::Result<()>,
-) -> rusqlite::Result<usize> {
+    fill: impl Fn(&T, &mut Blank<'_, 'a>) -> sql::Result<()>,
+) -> sql::Result<usize> {
     fill(row, &mut Blank { statement: &mut *statement, at: 0 })?;
-    statement.raw_execute()
+    statement.execute_bound()
 }
 
 #[cfg(test)]
@@ -83,7 +79,7 @@ mod tests {
 
     #[test]
     fn any_number_of_rows_is_inserted_and_those_that_are_there_are_left() {
-        let sql = Connection::open_in_memory().unwrap();
+        let sql = sql::open_in_memory().unwrap();
         sql.execute_batch("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT NOT NULL)").unwrap();
         let mut many = Many::new(&sql, "t (a, b)", 2, "ON CONFLICT DO NOTHING").unwrap();
         let mut insert = |rows: std::ops::Range<i64>| {

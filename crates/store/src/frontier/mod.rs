@@ -32,7 +32,7 @@ mod replicas;
 mod returning;
 mod rows;
 mod spiders;
-mod sqlite;
+mod sql_frontier;
 mod start;
 mod tally;
 mod traps;
@@ -54,7 +54,7 @@ pub use history::unpack_times;
 pub use lift::Lifted;
 pub use lost::{LostMarks, NamedRecord};
 pub use memory::MemoryFrontier;
-pub use sqlite::{Marks, SqliteFrontier};
+pub use sql_frontier::{Marks, SqlFrontier};
 pub use start::{RecordExtent, Seed};
 pub use traps::LiftedTraps;
 pub use verify::{Finding, Topic};
@@ -62,7 +62,7 @@ pub use visit::Called;
 
 pub(crate) use batches::{COLLECTION_ID, HARVESTED, collection_id, list_batches};
 pub(crate) use due::earliest_due;
-pub(crate) use forget::{FILES, LINKS_REWRITTEN};
+pub(crate) use forget::{FILES, LINKS_REWRITTEN, PUT_META};
 pub(crate) use habits::outlook;
 pub(crate) use reach::REACH_KEPT;
 pub(crate) use rows::{

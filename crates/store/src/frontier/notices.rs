@@ -4,17 +4,17 @@
 //! linked to, or was a page before, is a page and a notice.
 
 use model::{CrawlUrl, Decision, PageTerms, RefusalReason, SignalSource, SiteId, limits};
-use rusqlite::params;
 
 use super::{
     check_in::count_decisions,
     rows::{Fault, stored_fp},
-    sqlite::Work,
+    sql_frontier::Work,
 };
+use crate::sql::params;
 
 /// By name: SQLite would read all rows of the site.
 const COUNT: &str =
-    "SELECT count(*) FROM pages INDEXED BY pages_notices WHERE site = ?1 AND notice > 0";
+    "SELECT count(*) FROM pages /*INDEXED BY pages_notices*/ WHERE site = ?1 AND notice > 0";
 
 /// The site has as many as are taken of one: this one stays out, and that is told.
 pub(super) fn refuses(
@@ -39,13 +39,12 @@ pub(super) fn refuses(
 }
 
 fn is_one_too_many(work: &Work<'_>, site: SiteId, fp: i64) -> Result<bool, Fault> {
-    let mut is_one = work
-        .sql
-        .prepare_cached("SELECT 1 FROM pages WHERE site = ?1 AND fp = ?2 AND notice > 0")?;
+    let mut is_one =
+        work.sql.prepare("SELECT 1 FROM pages WHERE site = ?1 AND fp = ?2 AND notice > 0")?;
     if is_one.exists(params![site.0, fp])? {
         return Ok(false);
     }
-    let count: i64 = work.sql.prepare_cached(COUNT)?.query_row([site.0], |row| row.get(0))?;
+    let count: i64 = work.sql.prepare_hinted(COUNT)?.query_row([site.0], |row| row.get(0))?;
     Ok(count as u64 >= limits::NOTICES_PER_SITE_MAX)
 }
 
@@ -53,7 +52,7 @@ fn is_one_too_many(work: &Work<'_>, site: SiteId, fp: i64) -> Result<bool, Fault
 pub(super) fn mark(work: &Work<'_>, site: SiteId, fp: i64, terms: &PageTerms) -> Result<(), Fault> {
     if terms.notice.is_some() {
         work.sql
-            .prepare_cached("UPDATE pages SET notice = ?3 WHERE site = ?1 AND fp = ?2")?
+            .prepare("UPDATE pages SET notice = ?3 WHERE site = ?1 AND fp = ?2")?
             .execute(params![site.0, fp, SignalSource::stored(terms.notice)])?;
     }
     Ok(())
@@ -64,13 +63,13 @@ mod tests {
     use model::{Candidate, Frontier, Timestamp};
 
     use super::{
-        super::{SqliteFrontier, suite::candidate},
+        super::{SqlFrontier, suite::candidate},
         *,
     };
 
     #[test]
     fn what_is_too_many_is_told_once_with_its_count() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         let notice = Some(SignalSource::Sitemap);
         let terms = PageTerms { requisite: true, notice, ..PageTerms::default() };
         let found: Vec<Candidate> = (0..limits::NOTICES_PER_SITE_MAX + 5)
@@ -87,7 +86,8 @@ mod tests {
         assert_eq!(told, ("limit".into(), "1000 sitemaps and feeds of a site".into(), 5));
         let plan: String = frontier
             .connection
-            .query_row(&format!("EXPLAIN QUERY PLAN {COUNT}"), [1], |row| row.get(3))
+            .prepare_hinted(&format!("EXPLAIN QUERY PLAN {COUNT}"))
+            .and_then(|mut plan| plan.query_row([1], |row| row.get(3)))
             .unwrap();
         assert!(plan.contains("COVERING INDEX pages_notices"), "{plan}");
     }

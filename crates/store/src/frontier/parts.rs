@@ -4,7 +4,6 @@
 //! counter of pages sees such rows.
 
 use model::{Candidate, CheckOut, NewPage, NextDue, PageState, SiteId, SiteLease, Timestamp};
-use rusqlite::{Connection, params};
 
 use super::{
     admit::Held,
@@ -12,9 +11,10 @@ use super::{
     check_out::{lease, load_site},
     due::{Lot, with_versions},
     rows::{Fault, TURN, millis, page_columns, page_from_row},
-    sqlite::Work,
+    sql_frontier::Work,
     tally::{SEEN_AGAIN, Share, Standing, change_site},
 };
+use crate::sql::{self, Sql, params};
 
 /// If the row is a requisite, a link leads to it now: it is to be judged as a page. Says whether it is so.
 pub(super) fn becomes_candidate(
@@ -64,7 +64,7 @@ fn turn(
 ) -> Result<Share, Fault> {
     let after = Standing { spider: page.spider, requisite: false, state, fetched: false };
     work.sql
-        .prepare_cached(
+        .prepare(
             "UPDATE pages SET requisite = 0, fetched = 0, failures = 0, state = ?3, spider = ?4, \
              level = ?5, hops = ?6, seed = max(seed, ?7), outside = ?8, depth = ?9, \
              period = ?10, due = ?11, turn = ?12, via = ?13, run = NULL WHERE site = ?1 AND fp = ?2",
@@ -90,7 +90,7 @@ fn turn(
 /// Leases the sites that have due parts of pages, with these alone.
 pub(super) fn lend(work: &mut Work<'_>, request: &CheckOut) -> Result<Vec<SiteLease>, Fault> {
     let mut leases = Vec::new();
-    let asleep = as_json(&work.asleep);
+    let asleep = as_text(&work.asleep);
     for id in due_sites(work.sql, request, &asleep)? {
         let Some(site) = load_site(work.sql, id)? else { continue };
         let lot = due_parts(work.sql, id, request, &asleep)?;
@@ -100,32 +100,32 @@ pub(super) fn lend(work: &mut Work<'_>, request: &CheckOut) -> Result<Vec<SiteLe
 }
 
 /// When the next part of a site not in hand is due.
-pub(super) fn next_dues(sql: &Connection, asleep: &Asleep) -> rusqlite::Result<NextDue> {
-    sql.prepare_cached(
+pub(super) fn next_dues(sql: &Sql, asleep: &Asleep) -> sql::Result<NextDue> {
+    sql.prepare(
         "SELECT min(CASE WHEN p.turn <> 2 THEN max(p.due, s.not_before) END), \
          min(CASE WHEN p.turn = 2 THEN max(p.due, s.not_before) END) FROM pages p JOIN sites s ON s.id = p.site \
          WHERE p.requisite = 1 AND p.due IS NOT NULL AND s.leased = 0 \
          AND NOT (s.resting = 1 AND s.due IS NULL AND s.due_again IS NULL) \
-         AND p.spider NOT IN (SELECT value FROM json_each(?1))",
+         AND instr(?1, ',' || p.spider || ',') = 0",
     )?
-    .query_row([as_json(asleep)], |row| {
-        let due = |column: usize| row.get::<_, Option<i64>>(column).map(|due| due.map(Timestamp));
+    .query_row([as_text(asleep)], |row| {
+        let due = |column: usize| row.get::<Option<i64>>(column).map(|due| due.map(Timestamp));
         Ok(NextDue { first: due(0)?, again: due(1)? })
     })
 }
 
-/// Spiders whose parts stay where they are, as SQL can read it.
-fn as_json(asleep: &Asleep) -> String {
+/// Spiders whose parts stay where they are, each between commas.
+fn as_text(asleep: &Asleep) -> String {
     let ids: Vec<String> = asleep.spiders(&[]).iter().map(|id| id.0.to_string()).collect();
-    format!("[{}]", ids.join(","))
+    format!(",{},", ids.join(","))
 }
 
-fn due_sites(sql: &Connection, request: &CheckOut, asleep: &str) -> Result<Vec<SiteId>, Fault> {
-    let mut statement = sql.prepare_cached(
+fn due_sites(sql: &Sql, request: &CheckOut, asleep: &str) -> Result<Vec<SiteId>, Fault> {
+    let mut statement = sql.prepare(
         "SELECT DISTINCT p.site FROM pages p JOIN sites s ON s.id = p.site \
          WHERE p.requisite = 1 AND p.due <= ?1 AND s.leased = 0 AND s.not_before <= ?1 \
          AND NOT (s.resting = 1 AND s.due IS NULL AND s.due_again IS NULL) \
-         AND p.spider NOT IN (SELECT value FROM json_each(?3)) LIMIT ?2",
+         AND instr(?3, ',' || p.spider || ',') = 0 LIMIT ?2",
     )?;
     let max = i64::try_from(request.sites_max).unwrap_or(i64::MAX);
     let sites =
@@ -134,22 +134,17 @@ fn due_sites(sql: &Connection, request: &CheckOut, asleep: &str) -> Result<Vec<S
 }
 
 /// In the order of all pages.
-fn due_parts(
-    sql: &Connection,
-    site: SiteId,
-    request: &CheckOut,
-    asleep: &str,
-) -> Result<Lot, Fault> {
-    let mut statement = sql.prepare_cached(concat!(
+fn due_parts(sql: &Sql, site: SiteId, request: &CheckOut, asleep: &str) -> Result<Lot, Fault> {
+    let mut statement = sql.prepare(concat!(
         "SELECT ",
         page_columns!(),
         ", turn FROM pages WHERE site = ?1 AND requisite = 1 AND due <= ?2 \
-         AND spider NOT IN (SELECT value FROM json_each(?4)) \
+         AND instr(?4, ',' || spider || ',') = 0 \
          ORDER BY level, due, fp LIMIT ?3"
     ))?;
     let max = i64::try_from(request.pages_max).unwrap_or(i64::MAX).saturating_add(1);
     let found = statement.query_map(params![site.0, request.now.0, max, asleep], |row| {
-        Ok((page_from_row(row)?, row.get::<_, i64>(TURN)? != SEEN_AGAIN))
+        Ok((page_from_row(row)?, row.get::<i64>(TURN)? != SEEN_AGAIN))
     })?;
     let mut found = found.collect::<Result<Vec<_>, _>>()?;
     let more = found.len() > request.pages_max;

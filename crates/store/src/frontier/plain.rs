@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use self::world::{Plain, PlainPage};
 use super::{
-    SqliteFrontier,
+    SqlFrontier,
     suite::{ask, candidate, delta, new_page, settlement, url, verdict, visited},
 };
 
@@ -89,7 +89,7 @@ fn text(site: impl std::fmt::Display, page: u8) -> String {
 /// Both worlds, side by side.
 struct Pair {
     plain: Plain,
-    frontier: SqliteFrontier,
+    frontier: SqlFrontier,
     leases: Vec<SiteLease>,
 }
 
@@ -245,7 +245,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
     #[test]
     fn random_verbs_agree_with_the_plain_model(verbs in prop::collection::vec(verb(), 1..40)) {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         for name in ["second", "third"] {
             frontier.add_spider(name, &BTreeMap::new(), Timestamp(0)).unwrap();
         }

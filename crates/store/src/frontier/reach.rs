@@ -3,20 +3,20 @@
 //! under the old ones is due now.
 
 use model::{RefusalReason, SiteId, StoreError, Timestamp};
-use rusqlite::{OptionalExtension, params};
 
 use super::{
     admit,
     check_out::rouse,
     limits::{Noted, noted},
     rows::Fault,
-    sqlite::{SqliteFrontier, Work},
+    sql_frontier::{SqlFrontier, Work},
 };
+use crate::sql::{OptionalExtension, params};
 
 /// The name under which the fingerprint without flags is kept.
 pub(crate) const REACH_KEPT: &str = "reach-kept";
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// `fingerprint` is of all that says which servers can be reached; says whether it is another than the last time.
     /// `kept`: without those of a command line, for those who ask without one.
     pub fn reach_changed(
@@ -60,7 +60,7 @@ fn forget_refused(work: &mut Work<'_>, reason: RefusalReason, visited: bool) -> 
         work.counts.refused = work.counts.refused.saturating_sub(count.max(0) as u64);
         let site = work
             .sql
-            .prepare_cached("SELECT id FROM sites WHERE key = ?1")?
+            .prepare("SELECT id FROM sites WHERE key = ?1")?
             .query_row([key], |row| row.get(0).map(SiteId))
             .optional()?;
         if let Some(site) = site {
@@ -79,9 +79,7 @@ fn unreadable_robots(work: &Work<'_>) -> Result<Vec<SiteId>, Fault> {
         .collect::<Result<_, _>>()?;
     for site in &sites {
         work.sql
-            .prepare_cached(
-                "UPDATE pages SET due = ?2 WHERE site = ?1 AND state IN (0, 1) AND due > ?2",
-            )?
+            .prepare("UPDATE pages SET due = ?2 WHERE site = ?1 AND state IN (0, 1) AND due > ?2")?
             .execute(params![site.0, work.now.0])?;
     }
     Ok(sites)
@@ -106,7 +104,7 @@ fn unanswered_pages(work: &Work<'_>) -> Result<Vec<SiteId>, Fault> {
 fn wake(work: &Work<'_>, site: SiteId) -> Result<(), Fault> {
     let free = work
         .sql
-        .prepare_cached("UPDATE sites SET not_before = 0 WHERE id = ?1 AND leased = 0")?
+        .prepare("UPDATE sites SET not_before = 0 WHERE id = ?1 AND leased = 0")?
         .execute([site.0])?;
     if free > 0 { rouse(work, site) } else { Ok(()) }
 }
@@ -125,7 +123,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_reached_is_due_when_the_settings_are_others_and_not_before() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         assert!(!frontier.reach_changed(1, 1, Timestamp(0)).unwrap(), "there were none before");
         held_back(&mut frontier, "http://robots.example/");
         failing(&mut frontier, "http://failing.example/");
@@ -142,7 +140,7 @@ mod tests {
         assert_eq!(frontier.verify(true).unwrap(), []);
     }
 
-    fn held_back(frontier: &mut SqliteFrontier, text: &str) {
+    fn held_back(frontier: &mut SqlFrontier, text: &str) {
         frontier.admit(&[candidate(text, 0)], Timestamp(0)).unwrap();
         let lease = lease_one(frontier, 0);
         let mut back = delta(&lease, Release::NotBefore(LATER));
@@ -159,7 +157,7 @@ mod tests {
         frontier.check_in(&settlement(1, vec![back])).unwrap();
     }
 
-    fn failing(frontier: &mut SqliteFrontier, text: &str) {
+    fn failing(frontier: &mut SqlFrontier, text: &str) {
         frontier.admit(&[candidate(text, 0)], Timestamp(0)).unwrap();
         let lease = lease_one(frontier, 0);
         let mut back = delta(&lease, Release::NotBefore(Timestamp(0)));
@@ -172,7 +170,7 @@ mod tests {
         frontier.check_in(&settlement(1, vec![back])).unwrap();
     }
 
-    fn refused(frontier: &mut SqliteFrontier, text: &str) {
+    fn refused(frontier: &mut SqlFrontier, text: &str) {
         frontier.admit(&[candidate(text, 0)], Timestamp(0)).unwrap();
         let lease = lease_one(frontier, 0);
         let mut back = delta(&lease, Release::NotBefore(Timestamp(0)));

@@ -10,14 +10,14 @@ use model::{
     Candidate, CrawlUrl, Hazard, Measure, PageTerms, Sighting, SiteId, SpiderId, StoreError,
     Timestamp,
 };
-use rusqlite::{OptionalExtension, params};
 
 use super::{
     admit, check_out, hazards,
     rows::{Fault, span},
-    sqlite::{SqliteFrontier, Work},
+    sql_frontier::{SqlFrontier, Work},
 };
 use crate::replicas::{IS_HOME, REPLICAS, ReplicaChange, ReplicaRow, ReplicaState, replica_row};
+use crate::sql::{self, OptionalExtension, params};
 
 /// Pages of a replica by which it is known again: the home page and a few more.
 const PROBES: i64 = 4;
@@ -32,7 +32,7 @@ macro_rules! awake {
 }
 pub(super) use awake;
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// Writes the change down; how many rows are other than before.
     pub fn change_replicas(
         &mut self,
@@ -54,7 +54,7 @@ impl SqliteFrontier {
 
     /// All of them, by site.
     pub fn replicas(&self) -> Result<Vec<ReplicaRow>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<ReplicaRow>> {
+        let read = || -> sql::Result<Vec<ReplicaRow>> {
             let mut statement = self.connection.prepare(&format!("{REPLICAS} ORDER BY site"))?;
             statement.query_map([], replica_row)?.collect()
         };
@@ -75,11 +75,11 @@ fn note(work: &mut Work<'_>, row: &ReplicaRow) -> Result<bool, Fault> {
     let same = |before: &&ReplicaRow| before.original == row.original && before.state == state;
     let since = before.as_ref().filter(same).map_or(row.since, |before| before.since);
     work.sql
-        .prepare_cached(
+        .prepare(
             "INSERT INTO replicas (site, original, origin, heuristic, compared, same, since, looked, \
-             state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO UPDATE SET \
+             state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (site) DO UPDATE SET \
              original = ?2, origin = ?3, heuristic = ?4, compared = ?5, same = ?6, since = ?7, \
-             looked = ?8, state = ?9, rests = rests AND looked = ?8",
+             looked = ?8, state = ?9, rests = CASE WHEN replicas.rests = 1 AND replicas.looked = ?8 THEN 1 ELSE 0 END",
         )?
         .execute(params![
             row.site,
@@ -116,10 +116,10 @@ fn sighting(row: &ReplicaRow, state: ReplicaState) -> Sighting {
 
 fn lift(work: &mut Work<'_>, site: &str) -> Result<(), Fault> {
     work.sql
-        .prepare_cached(
+        .prepare(
             "INSERT INTO replicas (site, original, origin, heuristic, compared, same, since, looked, \
              state) VALUES (?1, '', '', '', 0, 0, ?2, ?2, 'lifted') \
-             ON CONFLICT DO UPDATE SET state = 'lifted', since = ?2, looked = ?2",
+             ON CONFLICT (site) DO UPDATE SET state = 'lifted', since = ?2, looked = ?2",
         )?
         .execute(params![site, work.now.0])?;
     wake(work, site)
@@ -132,7 +132,7 @@ fn settle_folds(work: &mut Work<'_>, again_ms: u64) -> Result<(), Fault> {
             "SELECT r.*, s.id FROM ({REPLICAS} WHERE state = 'folded' AND rests = 0) r \
              JOIN sites s ON s.key = r.site WHERE s.leased = 0"
         );
-        let mut statement = work.sql.prepare_cached(&sql)?;
+        let mut statement = work.sql.prepare(&sql)?;
         let rows = statement.query_map([], |row| Ok((replica_row(row)?, row.get(9)?)))?;
         rows.collect::<Result<_, _>>()?
     };
@@ -145,16 +145,14 @@ fn settle_folds(work: &mut Work<'_>, again_ms: u64) -> Result<(), Fault> {
 fn rest(work: &mut Work<'_>, site: SiteId, row: &ReplicaRow, again_ms: u64) -> Result<(), Fault> {
     let moved = unfetched(work, site, &row.origin)?;
     work.sql
-        .prepare_cached(
+        .prepare(
             "INSERT INTO resting_pages (site, fp, due) SELECT site, fp, due FROM pages \
              WHERE site = ?1 AND seed = 0 AND (due IS NOT NULL OR state BETWEEN 1 AND 5) \
              ON CONFLICT DO NOTHING",
         )?
         .execute([site.0])?;
     work.sql
-        .prepare_cached(
-            "UPDATE pages SET due = NULL WHERE site = ?1 AND seed = 0 AND due IS NOT NULL",
-        )?
+        .prepare("UPDATE pages SET due = NULL WHERE site = ?1 AND seed = 0 AND due IS NOT NULL")?
         .execute([site.0])?;
     let again = i64::try_from(again_ms).unwrap_or(i64::MAX / 4);
     // Without a price: due as it stands, and not reckoned anew.
@@ -163,21 +161,19 @@ fn rest(work: &mut Work<'_>, site: SiteId, row: &ReplicaRow, again_ms: u64) -> R
          FROM pages p WHERE p.site = ?1 AND p.state = 2 AND p.requisite = 0 \
          ORDER BY {IS_HOME} DESC, p.level, p.url LIMIT ?3)"
     );
-    work.sql.prepare_cached(&probes)?.execute(params![
+    work.sql.prepare(&probes)?.execute(params![
         site.0,
         row.looked.0.saturating_add(again),
         PROBES
     ])?;
-    work.sql
-        .prepare_cached("UPDATE replicas SET rests = 1 WHERE site = ?1")?
-        .execute([&row.site])?;
+    work.sql.prepare("UPDATE replicas SET rests = 1 WHERE site = ?1")?.execute([&row.site])?;
     check_out::rouse(work, site)?;
     admit::admit(work, &moved).map(drop)
 }
 
 /// Pages of the site that nobody has seen yet, as candidates of its original.
 fn unfetched(work: &Work<'_>, site: SiteId, origin: &str) -> Result<Vec<Candidate>, Fault> {
-    let mut statement = work.sql.prepare_cached(
+    let mut statement = work.sql.prepare(
         "SELECT url, spider, level, hops, outside, depth, period FROM pages WHERE site = ?1 \
          AND fetched = 0 AND state <= 1 AND seed = 0 AND requisite = 0 AND due IS NOT NULL \
          ORDER BY level, url LIMIT ?2",
@@ -191,7 +187,7 @@ fn unfetched(work: &Work<'_>, site: SiteId, origin: &str) -> Result<Vec<Candidat
         let terms = PageTerms {
             outside: row.get(4)?,
             depth: row.get(5)?,
-            period: row.get::<_, Option<i64>>(6)?.map(span),
+            period: row.get::<Option<i64>>(6)?.map(span),
             ..PageTerms::default()
         };
         moved.push(Candidate {
@@ -211,13 +207,13 @@ fn unfetched(work: &Work<'_>, site: SiteId, origin: &str) -> Result<Vec<Candidat
 fn wake(work: &mut Work<'_>, site: &str) -> Result<(), Fault> {
     let id: Option<(i64, bool)> = work
         .sql
-        .prepare_cached("SELECT id, leased FROM sites WHERE key = ?1")?
+        .prepare("SELECT id, leased FROM sites WHERE key = ?1")?
         .query_row([site], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((id, leased)) = id else { return Ok(()) };
     let woken = work
         .sql
-        .prepare_cached(
+        .prepare(
             "UPDATE pages SET due = r.due FROM resting_pages r WHERE pages.site = ?1 \
              AND r.site = ?1 AND r.fp = pages.fp",
         )?
@@ -225,12 +221,12 @@ fn wake(work: &mut Work<'_>, site: &str) -> Result<(), Fault> {
     if woken == 0 {
         return Ok(());
     }
-    work.sql.prepare_cached("DELETE FROM resting_pages WHERE site = ?1")?.execute([id])?;
-    work.sql.prepare_cached("UPDATE replicas SET rests = 0 WHERE site = ?1")?.execute([site])?;
+    work.sql.prepare("DELETE FROM resting_pages WHERE site = ?1")?.execute([id])?;
+    work.sql.prepare("UPDATE replicas SET rests = 0 WHERE site = ?1")?.execute([site])?;
     match leased {
         // Its holder's release sees them.
         true => {
-            work.sql.prepare_cached("UPDATE sites SET stirred = 1 WHERE id = ?1")?.execute([id])?;
+            work.sql.prepare("UPDATE sites SET stirred = 1 WHERE id = ?1")?.execute([id])?;
             Ok(())
         }
         false => check_out::rouse(work, SiteId(id)),
@@ -239,12 +235,12 @@ fn wake(work: &mut Work<'_>, site: &str) -> Result<(), Fault> {
 
 fn row_of(work: &Work<'_>, site: &str) -> Result<Option<ReplicaRow>, Fault> {
     let sql = format!("{REPLICAS} WHERE site = ?1");
-    Ok(work.sql.prepare_cached(&sql)?.query_row([site], replica_row).optional()?)
+    Ok(work.sql.prepare(&sql)?.query_row([site], replica_row).optional()?)
 }
 
 fn is_seeded(work: &Work<'_>, site: &str) -> Result<bool, Fault> {
     let sql = "SELECT seeded FROM sites WHERE key = ?1";
-    let seeded = work.sql.prepare_cached(sql)?.query_row([site], |row| row.get(0)).optional()?;
+    let seeded = work.sql.prepare(sql)?.query_row([site], |row| row.get(0)).optional()?;
     Ok(seeded.unwrap_or(false))
 }
 

@@ -6,15 +6,15 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use model::{Page, SiteId, SpiderId, StoreError, Timestamp};
-use rusqlite::{OptionalExtension, params};
 
 use super::{
     check_in::save_meta,
     check_out::rouse,
     replicas::awake,
     rows::{Fault, millis, page_columns, page_from_row, stored_fp},
-    sqlite::{SqliteFrontier, Work},
+    sql_frontier::{SqlFrontier, Work},
 };
+use crate::sql::{OptionalExtension, params};
 
 /// They come within this time, each by its fingerprint: a round at the usual budget, not a storm.
 const ROUND: Duration = Duration::from_secs(7 * 86_400);
@@ -30,7 +30,7 @@ struct Look<'a> {
     now: Timestamp,
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// `policies` has a number for each spider, of all that says which of its pages have a due after every visit.
     /// Where it is another than the last time, pages without a due that `returns` get one; how many they were.
     pub fn returning_are(
@@ -65,7 +65,7 @@ impl SqliteFrontier {
 fn noted(work: &Work<'_>) -> Result<BTreeMap<u32, u64>, Fault> {
     let text: Option<String> = work
         .sql
-        .prepare_cached("SELECT value FROM meta WHERE name = ?1")?
+        .prepare("SELECT value FROM meta WHERE name = ?1")?
         .query_row([RETURNING], |row| row.get(0))
         .optional()?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
@@ -73,9 +73,8 @@ fn noted(work: &Work<'_>) -> Result<BTreeMap<u32, u64>, Fault> {
 
 /// A spider that was just added has nothing to wake: not every page need be looked at for it.
 fn with_pages(work: &Work<'_>, spiders: Vec<SpiderId>) -> Result<Vec<SpiderId>, Fault> {
-    let mut statement = work
-        .sql
-        .prepare_cached("SELECT 1 FROM spiders WHERE id = ?1 AND known + requisites > 0")?;
+    let mut statement =
+        work.sql.prepare("SELECT 1 FROM spiders WHERE id = ?1 AND known + requisites > 0")?;
     let mut found = Vec::new();
     for spider in spiders {
         if statement.exists([spider.0])? {
@@ -90,7 +89,7 @@ impl Look<'_> {
     fn wake_part(&self, work: &mut Work<'_>, after: i64) -> Result<(u64, Option<i64>), Fault> {
         let sites: Vec<(SiteId, bool)> = work
             .sql
-            .prepare_cached(
+            .prepare(
                 // What was never visited has the due it was given.
                 "SELECT id, leased FROM sites WHERE id > ?1 AND visits > 0 ORDER BY id LIMIT ?2",
             )?
@@ -113,7 +112,7 @@ impl Look<'_> {
 
     /// Pages of the site that have no due and should. Those of folded replicas rest.
     fn asleep(&self, work: &Work<'_>, site: SiteId) -> Result<Vec<i64>, Fault> {
-        let mut statement = work.sql.prepare_cached(concat!(
+        let mut statement = work.sql.prepare(concat!(
             "SELECT ",
             page_columns!(),
             " FROM pages WHERE site = ?1 AND due IS NULL AND state BETWEEN 2 AND 5 AND ",
@@ -133,7 +132,7 @@ impl Look<'_> {
 
 fn wake(work: &Work<'_>, site: SiteId, fp: i64, now: Timestamp) -> Result<(), Fault> {
     work.sql
-        .prepare_cached(
+        .prepare(
             "UPDATE pages SET due = ?3 + (fp & 9223372036854775807) % ?4, price = 0 \
              WHERE site = ?1 AND fp = ?2",
         )?
@@ -152,7 +151,7 @@ mod tests {
 
     #[test]
     fn pages_without_a_due_get_one_when_their_policy_gives_dues() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         let pages: Vec<_> =
             (0..60).map(|n| candidate(&format!("http://s{}.example/{n}", n % 3), 0)).collect();
         frontier.admit(&pages, Timestamp(0)).unwrap();
@@ -169,16 +168,15 @@ mod tests {
         assert_eq!(frontier.next_due().unwrap(), None);
 
         let now = Timestamp(DAY);
-        let wake =
-            |frontier: &mut SqliteFrontier, spider, number, returns: &dyn Fn(&Page) -> bool| {
-                frontier.returning_are(&[(SpiderId(spider), number)], returns, now).unwrap()
-            };
+        let wake = |frontier: &mut SqlFrontier, spider, number, returns: &dyn Fn(&Page) -> bool| {
+            frontier.returning_are(&[(SpiderId(spider), number)], returns, now).unwrap()
+        };
         assert_eq!(wake(&mut frontier, 7, 1, &|_| true), 0, "another's are not");
         let some = |page: &Page| page.url.path().len() == 2;
         assert_eq!(wake(&mut frontier, 1, 2, &some), 10, "those that some rule has come back");
         assert_eq!(wake(&mut frontier, 1, 2, &|_| true), 0, "nothing says otherwise than before");
         assert_eq!(wake(&mut frontier, 1, 3, &|_| true), 50, "the others with another rule");
-        let due = |frontier: &SqliteFrontier, until: i64| -> i64 {
+        let due = |frontier: &SqlFrontier, until: i64| -> i64 {
             let sql = "SELECT count(*) FROM pages WHERE turn = 2 AND due <= ?1";
             frontier.connection.query_row(sql, [until], |row| row.get(0)).unwrap()
         };

@@ -7,19 +7,19 @@ use model::{
     PageTerms, RecordLocation, RobotsAnswer, RobotsCopy, SignalSource, SiteClock, SiteCounters,
     SiteHabit, SiteTraps, SpiderId, StoreError, Timestamp,
 };
-use rusqlite::{Row, types::Type};
 
 use super::limits::full_from_text;
+use crate::sql::{self, Row};
 
 /// Why a transaction came to nothing: SQLite said so, or we did.
 #[derive(Debug)]
 pub(super) enum Fault {
-    Sql(rusqlite::Error),
+    Sql(sql::Error),
     Store(StoreError),
 }
 
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Fault {
+impl From<sql::Error> for Fault {
+    fn from(error: sql::Error) -> Fault {
         Fault::Sql(error)
     }
 }
@@ -31,8 +31,8 @@ impl From<StoreError> for Fault {
 }
 
 /// A column holds what this program never writes.
-pub(super) fn damaged(detail: String) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, Type::Null, detail.into())
+pub(super) fn damaged(detail: String) -> sql::Error {
+    sql::Error::value(0, detail)
 }
 
 pub(super) fn stored_fp(fp: Fingerprint) -> i64 {
@@ -51,7 +51,7 @@ pub(super) fn span(millis: i64) -> Duration {
     Duration::from_millis(u64::try_from(millis).unwrap_or(0))
 }
 
-pub(super) fn state_of(stored: i64) -> rusqlite::Result<PageState> {
+pub(super) fn state_of(stored: i64) -> sql::Result<PageState> {
     u8::try_from(stored)
         .ok()
         .and_then(PageState::from_stored)
@@ -72,9 +72,9 @@ pub(super) use page_columns;
 pub(super) const TURN: usize = 30;
 
 /// A page without its last version, and the visit that holds it.
-pub(super) fn page_from_row(row: &Row<'_>) -> rusqlite::Result<(Page, Option<i64>)> {
+pub(super) fn page_from_row(row: Row<'_>) -> sql::Result<(Page, Option<i64>)> {
     let fp = fp_of(row.get(0)?);
-    let text = row.get_ref(1)?.as_str()?;
+    let text = row.text(1)?;
     let url = CrawlUrl::stored(text).map_err(|e| damaged(format!("page {text}: {e}")))?;
     if url.fingerprint() != fp {
         return Err(damaged(format!("page {text} has the fingerprint of another")));
@@ -86,14 +86,14 @@ pub(super) fn page_from_row(row: &Row<'_>) -> rusqlite::Result<(Page, Option<i64
         level: row.get(4)?,
         hops: row.get(5)?,
         seed: row.get(6)?,
-        due: Timestamp(row.get::<_, Option<i64>>(7)?.unwrap_or(0)),
+        due: Timestamp(row.get::<Option<i64>>(7)?.unwrap_or(0)),
         failures: row.get(8)?,
         terms: PageTerms {
             requisite: row.get(10)?,
             notice: SignalSource::from_stored(row.get(28)?),
             outside: row.get(11)?,
             depth: row.get(12)?,
-            period: row.get::<_, Option<i64>>(13)?.map(span),
+            period: row.get::<Option<i64>>(13)?.map(span),
             via: row.get(29)?,
             ..PageTerms::default()
         },
@@ -105,9 +105,8 @@ pub(super) fn page_from_row(row: &Row<'_>) -> rusqlite::Result<(Page, Option<i64
 }
 
 /// From `column` on, in the order of [`page_columns`].
-fn habit_from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<Habit> {
-    let moment =
-        |at: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at)?.map(Timestamp));
+fn habit_from_row(row: Row<'_>, column: usize) -> sql::Result<Habit> {
+    let moment = |at: usize| Ok::<_, sql::Error>(row.get::<Option<i64>>(at)?.map(Timestamp));
     Ok(Habit {
         shape: row.get(column)?,
         rate: row.get(column + 1)?,
@@ -136,61 +135,58 @@ pub(super) const LAST_VERSION: &str = "SELECT v.last, f.etag, f.last_modified, v
      v.content_hash, v.text_hash, coalesce(w.record_volume, v.record_volume), \
      coalesce(w.record_offset, v.record_offset), coalesce(w.record_length, v.record_length), \
      coalesce(w.record_date, w.first, v.record_date), \
-     v.first, v.lost IS NOT NULL OR v.revisit AND w.seq IS NULL, v.body_bytes, \
+     v.first, v.lost IS NOT NULL OR v.revisit = 1 AND w.seq IS NULL, v.body_bytes, \
      v.change = 1 AND v.count = 1, \
      CASE WHEN v.count = 1 AND v.record_date IS NULL THEN f.sketch \
-     WHEN f.sketch IS NOT NULL THEN x'' END, \
+     WHEN f.sketch IS NOT NULL THEN substr(f.sketch, 1, 0) END, \
      EXISTS (SELECT 1 FROM visits g WHERE g.site = v.site AND g.fp = v.fp AND g.seq > v.seq \
      AND g.change = 6), v.count, f.unavailable_after \
      FROM visits v LEFT JOIN page_facts f ON f.site = v.site AND f.fp = v.fp \
-     LEFT JOIN visits w ON w.seq = CASE WHEN v.revisit THEN (SELECT max(o.seq) FROM visits o \
+     LEFT JOIN visits w ON w.seq = CASE WHEN v.revisit = 1 THEN (SELECT max(o.seq) FROM visits o \
      WHERE o.site = v.site AND o.fp = v.fp AND o.payload_digest = v.payload_digest \
      AND o.revisit = 0 AND o.change IN (0, 1, 2, 7) AND o.record_volume IS NOT NULL \
      AND o.lost IS NULL) END \
      WHERE v.seq = ?1";
 
-pub(super) fn last_version_from_row(row: &Row<'_>) -> rusqlite::Result<LastVersion> {
+pub(super) fn last_version_from_row(row: Row<'_>) -> sql::Result<LastVersion> {
     let first = row.get(10)?;
     Ok(LastVersion {
         visited: Timestamp(row.get(0)?),
         condition: Condition { etag: row.get(1)?, last_modified: row.get(2)? },
-        payload_digest: row.get::<_, Option<[u8; 20]>>(3)?.unwrap_or_default(),
-        content_hash: row.get::<_, i64>(4)? as u64,
-        text_hash: row.get::<_, i64>(5)? as u64,
+        payload_digest: row.get::<Option<[u8; 20]>>(3)?.unwrap_or_default(),
+        content_hash: row.get::<i64>(4)? as u64,
+        text_hash: row.get::<i64>(5)? as u64,
         record: record_from_row(row, 6)?,
-        record_date: Timestamp(row.get::<_, Option<i64>>(9)?.unwrap_or(first)),
-        whole: !row.get::<_, bool>(11)?,
-        body_bytes: row.get::<_, i64>(12)? as u64,
+        record_date: Timestamp(row.get::<Option<i64>>(9)?.unwrap_or(first)),
+        whole: !row.get::<bool>(11)?,
+        body_bytes: row.get::<i64>(12)? as u64,
         fresh: row.get(13)?,
         sketch: row.get(14)?,
         gone: row.get(15)?,
         seen: row.get(16)?,
-        unavailable_after: row.get::<_, Option<i64>>(17)?.map(Timestamp),
+        unavailable_after: row.get::<Option<i64>>(17)?.map(Timestamp),
         audited: false,
     })
 }
 
 /// Volume, offset and length from `column` on.
-pub(crate) fn record_from_row(
-    row: &Row<'_>,
-    column: usize,
-) -> rusqlite::Result<Option<RecordLocation>> {
+pub(crate) fn record_from_row(row: Row<'_>, column: usize) -> sql::Result<Option<RecordLocation>> {
     let Some(volume) = row.get(column)? else { return Ok(None) };
-    let offset = row.get::<_, i64>(column + 1)? as u64;
+    let offset = row.get::<i64>(column + 1)? as u64;
     Ok(Some(RecordLocation { volume, offset, length: row.get(column + 2)? }))
 }
 
 /// Counters and clock of a site, for [`site_from_row`].
 pub(super) const SITE: &str = "SELECT key, seeded, known, fetched, failed, duplicates, visits, \
      bytes, pause_remaining, pause_saved, backoff, last_response, interrupted, pages, fence, \
-     stirred, requisites, domain, full, worked_day, worked_ms, habit, traps, waiting, dynamic FROM sites WHERE id = ?1";
+     stirred, requisites, domain, full_for, worked_day, worked_ms, habit, traps, waiting, dynamic FROM sites WHERE id = ?1";
 
 /// The same for a check-in, which needs neither habit nor traps: on a large site those are long texts. Then the end of
 /// its lease, if it is lent out and nothing else is to be said of it.
 pub(super) const SITE_AT_HAND: &str = "SELECT key, seeded, known, fetched, failed, duplicates, \
      visits, bytes, pause_remaining, pause_saved, backoff, last_response, interrupted, pages, \
-     fence, stirred, requisites, domain, full, worked_day, worked_ms, NULL, NULL, \
-     waiting, dynamic, CASE WHEN leased AND due_again IS NULL AND NOT resting AND not_before = 0 THEN due END \
+     fence, stirred, requisites, domain, full_for, worked_day, worked_ms, NULL, NULL, \
+     waiting, dynamic, CASE WHEN leased = 1 AND due_again IS NULL AND resting = 0 AND not_before = 0 THEN due END \
      FROM sites WHERE id = ?1";
 pub(super) const SITE_AT_HAND_LEASE: usize = 25;
 
@@ -218,8 +214,8 @@ pub(super) fn day_of(moment: Timestamp) -> i64 {
     moment.0.div_euclid(86_400_000)
 }
 
-pub(super) fn site_from_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
-    let count = |column: usize| row.get::<_, i64>(column).map(|n| n.max(0) as u64);
+pub(super) fn site_from_row(row: Row<'_>) -> sql::Result<SiteRow> {
+    let count = |column: usize| row.get::<i64>(column).map(|n| n.max(0) as u64);
     Ok(SiteRow {
         key: row.get(0)?,
         seeded: row.get(1)?,
@@ -245,7 +241,7 @@ pub(super) fn site_from_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
         fence: count(14)?,
         stirred: row.get(15)?,
         domain: row.get(17)?,
-        full: full_from_text(row.get_ref(18)?.as_str()?),
+        full: full_from_text(row.text(18)?),
         worked_day: row.get(19)?,
         worked: span(row.get(20)?),
         habit: site_habit_from_row(row, 21)?,
@@ -254,14 +250,14 @@ pub(super) fn site_from_row(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
 }
 
 /// What a newer program wrote, or nothing, is a site that has taught nothing.
-pub(crate) fn site_traps_from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<SiteTraps> {
-    let text = row.get::<_, Option<String>>(column)?;
+pub(crate) fn site_traps_from_row(row: Row<'_>, column: usize) -> sql::Result<SiteTraps> {
+    let text = row.get::<Option<String>>(column)?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }
 
 /// What a newer program wrote, or nothing, is the habit of a site not yet known.
-pub(super) fn site_habit_from_row(row: &Row<'_>, column: usize) -> rusqlite::Result<SiteHabit> {
-    let text = row.get::<_, Option<String>>(column)?;
+pub(super) fn site_habit_from_row(row: Row<'_>, column: usize) -> sql::Result<SiteHabit> {
+    let text = row.get::<Option<String>>(column)?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }
 
@@ -269,22 +265,22 @@ pub(super) fn site_habit_from_row(row: &Row<'_>, column: usize) -> rusqlite::Res
 pub(crate) const ROBOTS: &str = "SELECT origin, answer, status, text, fetched, expires, \
      unreachable_since, etag, last_modified FROM robots WHERE site = ?1";
 
-pub(crate) fn robots_from_row(row: &Row<'_>) -> rusqlite::Result<RobotsCopy> {
-    let text = || Ok::<_, rusqlite::Error>(row.get::<_, Option<String>>(3)?.unwrap_or_default());
-    let answer = match row.get_ref(1)?.as_str()? {
+pub(crate) fn robots_from_row(row: Row<'_>) -> sql::Result<RobotsCopy> {
+    let text = || Ok::<_, sql::Error>(row.get::<Option<String>>(3)?.unwrap_or_default());
+    let answer = match row.text(1)? {
         "rules" => RobotsAnswer::Rules(text()?),
         "unavailable" => {
-            RobotsAnswer::Unavailable { status: row.get::<_, Option<u16>>(2)?.unwrap_or(0) }
+            RobotsAnswer::Unavailable { status: row.get::<Option<u16>>(2)?.unwrap_or(0) }
         }
         "unreachable" => RobotsAnswer::Unreachable { why: text()? },
         other => return Err(damaged(format!("robots answer {other} is unknown"))),
     };
     Ok(RobotsCopy {
-        origin: Origin::stored(row.get_ref(0)?.as_str()?),
+        origin: Origin::stored(row.text(0)?),
         answer,
         fetched: Timestamp(row.get(4)?),
         expires: Timestamp(row.get(5)?),
-        unreachable_since: row.get::<_, Option<i64>>(6)?.map(Timestamp),
+        unreachable_since: row.get::<Option<i64>>(6)?.map(Timestamp),
         etag: row.get(7)?,
         last_modified: row.get(8)?,
     })
@@ -296,7 +292,7 @@ pub(crate) const FACTS: &str = "SELECT media_type, charset, title, description, 
      noindex, noarchive, duplicate_of, sketch, near_of, unavailable_after FROM page_facts \
      WHERE site = ?1 AND fp = ?2";
 
-pub(crate) fn facts_from_row(row: &Row<'_>) -> rusqlite::Result<PageFacts> {
+pub(crate) fn facts_from_row(row: Row<'_>) -> sql::Result<PageFacts> {
     Ok(PageFacts {
         media_type: row.get(0)?,
         charset: row.get(1)?,
@@ -307,14 +303,14 @@ pub(crate) fn facts_from_row(row: &Row<'_>) -> rusqlite::Result<PageFacts> {
         etag: row.get(6)?,
         last_modified: row.get(7)?,
         location: row.get(8)?,
-        text_bytes: row.get::<_, i64>(9)? as u64,
+        text_bytes: row.get::<i64>(9)? as u64,
         links_internal: row.get(10)?,
         links_external: row.get(11)?,
         noindex: row.get(12)?,
         noarchive: row.get(13)?,
-        duplicate_of: row.get::<_, Option<i64>>(14)?.map(fp_of),
+        duplicate_of: row.get::<Option<i64>>(14)?.map(fp_of),
         sketch: row.get(15)?,
-        near_of: row.get::<_, Option<i64>>(16)?.map(fp_of),
-        unavailable_after: row.get::<_, Option<i64>>(17)?.map(Timestamp),
+        near_of: row.get::<Option<i64>>(16)?.map(fp_of),
+        unavailable_after: row.get::<Option<i64>>(17)?.map(Timestamp),
     })
 }

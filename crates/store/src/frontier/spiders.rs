@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 
 use model::{SpiderId, StoreError, Timestamp};
-use rusqlite::{OptionalExtension, params};
 
 use super::{
     asleep::{self, Asleep},
     rows::Fault,
-    sqlite::{SqliteFrontier, Work},
+    sql_frontier::{SqlFrontier, Work},
 };
 use crate::spiders::{
     self, DEFAULT_SPIDER, SETTINGS_BYTES_MAX, SPIDERS_MAX, SpiderRow, check_name, refused,
 };
+use crate::sql::{OptionalExtension, params};
 
 /// Why a spider is paused is a sentence or two.
 const WHY_BYTES_MAX: usize = 1_024;
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// Living spiders, by number.
     pub fn spiders(&self) -> Result<Vec<SpiderRow>, StoreError> {
         spiders::list(&self.connection).map_err(|e| self.error(e))
@@ -54,7 +54,7 @@ impl SqliteFrontier {
         self.transact(now, |work| {
             let text: String = work
                 .sql
-                .prepare_cached("SELECT settings FROM spiders WHERE id = ?1 AND removed IS NULL")?
+                .prepare("SELECT settings FROM spiders WHERE id = ?1 AND removed IS NULL")?
                 .query_row([id.0], |row| row.get(0))
                 .optional()?
                 .ok_or_else(|| unknown(id))?;
@@ -67,7 +67,7 @@ impl SqliteFrontier {
                 };
             }
             work.sql
-                .prepare_cached("UPDATE spiders SET settings = ?2 WHERE id = ?1")?
+                .prepare("UPDATE spiders SET settings = ?2 WHERE id = ?1")?
                 .execute(params![id.0, written(&settings)?])?;
             Ok(())
         })
@@ -85,7 +85,7 @@ impl SqliteFrontier {
         self.transact(now, |work| {
             let changed = work
                 .sql
-                .prepare_cached(
+                .prepare(
                     "UPDATE spiders SET paused = ?2, why = ?3 WHERE id = ?1 AND removed IS NULL",
                 )?
                 .execute(params![id.0, why.is_some(), text])?;
@@ -111,9 +111,7 @@ impl SqliteFrontier {
         self.transact(now, |work| {
             let changed = work
                 .sql
-                .prepare_cached(
-                    "UPDATE spiders SET removed = ?2 WHERE id = ?1 AND removed IS NULL",
-                )?
+                .prepare("UPDATE spiders SET removed = ?2 WHERE id = ?1 AND removed IS NULL")?
                 .execute(params![id.0, now.0])?;
             if changed == 0 {
                 return Err(unknown(id).into());
@@ -130,7 +128,7 @@ impl SqliteFrontier {
 fn find(work: &Work<'_>, name: &str) -> Result<Option<SpiderId>, Fault> {
     let id = work
         .sql
-        .prepare_cached("SELECT id FROM spiders WHERE name = ?1 AND removed IS NULL")?
+        .prepare("SELECT id FROM spiders WHERE name = ?1 AND removed IS NULL")?
         .query_row([name], |row| row.get(0).map(SpiderId))
         .optional()?;
     Ok(id)
@@ -144,15 +142,15 @@ fn add(
     check_name(name)?;
     let living: i64 = work
         .sql
-        .prepare_cached("SELECT count(*) FROM spiders WHERE removed IS NULL")?
+        .prepare("SELECT count(*) FROM spiders WHERE removed IS NULL")?
         .query_row([], |row| row.get(0))?;
     if living >= SPIDERS_MAX as i64 {
         return Err(refused(format!("there are {living} spiders already: remove some")).into());
     }
     let id = work
         .sql
-        .prepare_cached("INSERT INTO spiders (name, created, settings) VALUES (?1, ?2, ?3)")?
-        .insert(params![name, work.now.0, written(settings)?])?;
+        .prepare("INSERT INTO spiders (name, created, settings) VALUES (?1, ?2, ?3) RETURNING id")?
+        .query_row(params![name, work.now.0, written(settings)?], |row| row.get::<i64>(0))?;
     u32::try_from(id).map(SpiderId).map_err(|_| damaged(format!("spider number {id}")).into())
 }
 

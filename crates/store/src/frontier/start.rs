@@ -1,11 +1,11 @@
 //! What a crawl asks at its start: the seeds, and the wish to see everything anew.
 
 use model::{CrawlUrl, PageTerms, SpiderId, StoreError, Timestamp, UrlTraps};
-use rusqlite::{Connection, params};
 
-use super::{SqliteFrontier, limits::LINKS_ARE_OLD, replicas::awake, rows::span};
+use super::{SqlFrontier, limits::LINKS_ARE_OLD, replicas::awake, rows::span};
+use crate::sql::{self, Sql, params};
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// The seeds of all living spiders, and what they redirected to.
     pub fn seeds(&self) -> Result<Vec<Seed>, StoreError> {
         list_seeds(&self.connection).map_err(|e| self.error(e))
@@ -14,13 +14,13 @@ impl SqliteFrontier {
     /// For each volume that visits name: how far their records reach in it, and how many they are.
     /// Those that are known to be lost are not among them.
     pub fn record_extents(&self) -> Result<Vec<RecordExtent>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<RecordExtent>> {
+        let read = || -> sql::Result<Vec<RecordExtent>> {
             let mut statement = self.connection.prepare(
                 "SELECT record_volume, max(record_offset + record_length), count(*) FROM visits \
                  WHERE record_volume IS NOT NULL AND lost IS NULL GROUP BY record_volume",
             )?;
             let extents = statement.query_map([], |row| {
-                let (end, records) = (row.get::<_, i64>(1)? as u64, row.get::<_, i64>(2)? as u64);
+                let (end, records) = (row.get::<i64>(1)? as u64, row.get::<i64>(2)? as u64);
                 Ok(RecordExtent { volume: row.get(0)?, end, records })
             })?;
             extents.collect()
@@ -94,30 +94,30 @@ macro_rules! seeds_where {
     };
 }
 
-pub(crate) fn list_seeds(sql: &Connection) -> rusqlite::Result<Vec<Seed>> {
-    let mut statement = sql.prepare_cached(seeds_where!("1"))?;
+pub(crate) fn list_seeds(sql: &Sql) -> sql::Result<Vec<Seed>> {
+    let mut statement = sql.prepare(seeds_where!("1 = 1"))?;
     read_seeds(statement.query([])?)
 }
 
 /// Those of the URL's domain, and of its port if that is unusual: a million others say nothing of it.
-pub(crate) fn list_seeds_near(sql: &Connection, url: &CrawlUrl) -> rusqlite::Result<Vec<Seed>> {
+pub(crate) fn list_seeds_near(sql: &Sql, url: &CrawlUrl) -> sql::Result<Vec<Seed>> {
     let port = url.site_text().strip_prefix(url.host()).filter(|port| port.starts_with(':'));
-    let mut statement = sql.prepare_cached(seeds_where!(
+    let mut statement = sql.prepare(seeds_where!(
         "site IN (SELECT id FROM sites WHERE domain = ?1 OR ?2 <> '' AND key LIKE '%' || ?2)"
     ))?;
     read_seeds(statement.query(params![url.domain(), port.unwrap_or_default()])?)
 }
 
-fn read_seeds(mut rows: rusqlite::Rows<'_>) -> rusqlite::Result<Vec<Seed>> {
+fn read_seeds(mut rows: sql::Rows<'_>) -> sql::Result<Vec<Seed>> {
     let mut seeds = Vec::new();
     while let Some(row) = rows.next()? {
-        let Ok(url) = CrawlUrl::stored(row.get_ref(0)?.as_str()?) else { continue };
+        let Ok(url) = CrawlUrl::stored(row.text(0)?) else { continue };
         let terms = PageTerms {
             requisite: row.get(2)?,
             notice: None,
             outside: row.get(3)?,
             depth: row.get(4)?,
-            period: row.get::<_, Option<i64>>(5)?.map(span),
+            period: row.get::<Option<i64>>(5)?.map(span),
             ..PageTerms::default()
         };
         seeds.push(Seed { spider: SpiderId(row.get(1)?), url, terms });
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_a_site_shows_for_a_page_it_does_not_have_is_not_asked_anew() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         let part = |text: &str| {
             let terms = PageTerms { requisite: true, ..PageTerms::default() };
             Candidate { terms, ..candidate(text, 0) }
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn seeds_are_listed_and_nothing_else_is() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         let page = |text: &str, seed| Candidate {
             url: CrawlUrl::parse(text).unwrap(),
             spider: SpiderId(1),

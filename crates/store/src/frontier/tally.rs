@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use model::{Counts, PageState, SiteCounters, SiteId, SpiderId, Timestamp};
-use rusqlite::{Connection, params};
 
-use super::{rows::Fault, sqlite::Work};
+use super::{rows::Fault, sql_frontier::Work};
+use crate::sql::{self, Sql, params};
 
 /// All about a row that counters go by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,9 +99,9 @@ impl SpiderShares {
         self.0.entry(spider).or_default().add(share, sign);
     }
 
-    pub fn save(&self, sql: &Connection) -> rusqlite::Result<()> {
+    pub fn save(&self, sql: &Sql) -> sql::Result<()> {
         for (spider, share) in self.0.iter().filter(|(_, share)| **share != Share::default()) {
-            sql.prepare_cached(
+            sql.prepare(
                 "UPDATE spiders SET known = known + ?2, waiting = waiting + ?3, \
                  fetched = fetched + ?4, failed = failed + ?5, requisites = requisites + ?6, \
                  visits = visits + ?7, bytes = bytes + ?8 WHERE id = ?1",
@@ -154,7 +154,7 @@ pub(super) fn change_site(work: &Work<'_>, site: SiteId, change: Share) -> Resul
     let Share { known, waiting, fetched, failed, requisites, .. } = change;
     let domain: String = work
         .sql
-        .prepare_cached(
+        .prepare(
             "UPDATE sites SET known = known + ?2, fetched = fetched + ?3, failed = failed + ?4, \
              requisites = requisites + ?5, waiting = waiting + ?6 WHERE id = ?1 RETURNING domain",
         )?
@@ -172,9 +172,9 @@ pub(super) fn change_domain(
 ) -> Result<(), Fault> {
     if (fetched, bytes) != (0, 0) {
         work.sql
-            .prepare_cached(
+            .prepare(
                 "INSERT INTO domains (domain, fetched, bytes) VALUES (?1, ?2, ?3) \
-                 ON CONFLICT DO UPDATE SET fetched = fetched + ?2, bytes = bytes + ?3",
+                 ON CONFLICT (domain) DO UPDATE SET fetched = domains.fetched + ?2, bytes = domains.bytes + ?3",
             )?
             .execute(params![domain, fetched, bytes])?;
     }
@@ -202,14 +202,14 @@ fn tally(counts: &mut Counts, state: PageState) -> &mut u64 {
     }
 }
 
-pub(crate) fn load_totals(connection: &Connection) -> rusqlite::Result<Counts> {
+pub(crate) fn load_totals(connection: &Sql) -> sql::Result<Counts> {
     connection.query_row(
         "SELECT sites_known, candidates, pages_known, pages_waiting, pages_fetched, \
          pages_redirected, pages_failed, pages_gone, pages_excluded, refused, visits, versions, \
          bytes, requisites FROM totals",
         [],
         |row| {
-            let count = |column: usize| row.get::<_, i64>(column).map(|n| n.max(0) as u64);
+            let count = |column: usize| row.get::<i64>(column).map(|n| n.max(0) as u64);
             Ok(Counts {
                 sites_known: count(0)?,
                 candidates: count(1)?,
@@ -230,18 +230,14 @@ pub(crate) fn load_totals(connection: &Connection) -> rusqlite::Result<Counts> {
     )
 }
 
-pub(super) fn load_newest(connection: &Connection) -> rusqlite::Result<Timestamp> {
+pub(super) fn load_newest(connection: &Sql) -> sql::Result<Timestamp> {
     connection.query_row("SELECT newest FROM totals", [], |row| row.get(0).map(Timestamp))
 }
 
-pub(super) fn save_totals(
-    connection: &Connection,
-    counts: &Counts,
-    newest: Timestamp,
-) -> rusqlite::Result<()> {
+pub(super) fn save_totals(connection: &Sql, counts: &Counts, newest: Timestamp) -> sql::Result<()> {
     let n = |count: u64| count as i64;
     connection
-        .prepare_cached(
+        .prepare(
             "UPDATE totals SET sites_known = ?1, candidates = ?2, pages_known = ?3, \
              pages_waiting = ?4, pages_fetched = ?5, pages_redirected = ?6, pages_failed = ?7, \
              pages_gone = ?8, pages_excluded = ?9, refused = ?10, visits = ?11, versions = ?12, \

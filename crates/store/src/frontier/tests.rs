@@ -12,29 +12,30 @@ use model::{
 };
 
 use super::{
-    Marks, SqliteFrontier, Topic,
+    Marks, SqlFrontier, Topic,
     suite::{
         HOUR, ask, candidate, delta, frontier_suite, lease_one, new_page, settlement, visited,
     },
 };
+use crate::sql;
 
 mod in_memory {
-    super::frontier_suite!((super::SqliteFrontier::open_in_memory().unwrap(), ()));
+    super::frontier_suite!((super::SqlFrontier::open_in_memory().unwrap(), ()));
 }
 
 mod on_disk {
     super::frontier_suite!({
         let dir = tempfile::tempdir().unwrap();
-        (super::SqliteFrontier::open(&dir.path().join("crawl.db")).unwrap(), dir)
+        (super::SqlFrontier::open(&dir.path().join("crawl.db")).unwrap(), dir)
     });
 }
 
-fn on_disk(dir: &tempfile::TempDir) -> SqliteFrontier {
-    SqliteFrontier::open(&dir.path().join("crawl.db")).unwrap()
+fn on_disk(dir: &tempfile::TempDir) -> SqlFrontier {
+    SqlFrontier::open(&dir.path().join("crawl.db")).unwrap()
 }
 
 /// A site with pages, one of them visited; the settlement that did it.
-fn furnish(frontier: &mut SqliteFrontier) -> Settlement {
+fn furnish(frontier: &mut SqlFrontier) -> Settlement {
     frontier.admit(&[candidate("http://a.example/", 0)], Timestamp(0)).unwrap();
     let lease = lease_one(frontier, 0);
     let mut delta = delta(&lease, Release::Renew(Timestamp(HOUR)));
@@ -77,7 +78,7 @@ fn a_full_disk_at_any_moment_leaves_the_old_state_and_works_again_with_room() {
         let before = frontier.counts().unwrap();
         let pages: i64 =
             frontier.connection.query_row("PRAGMA page_count", [], |row| row.get(0)).unwrap();
-        let room = |frontier: &SqliteFrontier, pages: i64| {
+        let room = |frontier: &SqlFrontier, pages: i64| {
             frontier
                 .connection
                 .query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
@@ -105,7 +106,7 @@ fn a_full_disk_at_any_moment_leaves_the_old_state_and_works_again_with_room() {
 
 #[test]
 fn wrong_counters_and_lost_dues_are_found_and_repaired() {
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
     furnish(&mut frontier);
     frontier.recover_leases(Timestamp(2)).unwrap();
     let counts = frontier.counts().unwrap();
@@ -133,7 +134,7 @@ fn wrong_counters_and_lost_dues_are_found_and_repaired() {
 fn what_is_to_happen_together_lasts_when_all_of_it_is_committed_and_not_before() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("crawl.db");
-    let pages = |frontier: &mut SqliteFrontier, n: i64| {
+    let pages = |frontier: &mut SqlFrontier, n: i64| {
         frontier.admit(&[candidate(&format!("http://a.example/{n}"), 0)], Timestamp(n)).unwrap();
         let lease = lease_one(frontier, n);
         let back = delta(&lease, Release::NotBefore(Timestamp(n)));
@@ -152,8 +153,8 @@ fn what_is_to_happen_together_lasts_when_all_of_it_is_committed_and_not_before()
         found
     };
     let stored = || {
-        let reader = crate::database::open_reader(&path).unwrap();
-        reader.query_row("SELECT count(*) FROM pages", [], |row| row.get::<_, i64>(0)).unwrap()
+        let reader = crate::sql::open_reader(&path).unwrap();
+        reader.query_row("SELECT count(*) FROM pages", [], |row| row.get::<i64>(0)).unwrap()
     };
     let mut frontier = on_disk(&dir);
     frontier.begin_together().unwrap();
@@ -196,7 +197,7 @@ fn a_damaged_file_is_called_so() {
     let middle = bytes.len() / 2;
     bytes[middle..].fill(0xaa);
     std::fs::write(&path, bytes).unwrap();
-    let found = match SqliteFrontier::open(&path) {
+    let found = match SqlFrontier::open(&path) {
         Err(error) => Err(error),
         Ok(mut frontier) => frontier.verify(false),
     };
@@ -218,7 +219,7 @@ fn overlapping_readers_do_not_let_the_journal_grow_without_bound() {
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                let reader = crate::database::open_reader(&path).unwrap();
+                let reader = crate::sql::open_reader(&path).unwrap();
                 while !done.load(Ordering::Relaxed) {
                     reader.execute_batch("BEGIN; SELECT count(*) FROM totals").unwrap();
                     std::thread::sleep(Duration::from_millis(7));
@@ -231,7 +232,7 @@ fn overlapping_readers_do_not_let_the_journal_grow_without_bound() {
                 .map(|n| candidate(&format!("http://s{n}.example/{round}/{}", "x".repeat(500)), 0))
                 .collect();
             frontier.admit(&candidates, Timestamp(round)).unwrap();
-            let wal = std::fs::metadata(crate::database::wal_path(&path)).unwrap();
+            let wal = std::fs::metadata(crate::sql::wal_path(&path)).unwrap();
             largest = largest.max(wal.len());
         }
         done.store(true, Ordering::Relaxed);
@@ -241,11 +242,11 @@ fn overlapping_readers_do_not_let_the_journal_grow_without_bound() {
 
 #[test]
 fn the_hot_questions_are_answered_from_their_indexes_without_sorting() {
-    let frontier = SqliteFrontier::open_in_memory().unwrap();
+    let frontier = SqlFrontier::open_in_memory().unwrap();
     let plan = |sql: &str| -> String {
         let mut statement =
             frontier.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-        let rows = statement.query_map([], |row| row.get::<_, String>(3)).unwrap();
+        let rows = statement.query_map([], |row| row.get::<String>(3)).unwrap();
         rows.map(Result::unwrap).collect::<Vec<_>>().join("; ")
     };
     for (sql, index) in [
@@ -292,7 +293,7 @@ fn the_hot_questions_are_answered_from_their_indexes_without_sorting() {
              AND due IS NOT NULL))",
             "pages_due (site=? AND spider=?)",
         ),
-        ("UPDATE sites SET full = '' WHERE full <> ''", "sites_full"),
+        ("UPDATE sites SET full_for = '' WHERE full_for <> ''", "sites_full"),
         ("SELECT 1 FROM sites WHERE leased = 1 AND due <= 3", "sites_leased"),
     ] {
         let plan = plan(sql);
@@ -324,7 +325,7 @@ fn a_row_of_pages_stays_small_beside_its_url() {
 }
 
 fn file_bytes(path: &Path) -> i64 {
-    let connection = rusqlite::Connection::open(path).unwrap();
+    let connection = sql::open_plain(path).unwrap();
     connection
         .query_row(
             "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",

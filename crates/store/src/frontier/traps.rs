@@ -3,14 +3,14 @@
 //! refused.
 
 use model::{RefusalReason, SiteId, SiteTraps, Stop, StoreError, Timestamp, UrlTraps};
-use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     admit, habits, hazards,
     limits::{Noted, noted},
     rows::{Fault, site_traps_from_row, stored_fp},
-    sqlite::{SqliteFrontier, Work},
+    sql_frontier::{SqlFrontier, Work},
 };
+use crate::sql::{self, OptionalExtension, Sql, params};
 
 /// What became of traps that were to be lifted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct LiftedTraps {
     pub pages: u64,
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// Of one pattern, or of the whole site. A site that is not known has none, and where there is no such trap
     /// nothing is touched.
     pub fn lift_traps(
@@ -77,7 +77,7 @@ impl SqliteFrontier {
         self.transact(now, |work| {
             let found: Option<i64> = work
                 .sql
-                .prepare_cached("SELECT id FROM sites WHERE key = ?1")?
+                .prepare("SELECT id FROM sites WHERE key = ?1")?
                 .query_row([site], |row| row.get(0))
                 .optional()?;
             let Some(id) = found.map(SiteId) else { return Ok(()) };
@@ -102,7 +102,7 @@ impl SqliteFrontier {
 }
 
 /// What users lifted: site and pattern.
-pub(crate) fn lifted_traps(sql: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+pub(crate) fn lifted_traps(sql: &Sql) -> sql::Result<Vec<(String, String)>> {
     let text = "SELECT key, traps FROM sites WHERE traps LIKE '%\"lifted\":%' ORDER BY key";
     let mut statement = sql.prepare(text)?;
     let mut rows = statement.query([])?;
@@ -135,7 +135,7 @@ fn forget_worn(work: &mut Work<'_>) -> Result<(), Fault> {
 
 /// What a site has taught, if there is such a site.
 fn taught(work: &mut Work<'_>, key: &str) -> Result<Option<(SiteId, SiteTraps)>, Fault> {
-    let mut statement = work.sql.prepare_cached("SELECT id, traps FROM sites WHERE key = ?1")?;
+    let mut statement = work.sql.prepare("SELECT id, traps FROM sites WHERE key = ?1")?;
     let row =
         statement.query_row([key], |row| Ok((SiteId(row.get(0)?), site_traps_from_row(row, 1)?)));
     Ok(row.optional()?)
@@ -146,7 +146,7 @@ fn taught(work: &mut Work<'_>, key: &str) -> Result<Option<(SiteId, SiteTraps)>,
 pub(super) fn forget_dead_ends(work: &mut Work<'_>, site: SiteId) -> Result<u64, Fault> {
     let found: Option<(String, SiteTraps)> = work
         .sql
-        .prepare_cached("SELECT key, traps FROM sites WHERE id = ?1")?
+        .prepare("SELECT key, traps FROM sites WHERE id = ?1")?
         .query_row([site.0], |row| Ok((row.get(0)?, site_traps_from_row(row, 1)?)))
         .optional()?;
     let Some((key, mut traps)) = found else { return Ok(0) };
@@ -182,7 +182,7 @@ fn forget_refusals(
     let reason = RefusalReason::Trap.word();
     let rules: Vec<(String, i64)> = work
         .sql
-        .prepare_cached("SELECT rule, count FROM decisions WHERE site = ?1 AND reason = ?2")?
+        .prepare("SELECT rule, count FROM decisions WHERE site = ?1 AND reason = ?2")?
         .query_map(params![key, reason], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     let is_lifted = |rule: &str| {
@@ -191,7 +191,7 @@ fn forget_refusals(
     };
     for (rule, count) in rules.iter().filter(|(rule, _)| is_lifted(rule)) {
         work.sql
-            .prepare_cached("DELETE FROM decisions WHERE site = ?1 AND reason = ?2 AND rule = ?3")?
+            .prepare("DELETE FROM decisions WHERE site = ?1 AND reason = ?2 AND rule = ?3")?
             .execute(params![key, reason, rule])?;
         work.counts.refused = work.counts.refused.saturating_sub(*count as u64);
     }
@@ -210,7 +210,7 @@ fn read_again(
         for fp in &stop.referrers {
             // Answered with "not modified", its links would not be read.
             work.sql
-                .prepare_cached(
+                .prepare(
                     "UPDATE page_facts SET etag = NULL, last_modified = NULL \
                      WHERE site = ?1 AND fp = ?2",
                 )?

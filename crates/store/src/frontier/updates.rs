@@ -5,24 +5,24 @@
 //! database, which is then still in the caches of the processor.
 
 use model::{PageFacts, PageState, PageUpdate, SiteCounters, SiteId, SpiderId, StoreError};
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Statement, ToSql, params};
 
 use super::{
     check_out, children, habits,
     history::History,
     many::{self, Blank, Many, ROWS},
     rows::{Fault, state_of, stored_fp},
-    sqlite::Work,
+    sql_frontier::Work,
     tally::Standing,
 };
+use crate::sql::{self, OptionalExtension, Sql, Statement, params};
 
 /// The statements of every update, held for a whole settlement, and the facts that wait for company.
 pub(super) struct Updates<'a> {
-    look: CachedStatement<'a>,
-    row: CachedStatement<'a>,
-    row_and_habit: CachedStatement<'a>,
+    look: Statement<'a>,
+    row: Statement<'a>,
+    row_and_habit: Statement<'a>,
     new_facts: Many<'a>,
-    facts: CachedStatement<'a>,
+    facts: Statement<'a>,
     waiting: Vec<NewFacts<'a>>,
     history: History<'a>,
 }
@@ -33,6 +33,19 @@ const FACTS: &str = "page_facts (site, fp, media_type, charset, title, descripti
      canonical, etag, last_modified, location, text_bytes, links_internal, links_external, \
      noindex, noarchive, duplicate_of, sketch, near_of, unavailable_after)";
 const FACTS_COLUMNS: usize = 20;
+const REPLACE_FACTS: &str = "INSERT INTO page_facts (site, fp, media_type, charset, title, \
+     description, language, canonical, etag, last_modified, location, text_bytes, links_internal, \
+     links_external, noindex, noarchive, duplicate_of, sketch, near_of, unavailable_after) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, \
+     ?20) ON CONFLICT (site, fp) DO UPDATE SET media_type = excluded.media_type, \
+     charset = excluded.charset, title = excluded.title, description = excluded.description, \
+     language = excluded.language, canonical = excluded.canonical, etag = excluded.etag, \
+     last_modified = excluded.last_modified, location = excluded.location, \
+     text_bytes = excluded.text_bytes, links_internal = excluded.links_internal, \
+     links_external = excluded.links_external, noindex = excluded.noindex, \
+     noarchive = excluded.noarchive, duplicate_of = excluded.duplicate_of, \
+     sketch = excluded.sketch, near_of = excluded.near_of, \
+     unavailable_after = excluded.unavailable_after";
 
 /// An update with what the page's row says before it, and what it shall say.
 struct Change<'a> {
@@ -46,13 +59,13 @@ struct Change<'a> {
 }
 
 impl<'a> Updates<'a> {
-    pub fn new(sql: &'a Connection) -> rusqlite::Result<Updates<'a>> {
+    pub fn new(sql: &'a Sql) -> sql::Result<Updates<'a>> {
         Ok(Updates {
-            look: sql.prepare_cached(LOOK)?,
-            row: sql.prepare_cached(habits::UPDATE_ROW)?,
-            row_and_habit: sql.prepare_cached(habits::UPDATE_ROW_AND_HABIT)?,
+            look: sql.prepare(LOOK)?,
+            row: sql.prepare(habits::UPDATE_ROW)?,
+            row_and_habit: sql.prepare(habits::UPDATE_ROW_AND_HABIT)?,
             new_facts: Many::new(sql, FACTS, FACTS_COLUMNS, "ON CONFLICT DO NOTHING")?,
-            facts: sql.prepare_cached(&many::text("OR REPLACE", FACTS, FACTS_COLUMNS, 1, ""))?,
+            facts: sql.prepare(REPLACE_FACTS)?,
             waiting: Vec::with_capacity(ROWS),
             history: History::new(sql)?,
         })
@@ -168,22 +181,24 @@ impl<'a> Updates<'a> {
         let fetched = before.fetched || update.state == PageState::Fetched;
         let after = Standing { state: update.state, fetched, ..*before };
         work.moved(Some(*before), after).apply(counters);
-        let row: [&dyn ToSql; 10] = [
-            &site.0,
-            fp,
-            &(update.state as u8),
-            &check_out::stored(update.due),
-            &update.failures,
-            &fetched,
-            run,
-            &update.visit.is_some(),
-            &update.visit.as_ref().map(|visit| visit.at.0),
-            &after.turn(),
-        ];
-        match &update.habit {
-            Some(habit) => habits::save_with_row(&mut self.row_and_habit, row, habit)?,
-            None => drop(self.row.execute(&row[..])?),
+        let statement = match &update.habit {
+            Some(_) => &mut self.row_and_habit,
+            None => &mut self.row,
+        };
+        statement.bind(1, site.0)?;
+        statement.bind(2, fp)?;
+        statement.bind(3, update.state as u8)?;
+        statement.bind(4, check_out::stored(update.due))?;
+        statement.bind(5, update.failures)?;
+        statement.bind(6, fetched)?;
+        statement.bind(7, run)?;
+        statement.bind(8, update.visit.is_some())?;
+        statement.bind(9, update.visit.as_ref().map(|visit| visit.at.0))?;
+        statement.bind(10, after.turn())?;
+        if let Some(habit) = &update.habit {
+            habits::bind(statement, habit)?;
         }
+        statement.execute_bound()?;
         if let Some(children) = &update.children {
             children::save(work, site, *fp, children)?;
         }
@@ -210,7 +225,7 @@ struct NewFacts<'a> {
 }
 
 impl NewFacts<'_> {
-    fn fill(&self, row: &mut Blank<'_, '_>) -> rusqlite::Result<()> {
+    fn fill(&self, row: &mut Blank<'_, '_>) -> sql::Result<()> {
         let facts = self.facts;
         row.put(self.site.0)?;
         row.put(self.fp)?;
@@ -254,7 +269,7 @@ mod tests {
 
     use super::{
         super::{
-            SqliteFrontier,
+            SqlFrontier,
             suite::{ask, candidate, delta, settlement, url, verdict, visited},
         },
         *,
@@ -274,7 +289,7 @@ mod tests {
         }
     }
 
-    fn settle(frontier: &mut SqliteFrontier, now: i64, updates: impl Fn(usize) -> Vec<PageUpdate>) {
+    fn settle(frontier: &mut SqlFrontier, now: i64, updates: impl Fn(usize) -> Vec<PageUpdate>) {
         let mut leases = frontier.check_out(&ask(now)).unwrap();
         leases.sort_by(|a, b| a.site.key.as_str().cmp(b.site.key.as_str()));
         let deltas = leases.iter().enumerate().map(|(site, lease)| SiteDelta {
@@ -285,13 +300,13 @@ mod tests {
         assert_eq!(frontier.verify(true).unwrap(), []);
     }
 
-    fn column<T: rusqlite::types::FromSql>(frontier: &SqliteFrontier, sql: &str) -> Vec<T> {
+    fn column<T: sql::FromSql>(frontier: &SqlFrontier, sql: &str) -> Vec<T> {
         let mut statement = frontier.connection.prepare(sql).unwrap();
         statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
     }
 
-    fn two_sites() -> SqliteFrontier {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    fn two_sites() -> SqlFrontier {
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         let found: Vec<_> =
             (0..2 * PAGES).map(|n| candidate(&text(n / PAGES, n % PAGES), 0)).collect();
         frontier.admit(&found, Timestamp(0)).unwrap();

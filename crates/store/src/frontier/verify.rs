@@ -1,10 +1,10 @@
 //! Counting everything again: does what the database says of itself hold?
 
 use model::{StoreError, Timestamp};
-use rusqlite::Connection;
 use serde::Serialize;
 
-use super::{rows::Fault, sqlite::SqliteFrontier, tally::load_totals};
+use super::{rows::Fault, sql_frontier::SqlFrontier, tally::load_totals};
+use crate::sql::{self, Sql};
 
 /// Something that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -33,12 +33,12 @@ const FINDINGS_MAX: usize = 100;
 /// Site counters as the rows have them: (column, expression over `pages p`).
 const SITE_COUNTERS: [(&str, &str); 7] = [
     ("pages", "count(*)"),
-    ("known", "coalesce(sum(p.state NOT IN (0, 6) AND NOT p.requisite), 0)"),
-    ("fetched", "coalesce(sum(p.fetched AND NOT p.requisite), 0)"),
-    ("failed", "coalesce(sum(p.state = 4 AND NOT p.requisite), 0)"),
-    ("requisites", "coalesce(sum(p.state NOT IN (0, 6) AND p.requisite), 0)"),
-    ("waiting", "coalesce(sum(p.state = 1 AND NOT p.requisite), 0)"),
-    ("dynamic", "coalesce(sum(instr(p.url, '?') > 0), 0)"),
+    ("known", "count(*) FILTER (WHERE p.state NOT IN (0, 6) AND p.requisite = 0)"),
+    ("fetched", "count(*) FILTER (WHERE p.fetched = 1 AND p.requisite = 0)"),
+    ("failed", "count(*) FILTER (WHERE p.state = 4 AND p.requisite = 0)"),
+    ("requisites", "count(*) FILTER (WHERE p.state NOT IN (0, 6) AND p.requisite = 1)"),
+    ("waiting", "count(*) FILTER (WHERE p.state = 1 AND p.requisite = 0)"),
+    ("dynamic", "count(*) FILTER (WHERE instr(p.url, '?') > 0)"),
 ];
 
 /// The same of spiders.
@@ -64,15 +64,15 @@ const DOMAINS: &str = "SELECT domain, sum(fetched) AS fetched, sum(bytes) AS byt
 /// Totals as the rows have them.
 const TOTALS: [(&str, &str); 14] = [
     ("sites_known", "SELECT count(*) FROM sites"),
-    ("candidates", "SELECT count(*) FROM pages WHERE state = 0 AND NOT requisite"),
-    ("pages_known", "SELECT count(*) FROM pages WHERE state NOT IN (0, 6) AND NOT requisite"),
-    ("pages_waiting", "SELECT count(*) FROM pages WHERE state = 1 AND NOT requisite"),
-    ("pages_fetched", "SELECT count(*) FROM pages WHERE state = 2 AND NOT requisite"),
-    ("pages_redirected", "SELECT count(*) FROM pages WHERE state = 3 AND NOT requisite"),
-    ("pages_failed", "SELECT count(*) FROM pages WHERE state = 4 AND NOT requisite"),
-    ("pages_gone", "SELECT count(*) FROM pages WHERE state = 5 AND NOT requisite"),
-    ("pages_excluded", "SELECT count(*) FROM pages WHERE state = 6 AND NOT requisite"),
-    ("requisites", "SELECT count(*) FROM pages WHERE state NOT IN (0, 6) AND requisite"),
+    ("candidates", "SELECT count(*) FROM pages WHERE state = 0 AND requisite = 0"),
+    ("pages_known", "SELECT count(*) FROM pages WHERE state NOT IN (0, 6) AND requisite = 0"),
+    ("pages_waiting", "SELECT count(*) FROM pages WHERE state = 1 AND requisite = 0"),
+    ("pages_fetched", "SELECT count(*) FROM pages WHERE state = 2 AND requisite = 0"),
+    ("pages_redirected", "SELECT count(*) FROM pages WHERE state = 3 AND requisite = 0"),
+    ("pages_failed", "SELECT count(*) FROM pages WHERE state = 4 AND requisite = 0"),
+    ("pages_gone", "SELECT count(*) FROM pages WHERE state = 5 AND requisite = 0"),
+    ("pages_excluded", "SELECT count(*) FROM pages WHERE state = 6 AND requisite = 0"),
+    ("requisites", "SELECT count(*) FROM pages WHERE state NOT IN (0, 6) AND requisite = 1"),
     ("refused", "SELECT coalesce(sum(count), 0) FROM decisions"),
     ("visits", "SELECT coalesce(sum(count), 0) FROM visits"),
     ("versions", "SELECT count(*) FROM visits WHERE change IN (0, 1, 7)"),
@@ -92,7 +92,7 @@ fn late_sites(column: &str, pages: &str) -> String {
     )
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// What does not hold, at most a hundred findings; `full` also compares every index with its table
     /// and every site's visits with their rows (minutes on large collections).
     pub fn verify(&mut self, full: bool) -> Result<Vec<Finding>, StoreError> {
@@ -105,7 +105,7 @@ impl SqliteFrontier {
     /// Sets counters and dues to what the rows say.
     pub fn repair_counters(&mut self, now: Timestamp) -> Result<(), StoreError> {
         self.transact(now, |work| {
-            recount_sites(work.sql, "")?;
+            recount_sites(work.sql, None)?;
             for (column, pages) in QUEUES {
                 let late = late_sites(column, pages);
                 work.sql.execute(
@@ -123,10 +123,10 @@ impl SqliteFrontier {
         })
     }
 
-    fn examine(&self, full: bool, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
-        let check = if full { "integrity_check" } else { "quick_check" };
-        self.list(Topic::Damage, &format!("PRAGMA {check}"), findings)?;
-        findings.retain(|finding| finding.text != "ok");
+    fn examine(&self, full: bool, findings: &mut Vec<Finding>) -> sql::Result<()> {
+        let damage = self.connection.damage(full)?.into_iter().filter(|text| text != "ok");
+        findings
+            .extend(damage.take(FINDINGS_MAX).map(|text| Finding { topic: Topic::Damage, text }));
         if !findings.is_empty() {
             return Ok(());
         }
@@ -157,7 +157,7 @@ impl SqliteFrontier {
     }
 
     /// Thinning leaves the newest version of every page: without it, there is nothing to show.
-    fn examine_newest(&self, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    fn examine_newest(&self, findings: &mut Vec<Finding>) -> sql::Result<()> {
         let sql = format!(
             "SELECT 'the newest version of ' || p.url || ' has no record' FROM visits v \
              JOIN pages p ON p.site = v.site AND p.fp = v.fp \
@@ -168,7 +168,7 @@ impl SqliteFrontier {
         self.list(Topic::Orphan, &sql, findings)
     }
 
-    fn examine_totals(&self, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    fn examine_totals(&self, findings: &mut Vec<Finding>) -> sql::Result<()> {
         for (column, query) in TOTALS {
             let sql = format!(
                 "SELECT 'the total {column} is ' || {column} || ', the rows say ' || ({query}) \
@@ -179,12 +179,12 @@ impl SqliteFrontier {
         Ok(())
     }
 
-    fn examine_sites(&self, full: bool, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    fn examine_sites(&self, full: bool, findings: &mut Vec<Finding>) -> sql::Result<()> {
         let compare = |column: &str, expression: &str, rows: &str| {
             format!(
                 "SELECT 'site ' || s.key || ' says {column} ' || s.{column} || ', the rows say ' \
                  || coalesce(n, 0) FROM sites s LEFT JOIN (SELECT p.site AS site, {expression} AS n \
-                 FROM {rows} p GROUP BY p.site) ON site = s.id WHERE s.{column} <> coalesce(n, 0) \
+                 FROM {rows} p GROUP BY p.site) AS r ON r.site = s.id WHERE s.{column} <> coalesce(n, 0) \
                  LIMIT {FINDINGS_MAX}"
             )
         };
@@ -200,12 +200,12 @@ impl SqliteFrontier {
         Ok(())
     }
 
-    fn examine_spiders(&self, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    fn examine_spiders(&self, findings: &mut Vec<Finding>) -> sql::Result<()> {
         for (column, expression) in SPIDER_COUNTERS {
             let sql = format!(
                 "SELECT 'spider ' || s.name || ' says {column} ' || s.{column} || ', the rows say ' \
                  || coalesce(n, 0) FROM spiders s LEFT JOIN (SELECT p.spider AS spider, \
-                 {expression} AS n FROM pages p GROUP BY p.spider) ON spider = s.id \
+                 {expression} AS n FROM pages p GROUP BY p.spider) AS r ON r.spider = s.id \
                  WHERE s.{column} <> coalesce(n, 0)"
             );
             self.list(Topic::Counter, &sql, findings)?;
@@ -213,24 +213,24 @@ impl SqliteFrontier {
         for (column, query) in SPIDER_SUMS {
             let sql = format!(
                 "SELECT 'all spiders together say {column} ' || n || ', the rows say ' || ({query}) \
-                 FROM (SELECT coalesce(sum({column}), 0) AS n FROM spiders) WHERE n <> ({query})"
+                 FROM (SELECT coalesce(sum({column}), 0) AS n FROM spiders) AS r WHERE n <> ({query})"
             );
             self.list(Topic::Counter, &sql, findings)?;
         }
         Ok(())
     }
 
-    fn examine_domains(&self, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    fn examine_domains(&self, findings: &mut Vec<Finding>) -> sql::Result<()> {
         let sql = format!(
             "SELECT 'domain ' || domain || ' is not what its sites say' FROM \
-             (SELECT * FROM ({DOMAINS} EXCEPT SELECT domain, fetched, bytes FROM domains) \
+             (SELECT * FROM ({DOMAINS} EXCEPT SELECT domain, fetched, bytes FROM domains) AS a \
              UNION SELECT * FROM (SELECT domain, fetched, bytes FROM domains WHERE fetched <> 0 \
-             OR bytes <> 0 EXCEPT {DOMAINS})) GROUP BY domain LIMIT {FINDINGS_MAX}"
+             OR bytes <> 0 EXCEPT {DOMAINS}) AS b) AS c GROUP BY domain LIMIT {FINDINGS_MAX}"
         );
         self.list(Topic::Counter, &sql, findings)
     }
 
-    fn list(&self, topic: Topic, sql: &str, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
+    fn list(&self, topic: Topic, sql: &str, findings: &mut Vec<Finding>) -> sql::Result<()> {
         let mut statement = self.connection.prepare(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
@@ -243,12 +243,12 @@ impl SqliteFrontier {
     }
 }
 
-fn repair_spiders(sql: &Connection) -> rusqlite::Result<()> {
+fn repair_spiders(sql: &Sql) -> sql::Result<()> {
     for (column, expression) in SPIDER_COUNTERS {
         sql.execute(
             &format!(
                 "UPDATE spiders SET {column} = coalesce((SELECT n FROM (SELECT p.spider AS spider, \
-                 {expression} AS n FROM pages p GROUP BY p.spider) WHERE spider = spiders.id), 0)"
+                 {expression} AS n FROM pages p GROUP BY p.spider) AS r WHERE r.spider = spiders.id), 0)"
             ),
             [],
         )?;
@@ -263,21 +263,25 @@ fn repair_spiders(sql: &Connection) -> rusqlite::Result<()> {
          OR (SELECT sum(bytes) FROM spiders) <> ({bytes})"
     ))
 }
-/// Sets the counters of the sites that `only` picks (a WHERE clause, or nothing) to what the rows say.
-pub(super) fn recount_sites(sql: &Connection, only: &str) -> rusqlite::Result<()> {
+/// Sets the counters of all sites, or of one, to what the rows say.
+pub(super) fn recount_sites(sql: &Sql, only: Option<i64>) -> sql::Result<()> {
+    let of = if only.is_some() { "WHERE id = ?1" } else { "" };
+    let only = only.as_slice();
     for (column, expression) in SITE_COUNTERS {
-        sql.execute_batch(&format!(
+        let text = format!(
             "UPDATE sites SET {column} = \
-             (SELECT {expression} FROM pages p WHERE p.site = sites.id) {only}"
-        ))?;
+             (SELECT {expression} FROM pages p WHERE p.site = sites.id) {of}"
+        );
+        sql.execute(&text, only)?;
     }
-    sql.execute_batch(&format!(
+    let text = format!(
         "UPDATE sites SET (visits, bytes) = (SELECT coalesce(sum(count), 0), \
-         coalesce(sum(wire_bytes), 0) FROM visits v WHERE v.site = sites.id) {only}"
-    ))
+         coalesce(sum(wire_bytes), 0) FROM visits v WHERE v.site = sites.id) {of}"
+    );
+    sql.execute(&text, only).map(drop)
 }
 
-pub(super) fn recount_totals(sql: &Connection) -> rusqlite::Result<()> {
+pub(super) fn recount_totals(sql: &Sql) -> sql::Result<()> {
     repair_spiders(sql)?;
     sql.execute_batch(&format!(
         "DELETE FROM domains; INSERT INTO domains (domain, fetched, bytes) {DOMAINS}"

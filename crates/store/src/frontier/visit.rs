@@ -1,15 +1,15 @@
 //! A page that somebody wants visited now.
 
 use model::{CrawlUrl, SiteId, StoreError, Timestamp};
-use rusqlite::{OptionalExtension, params};
 
 use super::{
     check_out::rouse,
     habits::is_leased,
     replicas::awake,
     rows::{Fault, stored_fp},
-    sqlite::{SqliteFrontier, Work},
+    sql_frontier::{SqlFrontier, Work},
 };
+use crate::sql::{OptionalExtension, params};
 
 /// What became of the wish for a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Called {
     Rests,
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// Has a page due since `due`: a crawl of one pass visits again what was due when it began. Pages that robots.txt
     /// forbade, or whose answer was not wanted, are asked again too, for that may have changed.
     pub fn call_page(
@@ -40,7 +40,7 @@ fn call_page(work: &mut Work<'_>, url: &CrawlUrl, due: Timestamp) -> Result<Call
     let fp = stored_fp(url.fingerprint());
     let found: Option<(i64, bool, bool)> = work
         .sql
-        .prepare_cached(concat!(
+        .prepare(concat!(
             "SELECT site, state < 6 OR visited IS NOT NULL OR due IS NOT NULL, ",
             awake!(),
             " FROM pages WHERE site = (SELECT id FROM sites WHERE key = ?1) AND fp = ?2"
@@ -56,7 +56,7 @@ fn call_page(work: &mut Work<'_>, url: &CrawlUrl, due: Timestamp) -> Result<Call
     }
     // Without a price: due as it stands, and not reckoned again.
     work.sql
-        .prepare_cached(
+        .prepare(
             "UPDATE pages SET due = ?3, price = 0 WHERE site = ?1 AND fp = ?2 \
              AND (due IS NULL OR due > ?3 OR price > 0)",
         )?
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_called_page_is_lent_though_its_next_visit_was_far_off() {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         let home = candidate("http://a.example/", 0);
         let barred = candidate("http://a.example/barred", 0);
         frontier.admit(&[home.clone(), barred.clone()], Timestamp(0)).unwrap();

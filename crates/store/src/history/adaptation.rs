@@ -7,9 +7,9 @@
 use std::time::Duration;
 
 use model::{PageState, SpiderId, StoreError, Timestamp};
-use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
+use crate::sql::{self, Row, Sql, params};
 use crate::{census::Census, frontier::unpack_times};
 
 /// Of the paper's table.
@@ -70,14 +70,14 @@ impl Census {
                  p.fr_max, p.visited, p.due FROM {} JOIN sites s ON s.id = p.site \
                  LEFT JOIN spiders n ON n.id = p.spider \
                  LEFT JOIN page_facts f ON f.site = p.site AND f.fp = p.fp \
-                 WHERE p.requisite = 0 AND {} AND (?1 IS NULL OR p.spider = ?1) \
-                 AND (?2 IS NULL OR s.key = ?2) ORDER BY p.site, p.level, p.url LIMIT ?3",
-                if filter.all { "pages p" } else { "pages p INDEXED BY pages_seed" },
+                 WHERE p.requisite = 0 AND {} AND (CAST(?1 AS BIGINT) IS NULL OR p.spider = ?1) \
+                 AND (CAST(?2 AS TEXT) IS NULL OR s.key = ?2) ORDER BY p.site, p.level, p.url LIMIT ?3",
+                if filter.all { "pages p" } else { "pages p /*INDEXED BY pages_seed*/" },
                 if filter.all { "p.fetched = 1" } else { "p.seed = 1" },
             );
-            sql.prepare_cached(&question)?
+            sql.prepare_hinted(&question)?
                 .query_map(params![filter.spider.map(|id| id.0), filter.site, max], page)?
-                .collect::<rusqlite::Result<Vec<Found>>>()
+                .collect::<sql::Result<Vec<Found>>>()
         })?;
         for row in &mut rows {
             self.ask(|sql| row.look_around(sql))?;
@@ -96,8 +96,8 @@ struct Found {
 
 impl Found {
     /// Its internal pages and its last two visits.
-    fn look_around(&mut self, sql: &Connection) -> rusqlite::Result<()> {
-        let mut statement = sql.prepare_cached(
+    fn look_around(&mut self, sql: &Sql) -> sql::Result<()> {
+        let mut statement = sql.prepare(
             "SELECT recent, compared FROM pages WHERE site = ?1 AND level > ?2 AND fp <> ?3 \
              AND compared > 0 AND requisite = 0 LIMIT ?4",
         )?;
@@ -108,6 +108,7 @@ impl Found {
             self.told.internal_compared += u64::from(compared);
             self.told.internal_changes += u64::from(changes);
         }
+        drop(rows);
         let last = last_two(sql, self.site, self.fp)?;
         if let [before, now] = last[..] {
             self.told.period_before_ms = Some(millis(now.since(before)));
@@ -120,17 +121,17 @@ impl Found {
     }
 }
 
-fn page(row: &Row<'_>) -> rusqlite::Result<Found> {
+fn page(row: Row<'_>) -> sql::Result<Found> {
     let (compared, changes) = last_ten(row.get(3)?, row.get(4)?);
-    let moment = |column: usize| row.get::<_, Option<i64>>(column).map(|at| at.map(Timestamp));
+    let moment = |column: usize| row.get::<Option<i64>>(column).map(|at| at.map(Timestamp));
     let told = Adaptation {
         url: row.get(5)?,
-        spider: row.get::<_, Option<String>>(6)?.unwrap_or_default(),
+        spider: row.get::<Option<String>>(6)?.unwrap_or_default(),
         seed: row.get(7)?,
         state: PageState::from_stored(row.get(8)?).unwrap_or(PageState::Known),
         links_internal: row.get(9)?,
         links_external: row.get(10)?,
-        visits: row.get::<_, i64>(11)? as u64,
+        visits: row.get::<i64>(11)? as u64,
         compared,
         changes,
         internal_pages: 0,
@@ -152,14 +153,14 @@ fn last_ten(recent: u32, compared: u32) -> (u32, u32) {
 }
 
 /// The last two visits that were an answer or none, in order of time.
-fn last_two(sql: &Connection, site: i64, fp: i64) -> rusqlite::Result<Vec<Timestamp>> {
-    let mut statement = sql.prepare_cached(
+fn last_two(sql: &Sql, site: i64, fp: i64) -> sql::Result<Vec<Timestamp>> {
+    let mut statement = sql.prepare(
         "SELECT first, times FROM visits WHERE site = ?1 AND fp = ?2 ORDER BY seq DESC LIMIT 2",
     )?;
     let mut times = Vec::new();
     let mut rows = statement.query([site, fp])?;
     while let Some(row) = rows.next()? {
-        let packed = row.get_ref(1)?.as_blob_or_null()?.unwrap_or_default();
+        let packed = row.bytes(1)?;
         times.extend(unpack_times(Timestamp(row.get(0)?), packed));
     }
     times.sort_unstable();

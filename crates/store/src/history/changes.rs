@@ -7,9 +7,9 @@
 use std::ops::RangeInclusive;
 
 use model::{Change, RecordLocation, SpiderId, StoreError, Timestamp};
-use rusqlite::{OptionalExtension, Row, params, types::Type};
 use serde::Serialize;
 
+use crate::sql::{self, OptionalExtension, Row, params};
 use crate::{census::Census, frontier::record_from_row};
 
 /// Rows looked at in one read: some 5 MB of the table, a few milliseconds.
@@ -72,7 +72,10 @@ impl Census {
         max: u32,
     ) -> Result<ChangePiece, StoreError> {
         let look = self.look(after + 1, upto, filter)?;
-        let end = if look.by_site { upto } else { upto.min(after.saturating_add(STRETCH)) };
+        let end = match look.by_site || upto.saturating_sub(after) <= STRETCH {
+            true => upto,
+            false => self.some_rows_on(after, ("seq >", "ASC"))?.map_or(upto, |end| end.min(upto)),
+        };
         let entries = self.read(&look, after + 1..=end, filter, "ASC", max.max(1))?;
         let full = entries.len() as u64 >= u64::from(max.max(1));
         let reached = entries.last().filter(|_| full).map_or(end, |entry| entry.seq);
@@ -88,23 +91,44 @@ impl Census {
         max: u32,
     ) -> Result<ChangePiece, StoreError> {
         let look = self.look(after + 1, before - 1, filter)?;
-        let start = if look.by_site { after } else { after.max(before.saturating_sub(STRETCH)) };
+        let start = match look.by_site || before.saturating_sub(after) <= STRETCH {
+            true => after,
+            false => self
+                .some_rows_on(before, ("seq <", "DESC"))?
+                .map_or(after, |start| after.max(start - 1)),
+        };
         let entries = self.read(&look, start + 1..=before - 1, filter, "DESC", max.max(1))?;
         let full = entries.len() as u64 >= u64::from(max.max(1));
         let reached = entries.last().filter(|_| full).map_or(start + 1, |entry| entry.seq);
         Ok(ChangePiece { entries, reached })
     }
 
+    /// The number of the row that ends a stretch. Numbers may be missing, so that rows are counted.
+    fn some_rows_on(
+        &self,
+        from: i64,
+        (to, order): (&str, &str),
+    ) -> Result<Option<i64>, StoreError> {
+        let row =
+            format!("SELECT seq FROM visits WHERE {to} ?1 ORDER BY seq {order} LIMIT 1 OFFSET ?2");
+        self.ask(|sql| {
+            sql.prepare(&row)?.query_row([from, STRETCH - 1], |row| row.get(0)).optional()
+        })
+    }
+
     fn look(&self, from: i64, upto: i64, filter: &ChangeFilter) -> Result<Look, StoreError> {
         let Some(key) = &filter.site else { return Ok(Look { site: None, by_site: false }) };
         let found: Option<(i64, i64)> = self.ask(|sql| {
-            sql.prepare_cached("SELECT id, visits FROM sites WHERE key = ?1")?
+            sql.prepare("SELECT id, visits FROM sites WHERE key = ?1")?
                 .query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))
                 .optional()
         })?;
         // A site that is not there has number 0, as no site has, and no visits.
         let (site, visits) = found.unwrap_or((0, 0));
-        let by_site = visits.saturating_mul(LOOK_UP_COST) < upto.saturating_sub(from);
+        // A row is of one visit at least, and numbers may be missing.
+        let all = self
+            .ask(|sql| sql.query_row("SELECT visits FROM totals", [], |row| row.get::<i64>(0)))?;
+        let by_site = visits.saturating_mul(LOOK_UP_COST) < upto.saturating_sub(from).min(all);
         Ok(Look { site: Some(site), by_site })
     }
 
@@ -118,7 +142,7 @@ impl Census {
     ) -> Result<Vec<ChangeEntry>, StoreError> {
         // A plus keeps SQLite from choosing the index of that column.
         let (site, seq) = match (look.site, look.by_site) {
-            (None, _) => ("?3 IS NULL", "v.seq"),
+            (None, _) => ("CAST(?3 AS BIGINT) IS NULL", "v.seq"),
             (Some(_), true) => ("v.site = ?3", "+v.seq"),
             (Some(_), false) => ("+v.site = ?3", "v.seq"),
         };
@@ -132,8 +156,8 @@ impl Census {
              LEFT JOIN visits b ON b.seq = (SELECT max(w.seq) FROM visits w \
                WHERE w.site = v.site AND w.fp = v.fp AND w.seq < v.seq AND w.change IN (0, 1, 2, 7)) \
              WHERE {seq} BETWEEN ?1 AND ?2 AND v.change IN (0, 1, 6, 7) AND p.requisite = 0 \
-             AND {site} AND (?4 IS NULL OR p.spider = ?4) \
-             AND (?5 IS NULL OR v.first >= ?5) \
+             AND {site} AND (CAST(?4 AS BIGINT) IS NULL OR p.spider = ?4) \
+             AND (CAST(?5 AS BIGINT) IS NULL OR v.first >= ?5) \
              AND NOT (v.change = 6 AND EXISTS (SELECT 1 FROM visits w WHERE w.site = v.site \
                AND w.fp = v.fp AND w.seq < v.seq AND w.seq > b.seq AND w.change = 6)) ORDER BY {seq} {order} LIMIT ?6"
         );
@@ -141,7 +165,7 @@ impl Census {
         let since = filter.since.map(|at| at.0);
         let (from, upto) = seqs.into_inner();
         self.ask(|sql| {
-            sql.prepare_cached(&question)?
+            sql.prepare(&question)?
                 .query_map(params![from, upto, look.site, spider, since, max], change_entry)?
                 .collect()
         })
@@ -154,9 +178,8 @@ struct Look {
     by_site: bool,
 }
 
-fn change_entry(row: &Row<'_>) -> rusqlite::Result<ChangeEntry> {
-    let unknown =
-        || rusqlite::Error::FromSqlConversionFailure(1, Type::Integer, "unknown number".into());
+fn change_entry(row: Row<'_>) -> sql::Result<ChangeEntry> {
+    let unknown = || sql::Error::value(1, "unknown number");
     Ok(ChangeEntry {
         seq: row.get(0)?,
         change: Change::from_stored(row.get(1)?).ok_or_else(unknown)?,
@@ -164,9 +187,9 @@ fn change_entry(row: &Row<'_>) -> rusqlite::Result<ChangeEntry> {
         status: row.get(3)?,
         site: row.get(4)?,
         url: row.get(5)?,
-        spider: row.get::<_, Option<String>>(6)?.unwrap_or_default(),
-        title: row.get::<_, Option<String>>(7)?.unwrap_or_default(),
-        body_bytes: row.get::<_, i64>(8)? as u64,
+        spider: row.get::<Option<String>>(6)?.unwrap_or_default(),
+        title: row.get::<Option<String>>(7)?.unwrap_or_default(),
+        body_bytes: row.get::<i64>(8)? as u64,
         record: record_from_row(row, 9)?,
         before: record_from_row(row, 12)?,
     })

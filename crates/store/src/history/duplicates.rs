@@ -1,10 +1,10 @@
 //! Duplicates: pages with the content of another page of their site, and families of near duplicates.
 
 use model::StoreError;
-use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
 use crate::census::Census;
+use crate::sql::{self, OptionalExtension, Row, Sql, params};
 
 /// Pages of a site that are alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -39,58 +39,53 @@ impl Census {
         self.ask(|sql| {
             let question = "SELECT p.url FROM pages p JOIN sites s ON s.id = p.site \
                             WHERE s.key = ?1 AND p.fp = ?2";
-            let row = params![site, fp.0 as i64];
-            sql.prepare_cached(question)?.query_row(row, |row| row.get(0)).optional()
+            sql.prepare(question)?
+                .query_row(params![site, fp.0 as i64], |row| row.get(0))
+                .optional()
         })
     }
 }
 
-fn alike(
-    sql: &Connection,
-    exact: bool,
-    site: Option<&str>,
-    max: u32,
-) -> rusqlite::Result<Vec<Duplicates>> {
+fn alike(sql: &Sql, exact: bool, site: Option<&str>, max: u32) -> sql::Result<Vec<Duplicates>> {
     let (column, index) = match exact {
         true => ("duplicate_of", "page_facts_same"),
         false => ("near_of", "page_facts_near"),
     };
     let question = format!(
-        "SELECT f.site, s.key, f.{column}, count(*), coalesce(sum(v.body_bytes), 0), \
+        "SELECT f.site, min(s.key), f.{column}, count(*), coalesce(sum(v.body_bytes), 0), \
          (SELECT url FROM pages o WHERE o.site = f.site AND o.fp = f.{column}) \
-         FROM page_facts f INDEXED BY {index} JOIN sites s ON s.id = f.site \
+         FROM page_facts f /*INDEXED BY {index}*/ JOIN sites s ON s.id = f.site \
          JOIN pages p ON p.site = f.site AND p.fp = f.fp LEFT JOIN visits v ON v.seq = p.run \
-         WHERE f.{column} IS NOT NULL AND (?1 IS NULL OR s.key = ?1) \
+         WHERE f.{column} IS NOT NULL AND (CAST(?1 AS TEXT) IS NULL OR s.key = ?1) \
          GROUP BY f.site, f.{column} ORDER BY 4 DESC, 2, 3 LIMIT ?2"
     );
-    let mut statement = sql.prepare_cached(&question)?;
-    let mut rows = statement.query(params![site, max])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (id, first): (i64, i64) = (row.get(0)?, row.get(2)?);
-        found.push(Duplicates {
+    let read = |row: Row<'_>| {
+        let found = Duplicates {
             site: row.get(1)?,
             exact,
-            first: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
-            pages: row.get::<_, i64>(3)? as u64 + 1,
-            bytes: row.get::<_, i64>(4)? as u64,
-            examples: examples(sql, column, id, first)?,
-        });
-    }
-    Ok(found)
+            first: row.get::<Option<String>>(5)?.unwrap_or_default(),
+            pages: row.get::<i64>(3)? as u64 + 1,
+            bytes: row.get::<i64>(4)? as u64,
+            examples: Vec::new(),
+        };
+        Ok((row.get(0)?, row.get(2)?, found))
+    };
+    let rows: Vec<(i64, i64, Duplicates)> = sql
+        .prepare_hinted(&question)?
+        .query_map(params![site, max], read)?
+        .collect::<sql::Result<_>>()?;
+    let with_examples = |(id, first, found)| {
+        Ok(Duplicates { examples: examples(sql, column, id, first)?, ..found })
+    };
+    rows.into_iter().map(with_examples).collect()
 }
 
-fn examples(
-    sql: &Connection,
-    column: &str,
-    site: i64,
-    first: i64,
-) -> rusqlite::Result<Vec<String>> {
+fn examples(sql: &Sql, column: &str, site: i64, first: i64) -> sql::Result<Vec<String>> {
     let question = format!(
         "SELECT p.url FROM page_facts f JOIN pages p ON p.site = f.site AND p.fp = f.fp \
          WHERE f.site = ?1 AND f.{column} = ?2 ORDER BY f.fp LIMIT ?3"
     );
-    sql.prepare_cached(&question)?
+    sql.prepare(&question)?
         .query_map(params![site, first, EXAMPLES_MAX], |row| row.get(0))?
         .collect()
 }

@@ -1,19 +1,19 @@
 //! For those who mistype: what is known of a site, and when the collection began.
 
 use model::{StoreError, Timestamp};
-use rusqlite::OptionalExtension;
 
 use crate::census::Census;
+use crate::sql::{OptionalExtension, params};
 
 impl Census {
     /// URLs of a site, at most `max` and in no order.
     pub fn urls_of(&self, site: &str, max: u32) -> Result<Vec<String>, StoreError> {
         self.ask(|sql| {
-            sql.prepare_cached(
+            sql.prepare(
                 "SELECT p.url FROM sites s JOIN pages p ON p.site = s.id \
                  WHERE s.key = ?1 AND p.requisite = 0 LIMIT ?2",
             )?
-            .query_map(rusqlite::params![site, max], |row| row.get(0))?
+            .query_map(params![site, max], |row| row.get(0))?
             .collect()
         })
     }

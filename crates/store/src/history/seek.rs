@@ -10,9 +10,9 @@
 use std::time::Duration;
 
 use model::{StoreError, Timestamp};
-use rusqlite::{Connection, OptionalExtension};
 
 use crate::census::Census;
+use crate::sql::{self, OptionalExtension, Sql};
 
 /// A thousand look-ups take some milliseconds.
 const PROBES: i64 = 1_024;
@@ -41,12 +41,7 @@ impl Census {
 }
 
 /// `below` is before the moment, `above` is not.
-fn halve(
-    sql: &Connection,
-    mut below: i64,
-    mut above: i64,
-    wanted: Timestamp,
-) -> rusqlite::Result<i64> {
+fn halve(sql: &Sql, mut below: i64, mut above: i64, wanted: Timestamp) -> sql::Result<i64> {
     while above - below > 1 {
         let middle = below + (above - below) / 2;
         match probe(sql, middle)? {
@@ -58,8 +53,8 @@ fn halve(
 }
 
 /// The first visit at this place or behind it: numbers can be missing.
-fn probe(sql: &Connection, seq: i64) -> rusqlite::Result<Option<(i64, Timestamp)>> {
-    sql.prepare_cached("SELECT seq, first FROM visits WHERE seq >= ?1 ORDER BY seq LIMIT 1")?
+fn probe(sql: &Sql, seq: i64) -> sql::Result<Option<(i64, Timestamp)>> {
+    sql.prepare("SELECT seq, first FROM visits WHERE seq >= ?1 ORDER BY seq LIMIT 1")?
         .query_row([seq], |row| Ok((row.get(0)?, Timestamp(row.get(1)?))))
         .optional()
 }

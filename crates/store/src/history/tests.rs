@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use model::{Change, SpiderId, Timestamp};
 use proptest::prelude::*;
-use rusqlite::{Connection, params};
 
 use super::*;
-use crate::{census::Census, collection::Collection, frontier::SqliteFrontier};
+use crate::sql::{self, Sql, params};
+use crate::{census::Census, collection::Collection};
 
 const HOUR: i64 = 3_600_000;
 
 struct House {
     _dir: tempfile::TempDir,
     collection: Collection,
-    sql: Connection,
+    sql: Sql,
 }
 
 impl House {
@@ -22,8 +22,8 @@ impl House {
     fn new() -> House {
         let dir = tempfile::tempdir().unwrap();
         let collection = Collection::create(dir.path()).unwrap();
-        drop(SqliteFrontier::open(&collection.database()).unwrap());
-        let sql = Connection::open(collection.database()).unwrap();
+        drop(collection.frontier().unwrap());
+        let sql = sql::open_plain(&collection.database()).unwrap();
         sql.execute("INSERT INTO spiders (id, name, created) VALUES (2, 'other', 0)", []).unwrap();
         for (site, name) in [(1, "a.example"), (2, "b.example")] {
             sql.execute(
@@ -45,15 +45,16 @@ impl House {
     }
 
     fn visit(&self, site: i64, fp: i64, at: i64, change: Change) -> i64 {
+        self.sql.execute("UPDATE totals SET visits = visits + 1", []).unwrap();
         self.sql
-            .prepare_cached(
+            .prepare(
                 "INSERT INTO visits (site, fp, change, status, first, last, wire_bytes, \
                  body_bytes, content_hash, text_hash, simhash, latency, elapsed, record_volume, \
                  record_offset, record_length) \
-                 VALUES (?1, ?2, ?3, 200, ?4, ?4, 0, 0, 0, 0, 0, 0, 0, 1, ?5, 10)",
+                 VALUES (?1, ?2, ?3, 200, ?4, ?4, 0, 0, 0, 0, 0, 0, 0, 1, ?5, 10) RETURNING seq",
             )
             .unwrap()
-            .insert(params![site, fp, change as u8, at, at % 1_000])
+            .query_row(params![site, fp, change as u8, at, at % 1_000], |row| row.get(0))
             .unwrap()
     }
 
@@ -150,6 +151,27 @@ fn changes_of_one_site_or_spider_are_found_among_many_of_others() {
     }
     let nowhere = ChangeFilter { site: Some("c.example".to_owned()), ..ChangeFilter::default() };
     assert_eq!(all(&census, 0, &nowhere, 10), [0_i64; 0]);
+}
+
+#[test]
+fn numbers_that_are_far_apart_cost_no_reads() {
+    let house = House::new();
+    house.sql.execute_batch("BEGIN").unwrap();
+    for at in 0..25_000 {
+        house.visit(1 + at % 2, at % 9, at, Change::Changed);
+    }
+    house.sql.execute_batch("UPDATE visits SET seq = -seq * 65536").unwrap();
+    house.sql.execute_batch("UPDATE visits SET seq = -seq; COMMIT").unwrap();
+    let census = house.census();
+    let (filter, last) = (ChangeFilter::default(), census.last_seq().unwrap());
+    let first = census.changes_after(0, last, &filter, 30_000).unwrap();
+    assert_eq!((first.entries.len(), first.reached), (20_000, 20_000 * 65_536));
+    let rest = census.changes_after(first.reached, last, &filter, 30_000).unwrap();
+    assert_eq!((rest.entries.len(), rest.reached), (5_000, last));
+    let newest = census.changes_before(last + 1, 0, &filter, 30_000).unwrap();
+    assert_eq!((newest.entries.len(), newest.reached), (20_000, 5_001 * 65_536));
+    let oldest = census.changes_before(newest.reached, 0, &filter, 30_000).unwrap();
+    assert_eq!((oldest.entries.len(), oldest.reached), (5_000, 1));
 }
 
 #[test]

@@ -58,7 +58,7 @@ pub fn settled(folder: &Path) -> Vec<(&'static str, BTreeSet<String>)> {
     let database = open(folder);
     let rows = |query: &str| {
         let mut statement = database.prepare(query).unwrap();
-        let rows = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        let rows = statement.query_map([], |row| row.get::<String>(0)).unwrap();
         rows.map(Result::unwrap).collect()
     };
     QUESTIONS.into_iter().map(|(name, query)| (name, rows(query))).collect()

@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, HashSet};
 
 use model::{StoreError, Timestamp};
-use rusqlite::{Connection, Row, params};
 
 use super::Keep;
 use crate::{
     forget::capture_key,
-    frontier::{SqliteFrontier, unpack_times},
+    frontier::{SqlFrontier, unpack_times},
+    sql::{self, Row, Sql},
     warc::date_text,
 };
 
@@ -52,6 +52,8 @@ struct Version {
     digest: Option<[u8; 20]>,
     bytes: u64,
     rows: Vec<i64>,
+    /// Of those rows.
+    visits: u64,
     /// What the next visit is compared with.
     at_hand: bool,
     /// Visits that made a version of it: several where a page came back as it was and sent no content (304).
@@ -60,7 +62,7 @@ struct Version {
     newest: bool,
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// Stops when so many visits are chosen: the rest is for another pass.
     pub(super) fn choose_versions(
         &self,
@@ -73,7 +75,7 @@ impl SqliteFrontier {
 }
 
 /// The records of rows that were thinned at this moment.
-pub(crate) fn captures_of(sql: &Connection, at: Timestamp) -> rusqlite::Result<HashSet<u64>> {
+pub(crate) fn captures_of(sql: &Sql, at: Timestamp) -> sql::Result<HashSet<u64>> {
     let mut captures = HashSet::new();
     let mut statement = sql.prepare(
         "SELECT p.url, v.first, v.times FROM visits v \
@@ -86,12 +88,7 @@ pub(crate) fn captures_of(sql: &Connection, at: Timestamp) -> rusqlite::Result<H
     Ok(captures)
 }
 
-fn choose(
-    sql: &Connection,
-    keep: &Keep,
-    now: Timestamp,
-    visits_max: usize,
-) -> rusqlite::Result<Chosen> {
+fn choose(sql: &Sql, keep: &Keep, now: Timestamp, visits_max: usize) -> sql::Result<Chosen> {
     // First what the rule leaves, by days; then, with the day before which the budget takes all, the rows.
     let (mut total, mut days) = (0, BTreeMap::<i64, u64>::new());
     each_page(sql, |_, versions| {
@@ -106,7 +103,7 @@ fn choose(
     })?;
     let before = first_day_kept(keep, total, &days);
     let mut chosen = Chosen::default();
-    let mut full = false;
+    let (mut full, mut visits) = (false, 0);
     each_page(sql, |site, versions| {
         let goes = by_rule(keep, versions, now);
         for (place, version) in versions.iter().enumerate() {
@@ -115,11 +112,15 @@ fn choose(
                 chosen.left_bytes += version.bytes;
                 continue;
             }
-            chosen.take(sql, site, version, visits_max < usize::MAX)?;
+            chosen.take(site, version);
+            visits += version.visits;
         }
-        full |= chosen.captures.len() >= visits_max;
+        full |= visits >= visits_max as u64;
         Ok(())
     })?;
+    if visits_max < usize::MAX {
+        chosen.captures = captures(sql, &chosen.rows)?;
+    }
     for site in chosen.by_site.keys() {
         let name =
             sql.query_row("SELECT key FROM sites WHERE id = ?1", [site], |row| row.get(0))?;
@@ -129,13 +130,7 @@ fn choose(
 }
 
 impl Chosen {
-    fn take(
-        &mut self,
-        sql: &Connection,
-        site: i64,
-        version: &Version,
-        captures: bool,
-    ) -> rusqlite::Result<()> {
+    fn take(&mut self, site: i64, version: &Version) {
         let versions = version.versions;
         self.versions += versions;
         self.copies += u64::from(versions == 0);
@@ -143,25 +138,26 @@ impl Chosen {
         let sum = self.by_site.entry(site).or_default();
         *sum = (sum.0 + versions, sum.1 + version.bytes);
         self.rows.extend(&version.rows);
-        if !captures {
-            return Ok(());
-        }
-        let mut statement = sql.prepare_cached(
-            "SELECT p.url, v.first, v.times FROM visits v \
-             JOIN pages p ON p.site = v.site AND p.fp = v.fp WHERE v.seq = ?1",
-        )?;
-        for seq in &version.rows {
-            let captures = &mut self.captures;
-            statement.query_row(params![seq], |row| add_captures(row, 0, captures))?;
-        }
-        Ok(())
     }
 }
 
-fn add_captures(row: &Row<'_>, column: usize, captures: &mut HashSet<u64>) -> rusqlite::Result<()> {
+/// The records of all visits of these rows.
+fn captures(sql: &Sql, rows: &[i64]) -> sql::Result<HashSet<u64>> {
+    let mut captures = HashSet::new();
+    let mut statement = sql.prepare(
+        "SELECT p.url, v.first, v.times FROM visits v \
+         JOIN pages p ON p.site = v.site AND p.fp = v.fp WHERE v.seq = ?1",
+    )?;
+    for seq in rows {
+        statement.query_row([*seq], |row| add_captures(row, 0, &mut captures))?;
+    }
+    Ok(captures)
+}
+
+fn add_captures(row: Row<'_>, column: usize, captures: &mut HashSet<u64>) -> sql::Result<()> {
     let url: String = row.get(column)?;
     let first = Timestamp(row.get(column + 1)?);
-    let packed = row.get_ref(column + 2)?.as_blob_or_null()?.unwrap_or_default();
+    let packed = row.bytes(column + 2)?;
     captures
         .extend(unpack_times(first, packed).iter().map(|at| capture_key(&url, &date_text(*at))));
     Ok(())
@@ -203,12 +199,12 @@ fn first_day_kept(keep: &Keep, total: u64, days: &BTreeMap<i64, u64>) -> i64 {
 /// Every page with content, its versions oldest first. The version at hand is the last of them. Where one was
 /// seen too often for a row, the row that carries on may be one of a 304.
 fn each_page(
-    sql: &Connection,
-    mut take: impl FnMut(i64, &[Version]) -> rusqlite::Result<()>,
-) -> rusqlite::Result<()> {
+    sql: &Sql,
+    mut take: impl FnMut(i64, &[Version]) -> sql::Result<()>,
+) -> sql::Result<()> {
     let mut statement = sql.prepare(
         "SELECT v.site, v.fp, v.seq, v.first, v.record_volume, v.record_offset, v.record_length, \
-         p.run IS v.seq, v.change IN (0, 1, 7), v.status, v.payload_digest \
+         p.run IS NOT DISTINCT FROM v.seq, v.change IN (0, 1, 7), v.status, v.payload_digest, v.count \
          FROM visits v JOIN pages p ON p.site = v.site AND p.fp = v.fp \
          WHERE v.record_volume IS NOT NULL AND v.change IN (0, 1, 2, 3, 7) \
          AND (v.change IN (3, 7) OR v.status BETWEEN 200 AND 299) ORDER BY v.site, v.fp, v.seq",
@@ -216,7 +212,7 @@ fn each_page(
     let mut rows = statement.query([])?;
     let (mut page, mut versions) = ((0, 0), Vec::<Version>::new());
     while let Some(row) = rows.next()? {
-        let here = (row.get::<_, i64>(0)?, row.get::<_, i64>(1)?);
+        let here = (row.get::<i64>(0)?, row.get::<i64>(1)?);
         if here != page && !versions.is_empty() {
             mark_newest(&mut versions);
             take(page.0, &versions)?;
@@ -234,18 +230,19 @@ fn each_page(
 
 /// A row with the record of another belongs to it, and so does a return without content of its own to the
 /// version that holds it: that record could not be read without it.
-fn add_row(versions: &mut Vec<Version>, row: &Row<'_>) -> rusqlite::Result<()> {
+fn add_row(versions: &mut Vec<Version>, row: Row<'_>) -> sql::Result<()> {
     let of_row = Version {
         first: Timestamp(row.get(3)?),
         place: (row.get(4)?, row.get(5)?),
         digest: row.get(10)?,
-        bytes: row.get::<_, i64>(6)? as u64,
+        bytes: row.get::<i64>(6)? as u64,
         rows: vec![row.get(2)?],
+        visits: row.get::<i64>(11)? as u64,
         at_hand: row.get(7)?,
-        versions: u64::from(row.get::<_, bool>(8)?),
+        versions: u64::from(row.get::<bool>(8)?),
         newest: false,
     };
-    let without_content = of_row.versions > 0 && row.get::<_, u16>(9)? == 304;
+    let without_content = of_row.versions > 0 && row.get::<u16>(9)? == 304;
     let same = versions.iter().position(|version| version.place == of_row.place);
     let holder = || versions.iter().rposition(|version| version.digest == of_row.digest);
     let Some(known) = same.or_else(|| holder().filter(|_| without_content)) else {
@@ -258,6 +255,7 @@ fn add_row(versions: &mut Vec<Version>, row: &Row<'_>) -> rusqlite::Result<()> {
         version.first = of_row.first;
     }
     version.rows.extend(of_row.rows);
+    version.visits += of_row.visits;
     version.at_hand |= of_row.at_hand;
     version.versions += of_row.versions;
     versions.push(version);

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     forget::tests::{START, append, candidate, check_out, delta, exchange, open_archive},
-    frontier::SqliteFrontier,
+    frontier::SqlFrontier,
     warc::{Volumes, WarcArchive, date_text, sha1},
 };
 
@@ -35,7 +35,7 @@ enum Event {
 
 /// A page and its visits so far.
 struct Page {
-    frontier: SqliteFrontier,
+    frontier: SqlFrontier,
     archive: WarcArchive,
     lease: SiteLease,
     day: i64,
@@ -50,7 +50,7 @@ struct Page {
 impl Page {
     fn new(folder: &Path) -> Page {
         let collection = Collection::create(folder).unwrap();
-        let mut frontier = SqliteFrontier::open(&collection.database()).unwrap();
+        let mut frontier = collection.frontier().unwrap();
         let (archive, _) = open_archive(&collection, Default::default());
         frontier.admit(&[candidate("a.example")], START).unwrap();
         let lease = frontier.check_out(&check_out()).unwrap().remove(0);
@@ -130,7 +130,7 @@ fn refers(body: &str, at: i64) -> RefersTo {
 
 /// Every version with a record, and what can be read of it.
 fn readable(folder: &Path) -> BTreeMap<i64, Option<String>> {
-    let frontier = SqliteFrontier::open(&folder.join("crawl.db")).unwrap();
+    let frontier = SqlFrontier::open(&folder.join("crawl.db")).unwrap();
     let volumes = Volumes::new(folder.join("volumes"));
     let mut statement = frontier
         .connection
@@ -141,7 +141,7 @@ fn readable(folder: &Path) -> BTreeMap<i64, Option<String>> {
         .unwrap();
     let rows: Vec<(i64, bool, RecordLocation)> = statement
         .query_map([], |row| {
-            let offset = row.get::<_, i64>(3)? as u64;
+            let offset = row.get::<i64>(3)? as u64;
             let record = RecordLocation { volume: row.get(2)?, offset, length: row.get(4)? };
             Ok((row.get(0)?, row.get(1)?, record))
         })

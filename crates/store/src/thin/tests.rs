@@ -7,7 +7,7 @@ use model::{Archive, Change, EntryKind, Frontier, RecordLocation, RefersTo, Sett
 use super::*;
 use crate::{
     forget::tests::{START, append, candidate, check_out, copy_of, delta, exchange, open_archive},
-    frontier::SqliteFrontier,
+    frontier::SqlFrontier,
     warc::{Verifier, Volumes, sha1, tests::in_turn},
 };
 
@@ -39,7 +39,7 @@ pub(crate) fn build(folder: &Path) {
 /// The same, with the first version seen again so often.
 fn build_seen_again(folder: &Path, times: i64) {
     let collection = Collection::create(folder).unwrap();
-    let mut frontier = SqliteFrontier::open(&collection.database()).unwrap();
+    let mut frontier = collection.frontier().unwrap();
     let (archive, _) = open_archive(&collection, Default::default());
     frontier.admit(&[candidate("a.example")], START).unwrap();
     let lease = frontier.check_out(&check_out()).unwrap().remove(0);
@@ -103,7 +103,7 @@ pub(super) fn run(folder: &Path, keep: &Keep, stop_at: usize) -> Result<Thinned,
 
 /// Every row that has a record, with the body that can be read of it.
 pub(crate) fn state(folder: &Path) -> BTreeMap<i64, Vec<u8>> {
-    let frontier = SqliteFrontier::open(&folder.join("crawl.db")).unwrap();
+    let frontier = SqlFrontier::open(&folder.join("crawl.db")).unwrap();
     let volumes = Volumes::new(folder.join("volumes"));
     let rows: Vec<(i64, RecordLocation)> = frontier
         .connection
@@ -113,7 +113,7 @@ pub(crate) fn state(folder: &Path) -> BTreeMap<i64, Vec<u8>> {
         )
         .unwrap()
         .query_map([], |row| {
-            let offset = row.get::<_, i64>(2)? as u64;
+            let offset = row.get::<i64>(2)? as u64;
             let record = RecordLocation { volume: row.get(1)?, offset, length: row.get(3)? };
             Ok((row.get(0)?, record))
         })
@@ -137,7 +137,7 @@ pub(crate) fn state(folder: &Path) -> BTreeMap<i64, Vec<u8>> {
 }
 
 pub(super) fn is_sound(folder: &Path) {
-    let mut frontier = SqliteFrontier::open(&folder.join("crawl.db")).unwrap();
+    let mut frontier = SqlFrontier::open(&folder.join("crawl.db")).unwrap();
     assert_eq!(frontier.verify(true).unwrap(), []);
     let mut verifier = Verifier::default();
     for volume in Volumes::new(folder.join("volumes")).list().unwrap() {
@@ -149,7 +149,7 @@ pub(super) fn is_sound(folder: &Path) {
 }
 
 fn number(folder: &Path, sql: &str) -> i64 {
-    let frontier = SqliteFrontier::open(&folder.join("crawl.db")).unwrap();
+    let frontier = SqlFrontier::open(&folder.join("crawl.db")).unwrap();
     frontier.connection.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 

@@ -24,7 +24,7 @@ fn one_volume(collection: &Collection) {
 }
 
 fn rows(collection: &Collection) -> Vec<VolumeRow> {
-    let frontier = SqliteFrontier::open(&collection.database()).unwrap();
+    let frontier = SqlFrontier::open(&collection.database()).unwrap();
     frontier.volume_rows(collection).unwrap()
 }
 
@@ -76,7 +76,7 @@ fn a_collection_without_rows_gets_them_from_its_folder() {
     assert_eq!(after[0], before[0]);
     // Without an index nobody has read it.
     assert_eq!(after[1], VolumeRow { digest: None, ..before[1].clone() });
-    let mut frontier = SqliteFrontier::open(&collection.database()).unwrap();
+    let mut frontier = SqlFrontier::open(&collection.database()).unwrap();
     frontier.note_digest(2, &before[1].digest.unwrap(), START).unwrap();
     assert_eq!(rows(&collection), before);
 }

@@ -8,7 +8,7 @@ use model::{Archive, EntryKind, Frontier, Headers, RefersTo, Settlement};
 use super::*;
 use crate::{
     forget::tests::{START, append, copy_of, exchange, open_archive},
-    frontier::SqliteFrontier,
+    frontier::SqlFrontier,
     thin::tests::{PAGE, build, state},
     warc::{Verifier, Volumes, in_old_form, sha1},
 };
@@ -61,7 +61,7 @@ fn what_nobody_has_settled_is_adopted_from_where_it_was_moved_to() {
     let made = tempfile::tempdir().unwrap();
     build(made.path());
     let collection = Collection::open(made.path()).unwrap();
-    let mut frontier = SqliteFrontier::open(&collection.database()).unwrap();
+    let mut frontier = collection.frontier().unwrap();
     let mark = frontier.marks().unwrap().archive.unwrap();
     let (archive, _) = open_archive(&collection, mark);
     let mut late = exchange(PAGE, "", 99);
@@ -81,7 +81,7 @@ fn what_nobody_has_settled_is_adopted_from_where_it_was_moved_to() {
     drop((archive, frontier));
     age(made.path());
     run(made.path(), usize::MAX).unwrap();
-    let marks = SqliteFrontier::open(&collection.database()).unwrap().marks().unwrap();
+    let marks = collection.frontier().unwrap().marks().unwrap();
     let (_, recovery) = open_archive(&collection, marks.archive.unwrap());
     let adopted: Vec<_> = recovery.adopt.map(Result::unwrap).collect();
     assert_eq!(adopted.len(), 1);
@@ -155,7 +155,7 @@ fn forms(folder: &Path) -> Vec<(u32, u64)> {
 
 fn is_new(folder: &Path) {
     assert_eq!(forms(folder), []);
-    let mut frontier = SqliteFrontier::open(&folder.join("crawl.db")).unwrap();
+    let mut frontier = SqlFrontier::open(&folder.join("crawl.db")).unwrap();
     assert_eq!(frontier.verify(true).unwrap(), []);
     let entries = fs::read_dir(folder.join("volumes")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());

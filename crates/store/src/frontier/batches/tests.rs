@@ -4,7 +4,7 @@ use model::{Candidate, Frontier, PageTerms, SpiderId};
 
 use super::*;
 
-fn lend(frontier: &mut SqliteFrontier, holder: &str, host: &str, now: Timestamp) -> usize {
+fn lend(frontier: &mut SqlFrontier, holder: &str, host: &str, now: Timestamp) -> usize {
     let request = CheckOut {
         lease: Duration::from_secs(10),
         only: Some(vec![SiteKey::stored(host)]),
@@ -13,8 +13,8 @@ fn lend(frontier: &mut SqliteFrontier, holder: &str, host: &str, now: Timestamp)
     frontier.check_out(&request).unwrap().len()
 }
 
-fn with_sites(hosts: &[&str]) -> SqliteFrontier {
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+fn with_sites(hosts: &[&str]) -> SqlFrontier {
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
     let candidate = |host: &&str| Candidate {
         url: CrawlUrl::parse(&format!("http://{host}/")).unwrap(),
         spider: SpiderId(1),

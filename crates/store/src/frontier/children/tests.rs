@@ -4,7 +4,7 @@ use model::{Change, CheckOut, Frontier, PageUpdate, Release};
 
 use super::{
     super::{
-        SqliteFrontier,
+        SqlFrontier,
         suite::{ask, candidate, delta, lease_one, settlement, url, visited},
     },
     *,
@@ -12,7 +12,7 @@ use super::{
 
 const PAGE: &str = "http://a.example/";
 
-fn visit_with(frontier: &mut SqliteFrontier, now: i64, children: Option<Vec<Fingerprint>>) {
+fn visit_with(frontier: &mut SqlFrontier, now: i64, children: Option<Vec<Fingerprint>>) {
     let lease = lease_one(frontier, now);
     let mut seen = delta(&lease, Release::NotBefore(Timestamp(0)));
     let visit = visited(url(PAGE).fingerprint(), now, Change::First, Some(now + 1));
@@ -20,14 +20,14 @@ fn visit_with(frontier: &mut SqliteFrontier, now: i64, children: Option<Vec<Fing
     frontier.check_in(&settlement(now, vec![seen])).unwrap();
 }
 
-fn kept(frontier: &SqliteFrontier) -> Option<i64> {
+fn kept(frontier: &SqlFrontier) -> Option<i64> {
     let length = "SELECT length(children) FROM page_children";
     frontier.connection.query_row(length, [], |row| row.get(0)).optional().unwrap()
 }
 
 #[test]
 fn children_are_replaced_bounded_and_taken_away() {
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
     frontier.admit(&[candidate(PAGE, 0)], Timestamp(0)).unwrap();
     visit_with(&mut frontier, 0, None);
     assert_eq!(kept(&frontier), None);

@@ -8,7 +8,7 @@ use model::{
 };
 
 use super::super::{
-    SqliteFrontier,
+    SqlFrontier,
     suite::{HOUR, ask, candidate, delta, settlement, visited},
 };
 
@@ -18,7 +18,7 @@ const AHEAD: i64 = NOW + 365 * DAY;
 
 /// Pages of two sites fetched under a clock a year ahead, to be seen again a day after; one waits for its first
 /// visit in as long.
-fn run_ahead(frontier: &mut SqliteFrontier) {
+fn run_ahead(frontier: &mut SqlFrontier) {
     let pages: Vec<_> =
         (0..40).map(|n| candidate(&format!("http://s{}.example/{n}", n % 2), 0)).collect();
     frontier.admit(&pages, Timestamp(NOW)).unwrap();
@@ -49,7 +49,7 @@ fn fetched_ahead(lease: &SiteLease) -> model::SiteDelta {
 
 #[test]
 fn dues_of_a_clock_that_ran_ahead_are_spread_over_the_horizon() {
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
     run_ahead(&mut frontier);
     assert_eq!(frontier.newest(), Timestamp(AHEAD));
     assert!(frontier.next_due().unwrap().unwrap() >= Timestamp(AHEAD));
@@ -70,7 +70,7 @@ fn dues_of_a_clock_that_ran_ahead_are_spread_over_the_horizon() {
 
 #[test]
 fn what_was_said_of_a_future_that_is_none_is_forgotten() {
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
     run_ahead(&mut frontier);
     let lease = frontier.check_out(&ask(AHEAD + DAY)).unwrap().remove(0);
     let mut told = delta(&lease, Release::NotBefore(Timestamp(0)));
@@ -94,7 +94,7 @@ fn what_was_said_of_a_future_that_is_none_is_forgotten() {
 
 #[test]
 fn dues_within_the_horizon_stay() {
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
     run_ahead(&mut frontier);
     let before = frontier.next_dues().unwrap();
     assert_eq!(frontier.cap_dues(Timestamp(AHEAD), Duration::from_secs(2 * 86_400)).unwrap(), 0);
@@ -103,7 +103,7 @@ fn dues_within_the_horizon_stay() {
 
 /// One site of three pages at `at`: fetched and due again in seven days, failed and to be tried in a minute, and never
 /// visited; it is to be left alone for an hour, is down, and its robots.txt cannot be reached.
-fn in_trouble(frontier: &mut SqliteFrontier, at: i64) {
+fn in_trouble(frontier: &mut SqlFrontier, at: i64) {
     let pages: Vec<_> = (0..3).map(|n| candidate(&format!("http://a.example/{n}"), 0)).collect();
     frontier.admit(&pages, Timestamp(at - HOUR)).unwrap();
     let lease = frontier.check_out(&ask(at)).unwrap().remove(0);
@@ -137,7 +137,7 @@ fn in_trouble(frontier: &mut SqliteFrontier, at: i64) {
 #[test]
 fn waits_are_as_long_after_the_clock_was_set_as_before() {
     for set in [3 * 365 * DAY, 8 * HOUR, -DAY, -3 * 365 * DAY] {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         in_trouble(&mut frontier, NOW);
         let now = NOW + set;
         frontier.clock_was_set(Timestamp(NOW), Timestamp(now)).unwrap();
@@ -159,7 +159,7 @@ fn waits_are_as_long_after_the_clock_was_set_as_before() {
 
 #[test]
 fn what_was_due_again_is_due_after_the_clock_was_set_back() {
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
     in_trouble(&mut frontier, NOW);
     let before = NOW + 8 * DAY;
     frontier.clock_was_set(Timestamp(before), Timestamp(NOW + DAY)).unwrap();
@@ -172,24 +172,24 @@ fn what_was_due_again_is_due_after_the_clock_was_set_back() {
 fn the_newest_moment_outlives_the_process() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("crawl.db");
-    let mut frontier = SqliteFrontier::open(&path).unwrap();
+    let mut frontier = SqlFrontier::open(&path).unwrap();
     run_ahead(&mut frontier);
     drop(frontier);
-    let mut frontier = SqliteFrontier::open(&path).unwrap();
+    let mut frontier = SqlFrontier::open(&path).unwrap();
     assert_eq!(frontier.newest(), Timestamp(AHEAD));
     frontier.release_expired(Timestamp(AHEAD + DAY)).unwrap();
     frontier.release_expired(Timestamp(NOW)).unwrap();
     drop(frontier);
-    let mut frontier = SqliteFrontier::open(&path).unwrap();
+    let mut frontier = SqlFrontier::open(&path).unwrap();
     assert_eq!(frontier.newest(), Timestamp(AHEAD + DAY), "also without anything to count");
     frontier.cap_dues(Timestamp(NOW), Duration::from_secs(86_400)).unwrap();
     drop(frontier);
-    assert_eq!(SqliteFrontier::open(&path).unwrap().newest(), Timestamp(NOW));
+    assert_eq!(SqlFrontier::open(&path).unwrap().newest(), Timestamp(NOW));
 }
 
 #[test]
 fn the_planner_finds_what_it_left() {
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
     assert_eq!(frontier.planner_state().unwrap(), None);
     frontier.save_planner_state("{\"price\":1}", Timestamp(1)).unwrap();
     frontier.save_planner_state("{\"price\":2}", Timestamp(2)).unwrap();

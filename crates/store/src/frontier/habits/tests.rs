@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::{
     super::{
-        SqliteFrontier,
+        SqlFrontier,
         suite::{ask, candidate, delta, lease_one, new_page, settlement, url, visited},
     },
     *,
@@ -28,7 +28,7 @@ proptest! {
         told in prop::collection::vec((0i64..60, 0usize..3, any::<bool>()), 0..12),
         polls in 1usize..3,
     ) {
-        let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+        let mut frontier = SqlFrontier::open_in_memory().unwrap();
         frontier.admit(&[candidate(PAGE, 0)], Timestamp(0)).unwrap();
         let lease = lease_one(&mut frontier, 0);
         let mut first = delta(&lease, Release::Renew(Timestamp(1_000)));
@@ -65,7 +65,7 @@ proptest! {
 
 #[test]
 fn a_hundred_thousand_announcements_are_bounded_work() {
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
     frontier.admit(&[candidate(PAGE, 0)], Timestamp(0)).unwrap();
     let lease = lease_one(&mut frontier, 0);
     let mut first = delta(&lease, Release::Renew(Timestamp(1_000)));
@@ -112,7 +112,7 @@ fn scattered_numbers_are_each_there_once_and_spread_from_the_first() {
 
 #[test]
 fn a_sample_gives_every_page_the_same_chance_however_often_it_changed() {
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
     // A page of many versions beside many of one.
     let texts: Vec<String> = (0..50).map(|n| format!("http://a.example/{n}")).collect();
     let pages: Vec<_> = texts.iter().map(|text| candidate(text, 0)).collect();
@@ -131,4 +131,32 @@ fn a_sample_gives_every_page_the_same_chance_however_often_it_changed() {
         drawn += sample.iter().filter(|(page, _)| page.url.as_str() == texts[0]).count();
     }
     assert!((4..=18).contains(&drawn), "{drawn} of 540 draws among 50 pages, 10.8 expected");
+}
+
+#[test]
+fn a_sample_is_of_all_pages_also_where_the_numbers_of_visits_lie_far_apart() {
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
+    let texts: Vec<String> = (0..400).map(|n| format!("http://a.example/{n}")).collect();
+    let pages: Vec<_> = texts.iter().map(|text| candidate(text, 0)).collect();
+    frontier.admit(&pages, Timestamp(0)).unwrap();
+    let lease = lease_one(&mut frontier, 0);
+    let mut seen = delta(&lease, Release::Renew(Timestamp(1_000)));
+    seen.updates = texts.iter().map(|text| seen_at(text, 1, 900)).collect();
+    frontier.check_in(&settlement(60, vec![seen])).unwrap();
+    // As if four transactions had written a hundred rows each.
+    let apart = "((seq - 1) / 100) * 1000000000 + seq";
+    for (table, column) in [("pages", "run"), ("visits", "seq")] {
+        let sql = format!("UPDATE {table} SET {column} = -{}", apart.replace("seq", column));
+        frontier.connection.execute(&sql, []).unwrap();
+        let sql = format!("UPDATE {table} SET {column} = -{column}");
+        frontier.connection.execute(&sql, []).unwrap();
+    }
+    let mut drawn = HashSet::new();
+    for draw in 0..100 {
+        let sample = frontier.sample(5, draw * 7_919_000_017).unwrap();
+        assert!(sample.len() >= 4, "{}", sample.len());
+        drawn.extend(sample.into_iter().map(|(page, _)| page.url.as_str().to_owned()));
+    }
+    assert!(drawn.len() > 200, "{} of 400 pages were ever drawn", drawn.len());
+    assert_eq!(frontier.sample(400, 1).unwrap().len(), 400, "all, where all can be looked at");
 }

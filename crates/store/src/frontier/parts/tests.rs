@@ -5,7 +5,7 @@ use model::{
 };
 
 use super::super::{
-    SqliteFrontier,
+    SqlFrontier,
     suite::{HOUR, ask, candidate, delta, lease_one, new_page, settlement, visited},
 };
 
@@ -27,12 +27,12 @@ fn parts_only(now: i64) -> CheckOut {
     CheckOut { requisites_only: true, ..ask(now) }
 }
 
-fn open() -> SqliteFrontier {
-    SqliteFrontier::open_in_memory().unwrap()
+fn open() -> SqlFrontier {
+    SqlFrontier::open_in_memory().unwrap()
 }
 
 /// A site of a page and a part, both fetched at 0 and due again in an hour.
-fn fetched() -> SqliteFrontier {
+fn fetched() -> SqlFrontier {
     let mut frontier = open();
     frontier.admit(&[candidate("http://a.example/", 0)], Timestamp(0)).unwrap();
     let lease = lease_one(&mut frontier, 0);

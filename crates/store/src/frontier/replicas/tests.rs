@@ -46,7 +46,7 @@ fn the_home_page_is_looked_at_again_wherever_the_site_was_entered() {
     let mut pages: Vec<Candidate> =
         deep.iter().map(|text| Candidate { level: 0, ..candidate(text, false) }).collect();
     pages.push(Candidate { level: 1, ..candidate("http://r.test/", false) });
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
     frontier.admit(&pages, NOW).unwrap();
     fetch_all(&mut frontier);
     frontier.change_replicas(&found(ReplicaState::Folded), NOW).unwrap();
@@ -106,7 +106,7 @@ fn a_folded_site_is_woken_when_it_is_lifted() {
 
 #[test]
 fn a_site_that_a_seed_names_is_told_of_and_not_folded() {
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
     frontier.admit(&[candidate("http://r.test/", true)], NOW).unwrap();
     frontier.change_replicas(&found(ReplicaState::Folded), NOW).unwrap();
     assert_eq!(frontier.replicas().unwrap()[0].state, ReplicaState::Reported);
@@ -149,8 +149,8 @@ fn found(state: ReplicaState) -> ReplicaChange {
     ReplicaChange::Found { rows: vec![row], again_ms: AGAIN_MS }
 }
 
-fn frontier_with(urls: &[&str]) -> SqliteFrontier {
-    let mut frontier = SqliteFrontier::open_in_memory().unwrap();
+fn frontier_with(urls: &[&str]) -> SqlFrontier {
+    let mut frontier = SqlFrontier::open_in_memory().unwrap();
     let candidates: Vec<Candidate> = urls.iter().map(|url| candidate(url, false)).collect();
     frontier.admit(&candidates, NOW).unwrap();
     frontier
@@ -168,7 +168,7 @@ fn candidate(text: &str, seed: bool) -> Candidate {
     }
 }
 
-fn fetch_all(frontier: &mut SqliteFrontier) {
+fn fetch_all(frontier: &mut SqlFrontier) {
     let lease = lend(frontier, NOW).pop().unwrap();
     let update = |page: &model::Page| PageUpdate {
         fp: page.url.fingerprint(),
@@ -184,7 +184,7 @@ fn fetch_all(frontier: &mut SqliteFrontier) {
     give_back(frontier, &lease, updates);
 }
 
-fn give_back(frontier: &mut SqliteFrontier, lease: &SiteLease, updates: Vec<PageUpdate>) {
+fn give_back(frontier: &mut SqlFrontier, lease: &SiteLease, updates: Vec<PageUpdate>) {
     let site = &lease.site;
     let release = Release::NotBefore(NOW);
     let delta =
@@ -193,7 +193,7 @@ fn give_back(frontier: &mut SqliteFrontier, lease: &SiteLease, updates: Vec<Page
     frontier.check_in(&settlement).unwrap();
 }
 
-fn lend(frontier: &mut SqliteFrontier, now: Timestamp) -> Vec<SiteLease> {
+fn lend(frontier: &mut SqlFrontier, now: Timestamp) -> Vec<SiteLease> {
     let request =
         CheckOut { sites_max: 10, pages_max: 100, known_max: 1_000, ..CheckOut::at(now, "test") };
     frontier.check_out(&request).unwrap()
@@ -203,7 +203,7 @@ fn keys(leases: &[SiteLease]) -> Vec<String> {
     leases.iter().map(|lease| lease.site.key.as_str().to_owned()).collect()
 }
 
-fn urls_of(frontier: &SqliteFrontier, site: &str) -> Vec<String> {
+fn urls_of(frontier: &SqlFrontier, site: &str) -> Vec<String> {
     let sql =
         "SELECT p.url FROM pages p JOIN sites s ON s.id = p.site WHERE s.key = ?1 ORDER BY url";
     let mut statement = frontier.connection.prepare(sql).unwrap();

@@ -20,15 +20,15 @@ use crate::{
 
 const NOW: Timestamp = Timestamp(0);
 
-fn open() -> SqliteFrontier {
-    SqliteFrontier::open_in_memory().unwrap()
+fn open() -> SqlFrontier {
+    SqlFrontier::open_in_memory().unwrap()
 }
 
 fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
-fn add(frontier: &mut SqliteFrontier, name: &str) -> SpiderId {
+fn add(frontier: &mut SqlFrontier, name: &str) -> SpiderId {
     frontier.add_spider(name, &BTreeMap::new(), NOW).unwrap()
 }
 
@@ -41,7 +41,7 @@ fn page_of(spider: SpiderId, text: &str, now: i64) -> NewPage {
 }
 
 /// What is lent at this moment, by site.
-fn lent(frontier: &mut SqliteFrontier, now: i64) -> Vec<(String, usize)> {
+fn lent(frontier: &mut SqlFrontier, now: i64) -> Vec<(String, usize)> {
     let leases = frontier.check_out(&ask(now)).unwrap();
     leases.iter().map(|lease| (lease.site.key.to_string(), lease.pages.len())).collect()
 }
@@ -87,7 +87,7 @@ fn settings_are_changed_key_by_key() {
 fn a_pause_lasts_until_the_spider_is_resumed_also_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("crawl.db");
-    let mut frontier = SqliteFrontier::open(&path).unwrap();
+    let mut frontier = SqlFrontier::open(&path).unwrap();
     let news = add(&mut frontier, "news");
     frontier.admit(&[of(news, "http://a.example/")], NOW).unwrap();
     frontier.pause_spider(news, Some("the login failed"), NOW).unwrap();
@@ -95,7 +95,7 @@ fn a_pause_lasts_until_the_spider_is_resumed_also_after_a_restart() {
     assert_eq!(frontier.next_due().unwrap(), None, "it does not come up again and again");
     drop(frontier);
 
-    let mut frontier = SqliteFrontier::open(&path).unwrap();
+    let mut frontier = SqlFrontier::open(&path).unwrap();
     let row = frontier.spiders().unwrap().pop().unwrap();
     assert_eq!((row.paused, row.why.as_str()), (true, "the login failed"));
     frontier.admit(&[of(news, "http://a.example/2")], Timestamp(2)).unwrap();
@@ -128,12 +128,12 @@ fn a_check_out_does_not_stop_for_all_that_a_paused_spider_has() {
 fn who_was_left_out_by_the_last_check_out_of_another_process_wakes_up() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("crawl.db");
-    let mut frontier = SqliteFrontier::open(&path).unwrap();
+    let mut frontier = SqlFrontier::open(&path).unwrap();
     frontier.admit(&[candidate("http://a.example/", 0)], NOW).unwrap();
     let request = CheckOut { paused: vec![SpiderId(1)], ..ask(0) };
     assert!(frontier.check_out(&request).unwrap().is_empty());
     drop(frontier);
-    let mut frontier = SqliteFrontier::open(&path).unwrap();
+    let mut frontier = SqlFrontier::open(&path).unwrap();
     assert_eq!(frontier.next_due().unwrap(), None);
     assert_eq!(lent(&mut frontier, 1), [("a.example".to_owned(), 1)]);
 }
@@ -251,7 +251,7 @@ fn limits_are_lifted_when_the_terms_are_others() {
 fn no_more_sites_than_allowed_become_known_and_the_others_are_told() {
     let dir = tempfile::tempdir().unwrap();
     let collection = Collection::create(dir.path()).unwrap();
-    let mut frontier = SqliteFrontier::open(&collection.database()).unwrap();
+    let mut frontier = collection.frontier().unwrap();
     frontier.set_sites_max(Some(2));
     let found: Vec<Candidate> =
         (0..5).map(|n| candidate(&format!("http://s{n}.example/"), 0)).collect();
@@ -297,7 +297,7 @@ fn a_seed_given_again_has_the_terms_said_last() {
 fn readers_see_what_each_spider_has_brought() {
     let dir = tempfile::tempdir().unwrap();
     let collection = Collection::create(dir.path()).unwrap();
-    let mut frontier = SqliteFrontier::open(&collection.database()).unwrap();
+    let mut frontier = collection.frontier().unwrap();
     let news = add(&mut frontier, "news");
     frontier.admit(&[of(news, "http://a.example/")], NOW).unwrap();
     let lease = lease_one(&mut frontier, 0);

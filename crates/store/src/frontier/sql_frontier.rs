@@ -1,4 +1,4 @@
-//! `SqliteFrontier`: the connection, its transactions, and the totals that every transaction keeps.
+//! `SqlFrontier`: the connection, its transactions, and the totals that every transaction keeps.
 //!
 //! - All of a verb happens or none: in the database, in the totals and in the caches. Several can be one
 //!   (`begin_together`); after an error within such a row nothing more is written, for totals and caches are ahead.
@@ -14,7 +14,6 @@ use model::{
     RecordLocation, Refill, Settlement, Site, SiteHabit, SiteId, SiteKey, SiteLease, SpiderId,
     StoreError, Timestamp,
 };
-use rusqlite::{Connection, OptionalExtension};
 
 use super::{
     admit,
@@ -29,18 +28,18 @@ use super::{
     tally::{SpiderShares, load_newest, load_totals, save_totals},
 };
 use crate::{
-    database::{
-        CHECKPOINT_PAGES, WAL_BYTES_MAX, is_disk_full, open_writer, prepare_writer, store_error,
-        wal_path,
-    },
     in_place::DatabaseFiles,
     links::LinkPosition,
     migrate::migrate,
+    sql::{
+        self, CHECKPOINT_PAGES, OptionalExtension, Sql, WAL_BYTES_MAX, is_disk_full, open_writer,
+        store_error, wal_path,
+    },
     state::StateFile,
 };
 
-pub struct SqliteFrontier {
-    pub(crate) connection: Connection,
+pub struct SqlFrontier {
+    pub(crate) connection: Sql,
     path: PathBuf,
     counts: Counts,
     stored: StoredFingerprints,
@@ -71,25 +70,24 @@ pub struct SqliteFrontier {
     files: DatabaseFiles,
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// Opens or makes the database. Whoever crawls holds the collection's lock.
-    pub fn open(path: &Path) -> Result<SqliteFrontier, StoreError> {
-        SqliteFrontier::over(open_writer(path)?, path)
+    pub fn open(path: &Path) -> Result<SqlFrontier, StoreError> {
+        SqlFrontier::over(open_writer(path)?, path)
     }
 
-    pub fn open_in_memory() -> Result<SqliteFrontier, StoreError> {
+    pub fn open_in_memory() -> Result<SqlFrontier, StoreError> {
         let path = Path::new(":memory:");
-        let connection = Connection::open_in_memory().map_err(|e| store_error(path, e))?;
-        prepare_writer(&connection).map_err(|e| store_error(path, e))?;
-        SqliteFrontier::over(connection, path)
+        let connection = sql::open_in_memory().map_err(|e| store_error(path, e))?;
+        SqlFrontier::over(connection, path)
     }
 
-    fn over(connection: Connection, path: &Path) -> Result<SqliteFrontier, StoreError> {
+    fn over(connection: Sql, path: &Path) -> Result<SqlFrontier, StoreError> {
         migrate(&connection, path)?;
         let counts = load_totals(&connection).map_err(|e| store_error(path, e))?;
         let asleep = Asleep::load(&connection).map_err(|e| store_error(path, e))?;
         let newest = load_newest(&connection).map_err(|e| store_error(path, e))?;
-        Ok(SqliteFrontier {
+        Ok(SqlFrontier {
             connection,
             path: path.to_owned(),
             counts,
@@ -127,7 +125,7 @@ impl SqliteFrontier {
     pub fn marks(&self) -> Result<Marks, StoreError> {
         let read = |name| -> Result<Option<String>, StoreError> {
             self.connection
-                .prepare_cached("SELECT value FROM meta WHERE name = ?1")
+                .prepare("SELECT value FROM meta WHERE name = ?1")
                 .and_then(|mut s| s.query_row([name], |row| row.get(0)).optional())
                 .map_err(|e| store_error(&self.path, e))
         };
@@ -139,7 +137,7 @@ impl SqliteFrontier {
     pub(crate) fn links_rewritten(&self) -> Result<u64, StoreError> {
         let count: Option<i64> = self
             .connection
-            .prepare_cached("SELECT CAST(value AS INTEGER) FROM meta WHERE name = ?1")
+            .prepare("SELECT CAST(value AS INTEGER) FROM meta WHERE name = ?1")
             .and_then(|mut s| s.query_row([super::LINKS_REWRITTEN], |row| row.get(0)).optional())
             .map_err(|e| store_error(&self.path, e))?;
         Ok(count.map_or(0, i64::unsigned_abs))
@@ -168,12 +166,12 @@ impl SqliteFrontier {
     pub(crate) fn change<T>(
         &mut self,
         now: Timestamp,
-        change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        change: impl FnOnce(&Sql) -> sql::Result<T>,
     ) -> Result<T, StoreError> {
         self.transact(now, |work| change(work.sql).map_err(Fault::Sql))
     }
 
-    pub(crate) fn error(&self, error: rusqlite::Error) -> StoreError {
+    pub(crate) fn error(&self, error: sql::Error) -> StoreError {
         store_error(&self.path, error)
     }
 
@@ -237,19 +235,15 @@ impl SqliteFrontier {
         }
         match self.together {
             true => Ok(()),
-            false => self.run("BEGIN IMMEDIATE").map_err(|e| store_error(&self.path, e)),
+            false => self.connection.begin().map_err(|e| store_error(&self.path, e)),
         }
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
         match self.together {
             true => Ok(()),
-            false => self.run("COMMIT").map_err(|error| self.failed_commit(error)),
+            false => self.connection.commit().map_err(|error| self.failed_commit(error)),
         }
-    }
-
-    fn run(&self, sql: &str) -> rusqlite::Result<()> {
-        self.connection.prepare_cached(sql)?.execute([]).map(drop)
     }
 
     fn roll_back(&mut self, fault: Fault) -> StoreError {
@@ -259,8 +253,8 @@ impl SqliteFrontier {
             self.poisoned = Some("what was to be settled together was rolled back".to_owned());
         }
         // After some errors SQLite has rolled back by itself.
-        if !self.connection.is_autocommit()
-            && let Err(error) = self.run("ROLLBACK")
+        if self.connection.is_in_transaction()
+            && let Err(error) = self.connection.roll_back()
         {
             self.poisoned = Some(format!("cannot roll back: {error}"));
         }
@@ -270,7 +264,7 @@ impl SqliteFrontier {
         }
     }
 
-    fn failed_commit(&mut self, error: rusqlite::Error) -> StoreError {
+    fn failed_commit(&mut self, error: sql::Error) -> StoreError {
         if !is_disk_full(&error) {
             self.poisoned = Some(format!("cannot commit: {error}"));
         }
@@ -289,27 +283,18 @@ impl SqliteFrontier {
             return;
         }
         let short = std::time::Duration::from_millis(100);
-        let cut = self.connection.busy_timeout(short).and_then(|()| {
-            self.connection
-                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))
-        });
-        if let Err(error) = self.connection.busy_timeout(crate::database::BUSY) {
-            tracing::warn!(%error, "cannot restore the time to wait for other writers");
-        }
+        let kept = self.connection.empty_journal_within(short);
         self.wal_next = size() + self.wal_step;
-        if cut != Ok(0) {
+        if kept != Ok(false) {
             tracing::warn!(bytes = found, "a long reader keeps the journal of crawl.db growing");
         }
     }
 }
 
-impl SqliteFrontier {
+impl SqlFrontier {
     /// How large a commit may leave the journal before it is written back; 0: it is left alone.
     fn checkpoint_after(&self, pages: u32) -> Result<(), StoreError> {
-        self.connection
-            .prepare_cached(&format!("PRAGMA wal_autocheckpoint = {pages}"))
-            .and_then(|mut s| s.query_row([], |_| Ok(())))
-            .map_err(|e| self.error(e))
+        self.connection.checkpoint_after(pages).map_err(|e| self.error(e))
     }
 
     fn fault(&self, fault: Fault) -> StoreError {
@@ -320,7 +305,7 @@ impl SqliteFrontier {
     }
 }
 
-impl Frontier for SqliteFrontier {
+impl Frontier for SqlFrontier {
     fn admit(&mut self, candidates: &[Candidate], now: Timestamp) -> Result<u64, StoreError> {
         self.transact(now, |work| admit::admit(work, candidates))
     }
@@ -336,7 +321,7 @@ impl Frontier for SqliteFrontier {
 
     fn refill(&mut self, request: &Refill) -> Result<Vec<Page>, StoreError> {
         // One view for all that is read: without it each of several look-ups a page takes and gives back its lock.
-        let own = (!self.together).then(|| self.connection.unchecked_transaction());
+        let own = (!self.together).then(|| self.connection.transaction());
         let view = own.transpose().map_err(|e| self.error(e))?;
         let pages = check_out::refill(&self.connection, request, &self.asleep);
         drop(view);
@@ -362,7 +347,7 @@ impl Frontier for SqliteFrontier {
     }
 
     fn commit_together(&mut self) -> Result<(), StoreError> {
-        self.run("COMMIT").map_err(|error| self.failed_commit(error))?;
+        self.connection.commit().map_err(|error| self.failed_commit(error))?;
         self.together = false;
         self.bound_journal();
         Ok(())
@@ -386,7 +371,7 @@ impl Frontier for SqliteFrontier {
         pages_max: usize,
         draw: u64,
     ) -> Result<Vec<(Page, SiteHabit)>, StoreError> {
-        let view = self.connection.unchecked_transaction().map_err(|e| self.error(e))?;
+        let view = self.connection.transaction().map_err(|e| self.error(e))?;
         let sample = habits::sample(&view, &self.asleep.removed, pages_max, draw);
         drop(view);
         sample.map_err(|fault| self.fault(fault))
@@ -430,7 +415,7 @@ pub struct Marks {
 
 /// One transaction under way.
 pub(super) struct Work<'a> {
-    pub sql: &'a Connection,
+    pub sql: &'a Sql,
     pub now: Timestamp,
     pub counts: Counts,
     pub asleep: Asleep,
@@ -452,7 +437,7 @@ impl Work<'_> {
         }
         let found = self
             .sql
-            .prepare_cached("SELECT id FROM sites WHERE key = ?1")?
+            .prepare("SELECT id FROM sites WHERE key = ?1")?
             .query_row([key], |row| row.get(0).map(SiteId))
             .optional()?;
         let id = match found {
@@ -469,9 +454,9 @@ impl Work<'_> {
                     domains::count_host(self, site.domain(), key)?;
                 }
                 self.counts.sites_known += 1;
-                let mut insert =
-                    self.sql.prepare_cached("INSERT INTO sites (key, domain) VALUES (?1, ?2)")?;
-                SiteId(insert.insert([key, site.domain()])?)
+                self.sql
+                    .prepare("INSERT INTO sites (key, domain) VALUES (?1, ?2) RETURNING id")?
+                    .query_row([key, site.domain()], |row| row.get(0).map(SiteId))?
             }
         };
         self.site_ids.remember(key, id);
