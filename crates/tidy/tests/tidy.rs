@@ -99,11 +99,8 @@ fn only_the_clock_the_network_and_the_simulated_web_read_the_machines_time() {
 
 #[test]
 fn only_the_sql_seam_of_the_store_names_an_engine() {
-    // Whole crawls are looked into from outside, by their file.
     let may = |s: &Source| {
-        ["crates/store/src/sql/", "crates/harvestman/tests/", "crates/tidy/"]
-            .iter()
-            .any(|folder| s.path.starts_with(folder))
+        ["crates/store/src/sql/", "crates/tidy/"].iter().any(|folder| s.path.starts_with(folder))
     };
     let names = |s: &Source| {
         let lines = code_only(&s.text);
