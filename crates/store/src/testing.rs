@@ -102,7 +102,9 @@ pub fn add_breakdown(folder: &Path, url: &str) {
 
 /// The collection is as the version before left it that knew of no register of volumes.
 pub fn drop_register(folder: &Path) {
-    open(folder).execute_batch("DROP TABLE volumes; PRAGMA user_version = 4").unwrap();
+    let undo = "DROP TABLE volumes; ALTER TABLE sites RENAME COLUMN full_for TO full; \
+                PRAGMA user_version = 4";
+    open(folder).execute_batch(undo).unwrap();
 }
 
 /// Sealed volumes in the register whose digest is known, and those whose is not.

@@ -175,7 +175,10 @@ fn age(world: &World) -> usize {
         }
         testing::move_records(&world.folder, volume.number, &moved, aged.len() as u64);
         fs::write(&volume.path, aged).unwrap();
+        // There was neither index nor register then.
+        fs::remove_file(format!("{}.idx", volume.path.display())).unwrap();
     }
+    testing::drop_register(&world.folder);
     count
 }
 
