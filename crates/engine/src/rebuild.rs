@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use config::{Config, FlagValues, Key, failure::Failure, setup::Setup};
+use config::{Config, FlagValues, failure::Failure};
 use harvester::clock::RealClock;
 use manager::Planner;
 use model::{Clock, Counts, Frontier, StoreError, Timestamp};
@@ -21,20 +21,17 @@ use serde::Serialize;
 use store::{
     collection::{Collection, CrawlLock},
     rebuild::Workshop,
-    spiders::SpiderRow,
     state::{self, Entry, Lifted, Restored},
     warc::{Adopted, VolumeFileName},
 };
 
 use crate::{
     batch::Moment,
-    crawl::Crawl,
     house::House,
-    network::Network,
     observe::Observer,
+    offline::{Offline, with_saved},
     pipeline::adopt::{self, Adopter, Adoptions, Unknown},
     signals,
-    steering::Steering,
 };
 
 /// Records that are committed together: what a kill costs.
@@ -165,7 +162,8 @@ impl Filling<'_> {
         let moment = Arc::new(Moment::at(RealClock::new().now()));
         let collection = self.work.collection()?;
         let (lifted, entries) = restore(&collection, self.folder, &moment, done)?;
-        let flags = self.flags(done);
+        let saved = done.restored.as_ref().map(|restored| restored.flags.clone());
+        let flags = with_saved(self.flags.clone(), &saved.unwrap_or_default());
         let mut house = open((collection, lock), (self.folder, flags), observer, &moment)?;
         self.work.note_volumes()?;
         let marks = house.stage.watch.clone();
@@ -176,19 +174,6 @@ impl Filling<'_> {
         house.links.sync()?;
         drop(leaving);
         Ok(house.lock)
-    }
-
-    /// What was given now stands over what the last crawl was given.
-    fn flags(&self, done: &Rebuilt) -> FlagValues {
-        let saved = done.restored.iter().flat_map(|restored| &restored.flags);
-        let known = saved.filter_map(|(name, values)| Some((Key::named(name)?.name, values)));
-        let mut flags = self.flags.clone();
-        for (name, values) in known {
-            if !flags.iter().any(|(given, values)| *given == name && !values.is_empty()) {
-                flags.push((name, values.clone()));
-            }
-        }
-        flags
     }
 }
 
@@ -228,23 +213,7 @@ fn open(
 ) -> Result<House, Failure> {
     let mut config = Config::load(folder, flags.clone())?;
     config.store.directory = false;
-    let crawl = Crawl {
-        folder: folder.to_owned(),
-        observer,
-        config: config.clone(),
-        paths: folder.to_owned(),
-        flags: flags.clone(),
-        seeds: Vec::new(),
-        fresh: false,
-        forever: false,
-        preview: None,
-    };
-    let setup = Setup::new(&config, folder)?;
-    let real: Arc<dyn Clock> = Arc::new(RealClock::new());
-    let network = Network::new(&setup, &config, &real)?;
-    let blocks = setup.blocks.clone();
-    let mut steering = Steering::new(folder.to_owned(), flags, config, blocks, network);
-    steering.set(&[SpiderRow::default()])?;
+    let Offline { crawl, setup, mut steering } = Offline::new(folder, config, flags, observer)?;
     let clock: Arc<dyn Clock> = moment.clone();
     House::over(&crawl, &setup, &mut steering, &clock, opened)
 }

@@ -129,6 +129,12 @@ impl SqlFrontier {
         self.change(now, |sql| put_meta(sql, FLAGS, &text))
     }
 
+    /// What [`SqlFrontier::keep_flags`] noted last.
+    pub fn kept_flags(&self) -> Result<Flags, StoreError> {
+        let text = meta(&self.connection, FLAGS).map_err(|e| self.error(e))?;
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    }
+
     /// The same for a crawl, which comes by often: not more than a small share of its time.
     pub fn save_state_when_due(&mut self, now: Timestamp) -> Result<(), StoreError> {
         if !self.state.is_due(now) {

@@ -16,12 +16,11 @@ pub mod reach;
 
 use std::{path::Path, sync::Arc};
 
-use harvester::{clock::RealClock, workbench::Terms};
+use harvester::workbench::Terms;
 use model::Clock;
-use store::spiders::SpiderRow;
 
-use crate::{crawl::Crawl, house::House, network::Network, observe::Observer, steering::Steering};
-use config::{Config, failure::Failure, setup::Setup};
+use crate::{house::House, observe::Observer, offline::Offline};
+use config::{Config, failure::Failure};
 
 pub use self::moment::Moment;
 
@@ -40,24 +39,8 @@ impl Home {
         clock: &Arc<dyn Clock>,
     ) -> Result<Home, Failure> {
         let config = Config::load(folder, Vec::new())?;
-        let (paths, flags) = (folder.to_owned(), Vec::new());
-        let crawl = Crawl {
-            folder: folder.to_owned(),
-            observer,
-            config: config.clone(),
-            paths: paths.clone(),
-            flags: flags.clone(),
-            seeds: Vec::new(),
-            fresh: false,
-            forever: false,
-            preview: None,
-        };
-        let setup = Setup::new(&config, &paths)?;
-        let real: Arc<dyn Clock> = Arc::new(RealClock::new());
-        let network = Network::new(&setup, &config, &real)?;
-        let mut steering =
-            Steering::new(paths, flags, config.clone(), setup.blocks.clone(), network);
-        steering.set(&[SpiderRow::default()])?;
+        let Offline { crawl, setup, mut steering } =
+            Offline::new(folder, config.clone(), Vec::new(), observer)?;
         let mut house = House::open(&crawl, &setup, &mut steering, clock)?;
         house.recover(&crawl, clock)?;
         let terms = steering.set(&house.frontier.spiders()?)?.terms;

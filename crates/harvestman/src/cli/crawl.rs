@@ -62,6 +62,16 @@ pub struct RebuildArgs {
     pub flags: CrawlFlags,
 }
 
+#[derive(Clone, Debug, Args)]
+pub struct RegatherArgs {
+    /// Only the pages of this site
+    #[arg(long, value_name = "SITE")]
+    pub site: Option<String>,
+
+    #[command(flatten)]
+    pub flags: CrawlFlags,
+}
+
 /// Flags of `crawl` and `run`, each standing for a key of the configuration.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Options that set a key of harvest.toml")]

@@ -431,6 +431,17 @@ stopped has done is kept: the same command continues. The old files are moved as
 See docs/rebuild.md.")]
     Rebuild(Box<RebuildArgs>),
 
+    /// Read archived pages again with today's parser and settings
+    #[command(after_help = "Examples:
+  harvestman regather
+  harvestman regather --site example.org
+  harvestman -C news regather --json
+
+After an upgrade, or a change of parse.* or of the scope: titles, text and links of the
+latest version of every page are taken from the archive again. Nothing is fetched.
+A run that was stopped continues. See docs/rebuild.md.")]
+    Regather(Box<RegatherArgs>),
+
     /// Serve a simulated web on loopback
     #[command(after_help = "Examples:
   harvestman simweb

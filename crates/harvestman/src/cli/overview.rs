@@ -45,7 +45,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "batch",
         ],
     ),
-    ("Maintain", &["check", "rebuild", "export", "forget", "thin", "completions", "man"]),
+    (
+        "Maintain",
+        &["check", "rebuild", "regather", "export", "forget", "thin", "completions", "man"],
+    ),
     ("Laboratory", &["simulate", "simweb"]),
 ];
 

@@ -49,6 +49,7 @@ mod outlook;
 mod pages;
 mod quarantine;
 mod rebuild;
+mod regather;
 mod replicas;
 mod report;
 mod seed;
@@ -249,6 +250,7 @@ pub fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Batch(args) => batch::run(&context, args.command.as_ref()),
         Command::Check(args) => check::run(&context, &args),
         Command::Rebuild(args) => rebuild::run(&context, &args),
+        Command::Regather(args) => regather::run(&context, &args),
         Command::Simweb(args) => simweb::run(&context, &args),
         Command::Simulate(args) => simulate::run(&context, &args),
         Command::Demo(args) => demo::run(&context, &args),

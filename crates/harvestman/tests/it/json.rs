@@ -66,6 +66,7 @@ const COMMANDS: &[(&str, &[&[&str]])] = &[
     ("harvestman webhook deliver", &[&["webhook", "deliver"]]),
     ("harvestman webhook retry", &[&["webhook", "retry", "--all"]]),
     ("harvestman rebuild", &[&["rebuild"]]),
+    ("harvestman regather", &[&["regather"]]),
     ("harvestman thin", &[&["thin", "--dry-run"], &["thin"]]),
     ("harvestman forget", &[&["forget", "{copy}", "--dry-run"], &["forget", "{copy}"]]),
     ("harvestman forget --list", &[&["forget", "--list"]]),

@@ -57,6 +57,7 @@ mod reach;
 mod reading;
 mod rebuild;
 mod redirects;
+mod regather;
 mod replay;
 mod replicas;
 mod requisites;
