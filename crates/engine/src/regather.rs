@@ -5,8 +5,9 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
+use collection::{Error, archived::Archived};
 use config::{Config, FlagValues, failure::Failure};
-use harvester::{clock::RealClock, failure::after_visit, http::decode_body};
+use harvester::{clock::RealClock, failure::after_visit};
 use manager::Planner;
 use model::{
     CheckOut, Clock, Exchange, Fingerprint, Frontier, LastVersion, Page, RecordId, Refill, Release,
@@ -14,6 +15,7 @@ use model::{
 };
 use serde::Serialize;
 use store::{
+    census::Census,
     collection::Collection,
     frontier::{RegatherPlace, Regathered, ToRegather},
 };
@@ -43,7 +45,7 @@ pub struct Reread {
     pub changed: u64,
     /// Pages that are known from now on.
     pub new_pages: u64,
-    /// Their record could not be read.
+    /// Their record could not be read, or holds only a part of what came.
     pub unreadable: u64,
     /// Their site is out with a batch.
     pub out: u64,
@@ -71,17 +73,20 @@ pub fn regather(
     let marks = house.stage.watch.clone();
     let _leaving = signals::leave_at_once("pages were read again", Some(marks));
     let prices = adopt::prices(None, &house.stage.spiders, clock.now());
-    Reader { house, clock, prices, done: Reread::default() }.run(only, show)
+    let census = Census::open(&house.collection)?;
+    let archived = Archived::new(&house.collection, &census, house.body_bytes_max)?;
+    Reader { house, archived, clock, prices, done: Reread::default() }.run(only, show)
 }
 
-struct Reader {
+struct Reader<'a> {
     house: House,
+    archived: Archived<'a>,
     clock: Arc<dyn Clock>,
     prices: Planner,
     done: Reread,
 }
 
-impl Reader {
+impl Reader<'_> {
     fn run(mut self, only: Option<&str>, show: &mut dyn FnMut(&Reread)) -> Result<Reread, Failure> {
         let known = self.known()?;
         // Of one site there is little to continue, and its place is none of the whole.
@@ -211,14 +216,18 @@ impl Reader {
         Ok(())
     }
 
-    /// The answer that the version at hand is from.
+    /// The answer that the version at hand is from, also where its payload was archived with another page.
     fn exchange(&self, last: &LastVersion) -> Result<Option<Exchange>, StoreError> {
         let Some(record) = last.record else { return Ok(None) };
-        let mut exchange = self.house.archive.exchange(record)?;
-        if let Some(exchange) = &mut exchange {
-            decode_body(exchange, self.house.body_bytes_max);
+        match self.archived.exchange(record) {
+            // More came than was archived: what was read of it then is more than can be read now.
+            Ok(exchange) if exchange.stopped.is_some() => Ok(None),
+            Ok(exchange) => Ok(Some(exchange)),
+            Err(Error::Store { source }) if !matches!(source, StoreError::Corrupt { .. }) => {
+                Err(source)
+            }
+            Err(_) => Ok(None),
         }
-        Ok(exchange)
     }
 
     /// As if it had never been read.

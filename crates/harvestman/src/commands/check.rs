@@ -62,8 +62,9 @@ fn text(report: &CheckReport, repair: bool) -> String {
         }
         (n, false) if repair && report.lost.records > 0 => format!("{}\n", some(n, "finding")),
         (n, false) => format!(
-            "{}; nothing was changed (--repair sets counters right and has lost pages fetched \
-             again, damaged files need a copy)\n",
+            "{}; nothing was changed\n\
+             --repair sets counters right and has lost pages fetched again; harvestman rebuild\n\
+             makes database and links again from the volumes; damaged volumes need a copy\n",
             some(n, "finding")
         ),
     });

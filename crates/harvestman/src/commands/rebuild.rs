@@ -47,7 +47,7 @@ fn text(done: &Rebuilt) -> String {
     }
     let _ = writeln!(
         text,
-        "rebuilt from {} ({}): {} of {}, {}, {}",
+        "rebuilt from {} ({}):\n  {} of {}, {}, {}",
         some(done.volumes, "volume"),
         bytes(done.bytes),
         some(done.pages, "page"),
