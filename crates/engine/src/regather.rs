@@ -45,7 +45,7 @@ pub struct Reread {
     pub changed: u64,
     /// Pages that are known from now on.
     pub new_pages: u64,
-    /// Their record could not be read, or holds only a part of what came.
+    /// Their record could not be read, or holds only a part of what came, or they are in quarantine.
     pub unreadable: u64,
     /// Their site is out with a batch.
     pub out: u64,
@@ -186,7 +186,10 @@ impl Reader<'_> {
         read: &mut Vec<Regathered>,
     ) -> Result<(), StoreError> {
         let Some(last) = page.last.clone() else { return Ok(()) };
-        let Some(exchange) = self.exchange(&last)? else {
+        // What crashed the parser is not read, and what is known of it stays.
+        let is_quarantined = self.house.stage.spiders.quarantine.refuses(&page.url).is_some();
+        let exchange = if is_quarantined { None } else { self.exchange(&last)? };
+        let Some(exchange) = exchange else {
             self.done.unreadable += 1;
             return Ok(());
         };

@@ -41,7 +41,7 @@ fn text(done: &Reread) -> String {
     );
     if done.unreadable > 0 {
         let pages = some(done.unreadable, "page");
-        text.push_str(&format!("{pages} left alone: not, or not whole, in the archive\n"));
+        text.push_str(&format!("{pages} left alone: not whole in the archive, or in quarantine\n"));
     }
     if done.out > 0 {
         text.push_str(&format!("{} left: out with a batch\n", some(done.out, "page")));
